@@ -1,0 +1,106 @@
+"""Instructions and scenes for the benchmarks: shaped like the published ones, made from a seed.
+
+A scene is drawn first, its classes few enough that several things share one. The instruction then speaks of K of its
+things: their classes, some colours and sides, and relations read off the scene that hang all of them together. About
+half of the instructions end in a `forall` around the last variables. In half of all cases one relation is turned into
+its opposite, so that the formula fails late, if at all: the hard case for a search.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import NamedTuple
+
+from formalimg.logic import And, Atom, Exists, Forall, Formula, Implies, Value, Variable, parse, vocabulary
+from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO, Box, Scene, Thing
+
+_OPPOSITE = {"LeftOf": "RightOf", "Above": "Below", "LargerThan": "SmallerThan"}
+_OPPOSITE |= {right: left for left, right in _OPPOSITE.items()}
+
+
+class Case(NamedTuple):
+    """An instruction and the scene it is to be verified in."""
+
+    k: int
+    formula: Formula
+    scene: Scene
+
+
+def draw_case(k: int, things: int, seed: int) -> Case:
+    """A case with K variables and a scene of so many things; the same for the same seed."""
+    chance = random.Random(f"{k} {things} {seed}")
+    words = vocabulary("knolling").words
+    classes = chance.sample(words["class"], chance.randint(1, k))
+    scene = Scene.of(
+        Thing(chance.choice(classes), _box(chance), chance.choice(words["color"])) for _ in range(things)
+    )
+    spoken_of = [chance.randrange(things) for _ in range(k)]
+    names = [f"x{number}" for number in range(k)]
+    one = [_about(name, scene.things[thing], chance) for name, thing in zip(names, spoken_of, strict=True)]
+    relations: list[tuple[int, Atom]] = []  # each with the later of its two variables
+    for later in range(1, k):
+        for earlier in {later - 1 if chance.random() < 0.6 else chance.randrange(later), chance.randrange(later)}:
+            atom = _relation(scene, names, spoken_of, earlier, later, chance)
+            if atom is not None:
+                relations.append((later, atom))
+    if relations and chance.random() < 0.5:
+        broken = chance.randrange(len(relations))
+        later, atom = relations[broken]
+        opposite = _OPPOSITE.get(atom.predicate)
+        if opposite:
+            relations[broken] = later, Atom(opposite, atom.arguments)
+    return Case(k, parse(str(_formula(names, one, relations, chance))), scene)
+
+
+def _box(chance: random.Random) -> Box:
+    width, height = chance.randrange(40, 200), chance.randrange(40, 200)
+    x, y = chance.randrange(0, 1000 - width), chance.randrange(0, 1000 - height)
+    return Box(x, y, x + width, y + height)
+
+
+def _about(name: str, thing: Thing, chance: random.Random) -> list[Atom]:
+    variable = Variable(name)
+    atoms = [Atom("Is", (variable, Value(thing.label)))]
+    if chance.random() < 0.4 and thing.color:
+        atoms.append(Atom("Has", (variable, Value(thing.color))))
+    if chance.random() < 0.3:
+        sides = [side for side, rule in RULES_OF_ONE.items() if rule.holds(thing.box)]
+        if sides:
+            atoms.append(Atom(chance.choice(sides), (variable,)))
+    return atoms
+
+
+def _relation(
+    scene: Scene, names: list[str], spoken_of: list[int], earlier: int, later: int, chance: random.Random
+) -> Atom | None:
+    order = [earlier, later]
+    chance.shuffle(order)
+    boxes = [scene.things[spoken_of[place]].box for place in order]
+    true = [predicate for predicate, rule in RULES_OF_TWO.items() if rule.holds(boxes[0], boxes[1])]
+    return Atom(chance.choice(true), (Variable(names[order[0]]), Variable(names[order[1]]))) if true else None
+
+
+def _formula(
+    names: list[str], one: list[list[Atom]], relations: list[tuple[int, Atom]], chance: random.Random
+) -> Formula:
+    k = len(names)
+    split = chance.randrange(k) if chance.random() < 0.5 else k  # the variable that forall binds, if any
+
+    def conjuncts(first: int, end: int, *, without: int | None = None) -> list[Formula]:
+        about = [atom for place in range(first, end) if place != without for atom in one[place]]
+        return [*about, *(atom for later, atom in relations if first <= later < end)]
+
+    outer = conjuncts(0, split)
+    if split < k:
+        inner: Formula = And(tuple(conjuncts(split, k, without=split) or one[split]))
+        for name in reversed(names[split + 1 :]):
+            inner = Exists(Variable(name), inner)
+        outer.append(Forall(Variable(names[split]), Implies(_conjunction(one[split]), inner)))
+    formula: Formula = _conjunction(outer)
+    for name in reversed(names[:split]):
+        formula = Exists(Variable(name), formula)
+    return formula
+
+
+def _conjunction(parts: list[Atom] | list[Formula]) -> Formula:
+    return parts[0] if len(parts) == 1 else And(tuple(parts))

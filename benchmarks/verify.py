@@ -1,0 +1,130 @@
+"""Speed of verifying, against a straightforward backtracking interpreter. Run with `make bench`."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import statistics
+import time
+from collections.abc import Callable
+
+from backtracking import OutOfTimeError, backtrack
+from instructions import draw_case
+
+from formalimg.logic import And, Atom, Exists, Formula, Value, Variable, check, clauses, complexity, parse, verify
+from formalimg.scenes import Box, Scene, Thing
+
+LIMIT = 2.0
+"""Seconds after which the search for one case is given up; it then counts as having taken just that long."""
+
+HARD_LIMIT = 10.0
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--formulas", type=int, default=2000, help="how many formulas over K = 1..10 (default 2000)")
+    formulas = options.parse_args().formulas
+    print(f"verify against backtracking (which is given up after {LIMIT:g} s a case)\n")
+    for things in (12, 30):
+        compare(formulas, things)
+    print()
+    hard_family()
+    print()
+    analysis_rate()
+
+
+def compare(formulas: int, things: int) -> None:
+    """(a) Instructions shaped like the published ones."""
+    ours, theirs, given_up, passed = [], [], 0, 0
+    for number in range(formulas):
+        case = draw_case(number % 10 + 1, things, number)
+        fresh = Scene(case.scene.things)  # nothing remembered from drawing the case
+        start = time.perf_counter()
+        verdict = verify(case.formula, fresh)
+        ours.append(time.perf_counter() - start)
+        passed += verdict.passed
+        start = time.perf_counter()
+        try:
+            found = backtrack(case.formula, case.scene, LIMIT)
+            assert found == verdict.passed, f"verdicts differ: {case.formula}"
+        except OutOfTimeError:
+            given_up += 1
+        theirs.append(time.perf_counter() - start)
+    print(f"(a) {formulas} formulas, K = 1..10, {things} things, {passed} hold; backtracking gave up on {given_up}")
+    print(f"    {'':>12} {'verify':>12} {'backtracking':>14} {'ratio':>8}")
+    for name, share in (("median", 0.5), ("90 %", 0.9), ("99 %", 0.99), ("largest", 1.0)):
+        mine, other = quantile(ours, share), quantile(theirs, share)
+        print(f"    {name:>12} {milliseconds(mine):>12} {milliseconds(other):>14} {other / mine:>7.1f}x")
+
+
+def hard_family() -> None:
+    """(b) and (c): a chain whose last variable has an impossible colour."""
+    formula = chain(10)
+    print("(b) n things of one class in a row, a K = 10 chain of RightOf, the last of an impossible colour")
+    sizes = (10, 20, 40, 80, 160, 320)
+    times = []
+    for n in sizes:
+        times.append(best_of(5, lambda n=n: verify(formula, row(n))))  # type: ignore[misc]
+        print(f"    n = {n:>3}: verify {milliseconds(times[-1])}")
+    start = time.perf_counter()
+    try:
+        backtrack(formula, row(40), HARD_LIMIT)
+        print(f"    n =  40: backtracking {time.perf_counter() - start:.1f} s")
+    except OutOfTimeError:
+        print(f"    n =  40: backtracking gave up after {HARD_LIMIT:g} s")
+    slope = statistics.linear_regression([math.log(n) for n in sizes[2:]], [math.log(t) for t in times[2:]]).slope
+    print(f"(c) time grows with n to the power of {slope:.2f} (n = 40..320)")
+
+
+def analysis_rate() -> None:
+    """Parse, check, K and clauses of K = 10 formulas."""
+    texts = [str(draw_case(10, 30, number).formula) for number in range(200)]
+
+    def analyse() -> None:
+        for text in texts:
+            formula = parse(text)
+            assert not check(formula, "knolling")
+            complexity(formula)
+            clauses(formula)
+
+    length = statistics.mean(map(len, texts))
+    seconds = best_of(3, analyse)
+    print(f"(d) parse + check + K + clauses: {len(texts) / seconds:,.0f} formulas a second (K = 10, {length:.0f} characters)")
+
+
+def chain(k: int) -> Formula:
+    variables = [Variable(f"x{number}") for number in range(k)]
+    parts: list[Formula] = [Atom("Is", (variable, Value("cup"))) for variable in variables]
+    parts += [Atom("RightOf", (right, left)) for left, right in zip(variables, variables[1:], strict=False)]
+    parts.append(Atom("Has", (variables[-1], Value("pink"))))
+    formula: Formula = And(tuple(parts))
+    for variable in reversed(variables):
+        formula = Exists(variable, formula)
+    return formula
+
+
+def row(n: int) -> Scene:
+    step = 1000 / n
+    return Scene.of(Thing("cup", Box(i * step, 400, (i + 0.8) * step, 600), "red") for i in range(n))
+
+
+def best_of(times: int, task: Callable[[], object]) -> float:
+    best = math.inf
+    for _ in range(times):
+        start = time.perf_counter()
+        task()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def quantile(values: list[float], share: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:.3f} ms"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,24 @@
+"""Formal, verifiable evaluation of text-to-image models."""
+
+from formalimg.errors import FormalimgError
+from formalimg.logic import FormulaError, Problem, Verdict, check, clauses, complexity, parse, verify
+from formalimg.scenes import Box, Scene, SceneError, Thing
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Box",
+    "FormalimgError",
+    "FormulaError",
+    "Problem",
+    "Scene",
+    "SceneError",
+    "Thing",
+    "Verdict",
+    "__version__",
+    "check",
+    "clauses",
+    "complexity",
+    "parse",
+    "verify",
+]

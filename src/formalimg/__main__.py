@@ -1,0 +1,5 @@
+"""`python -m formalimg`."""
+
+from formalimg.cli import main
+
+main()

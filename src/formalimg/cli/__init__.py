@@ -1,0 +1,59 @@
+"""The command line: one file per command, each a thin layer over the library.
+
+Exit codes, for every command: 0 fine or holds, 1 problems found or does not hold, 2 wrong use or unreadable input.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Annotated
+
+import typer
+
+from formalimg import __version__
+from formalimg.cli.check import check_command
+from formalimg.cli.verify import verify_command
+from formalimg.cli.vocabulary import vocabulary_command
+from formalimg.errors import FormalimgError
+
+app = typer.Typer(
+    name="formalimg",
+    no_args_is_help=True,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+)
+app.command("check")(check_command)
+app.command("verify")(verify_command)
+app.command("vocabulary")(vocabulary_command)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"formalimg {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _formalimg(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Formal, verifiable evaluation of text-to-image models."""
+
+
+def main() -> None:
+    """Run the command line: mistakes of the user end in one clear message, bugs keep their traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without ✓ shows a ? instead of failing
+    try:
+        app()
+    except FormalimgError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:  # the reader has seen enough, as in `formalimg … | head`
+        sys.stderr.close()
+        sys.exit(141)

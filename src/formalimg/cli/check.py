@@ -1,0 +1,77 @@
+"""`formalimg check`."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Annotated
+
+import typer
+
+from formalimg.cli.reading import STANDARD_INPUT, Instruction, read_instruction
+from formalimg.logic import FormulaError, Problem, check, complexity, lift, parse, vocabulary
+
+
+def check_command(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[FILE|-]...",
+            show_default=False,
+            help="Files with a formula, or published instances (.json with dsl and k). Default: standard input.",
+        ),
+    ] = None,
+    suite: Annotated[str, typer.Option(help="Whose vocabulary: knolling, natural, or a TOML file.")] = "knolling",
+    k: Annotated[int | None, typer.Option("--k", "-k", help="The complexity the formula must have.")] = None,
+    single_component: Annotated[
+        bool, typer.Option("--single-component", help="All variables must hang together.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> None:
+    """Find everything that is wrong with formulas.
+
+    Exit code 0: fine. 1: problems found. 2: wrong use, or no formula could be read.
+    """
+    words = vocabulary(suite)
+    findings = []
+    code = 0
+    for instruction in map(read_instruction, files or [STANDARD_INPUT]):
+        expected = k if k is not None else instruction.k
+        problems = check(instruction.text, words, k=expected, single_component=single_component)
+        unreadable = any(problem.kind in ("syntax", "size") for problem in problems)
+        code = max(code, 2 if unreadable else 1 if problems else 0)
+        if as_json:
+            findings.append(_as_data(instruction, problems))
+        else:
+            _show(instruction, problems, words.name)
+    if as_json:
+        print(json.dumps(findings, indent=2, ensure_ascii=False))
+    raise typer.Exit(code)
+
+
+def _show(instruction: Instruction, problems: list[Problem], suite: str) -> None:
+    for problem in problems:
+        typer.echo(f"{instruction.name}: {problem.render()}", err=True)
+    if not problems:
+        typer.echo(f"{instruction.name}: fine ({suite}): {_measured(instruction)}")
+
+
+def _measured(instruction: Instruction) -> str:
+    formula = parse(instruction.text)
+    k = f"K = {complexity(formula)}"
+    try:
+        lifted = lift(formula)
+    except FormulaError as error:  # fine as an instruction, only too large to be laid out in clauses
+        return f"{k}; {error.problems[0].message}"
+    kinds = Counter(clause.kind for clause in lifted.clauses)
+    listed = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+    return f"{k}, {len(lifted.clauses)} clauses ({listed})"
+
+
+def _as_data(instruction: Instruction, problems: list[Problem]) -> dict[str, object]:
+    data: dict[str, object] = {"file": instruction.name, "ok": not problems}
+    if not problems:
+        formula = parse(instruction.text)
+        data["k"] = complexity(formula)
+    data["problems"] = [problem.to_json() for problem in problems]
+    return data

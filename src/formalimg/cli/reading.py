@@ -1,0 +1,57 @@
+"""Reading what the command line names: formulas and scenes, from files, standard input or the argument itself."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from formalimg.errors import FormalimgError
+from formalimg.scenes import Scene, SceneError
+
+STANDARD_INPUT = "-"
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """A formula as somebody wrote it, and what its file says about it."""
+
+    name: str
+    text: str | bytes
+    k: int | None = None
+
+
+def read_bytes(path: str) -> bytes:
+    """The contents of a file, or of standard input for `-`."""
+    try:
+        return sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).read_bytes()
+    except OSError as error:
+        raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
+
+
+def read_instruction(path: str) -> Instruction:
+    """A file with a formula, or a published instance: JSON with `dsl` and `k`."""
+    data = read_bytes(path)
+    if path.endswith(".json"):
+        instance = _decoded(data, path)
+        if not isinstance(instance, dict) or not isinstance(instance.get("dsl"), str):
+            raise FormalimgError(f'{path} is no instance: it needs "dsl", a formula')
+        k = instance.get("k")
+        return Instruction(path, instance["dsl"], k if isinstance(k, int) else None)
+    return Instruction("standard input" if path == STANDARD_INPUT else path, data)
+
+
+def read_scene(path: str) -> Scene:
+    """A file with a scene in the published grounding format."""
+    try:
+        return Scene.from_json(_decoded(read_bytes(path), path))
+    except SceneError as error:
+        raise FormalimgError(f"{path}: {error}") from error
+
+
+def _decoded(data: bytes, path: str) -> object:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise FormalimgError(f"{path} is not valid JSON: {error}") from error

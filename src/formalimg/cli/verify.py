@@ -1,0 +1,65 @@
+"""`formalimg verify`."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from formalimg.cli.reading import Instruction, read_instruction, read_scene
+from formalimg.errors import FormalimgError
+from formalimg.logic import FormulaError, Semantics, Vocabulary, check, parse, verify, vocabulary, vocabulary_names
+
+
+def verify_command(
+    formula: Annotated[
+        str, typer.Option(metavar="TEXT|FILE", help="The formula itself, or a file with it (- for standard input).")
+    ],
+    scene: Annotated[str, typer.Option(metavar="FILE", help="The scene, in the published grounding format.")],
+    semantics: Annotated[
+        Semantics,
+        typer.Option(help="strict: a forall wants an instance, as in the papers. classical: as in textbooks."),
+    ] = "strict",
+    style: Annotated[str | None, typer.Option(help="The style of the picture, if the formula asks for it.")] = None,
+    suite: Annotated[
+        str | None,
+        typer.Option(help="Whose vocabulary: knolling, natural, or a TOML file. Default: the one that fits."),
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Print the proof or the refutation.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print verdict and proof as JSON.")] = False,
+) -> None:
+    """Does a formula hold in a scene?
+
+    Exit code 0: it holds. 1: it does not hold. 2: wrong use, or the question cannot be decided.
+    """
+    instruction = _instruction(formula)
+    words = _checked(instruction, suite)
+    if style is not None and style not in words.words.get("style", (style,)):
+        raise FormalimgError(f"unknown style {style!r}: {words.name} knows {', '.join(words.words['style'])}")
+    grounded = read_scene(scene)
+    for warning in grounded.unknown_words(words):
+        typer.echo(f"warning: {scene}: {warning}", err=True)
+    verdict = verify(parse(instruction.text), grounded, semantics, style)
+    if as_json:
+        print(json.dumps(verdict.to_json(), indent=2, ensure_ascii=False))
+    else:
+        typer.echo(f"{'holds' if verdict else 'does not hold'} ({semantics}, {len(grounded)} things)")
+        if explain:
+            typer.echo(f"\n{verdict.explain()}")
+    raise typer.Exit(0 if verdict else 1)
+
+
+def _instruction(formula: str) -> Instruction:
+    is_text = formula.lstrip().startswith("(") or not formula.strip()
+    return Instruction("formula", formula) if is_text else read_instruction(formula)
+
+
+def _checked(instruction: Instruction, suite: str | None) -> Vocabulary:
+    """The vocabulary that the formula is written in; an error with all problems if it fits none."""
+    choices = [vocabulary(name) for name in ([suite] if suite else vocabulary_names())]
+    findings = [check(instruction.text, words) for words in choices]
+    best = min(range(len(choices)), key=lambda choice: len(findings[choice]))
+    if findings[best]:
+        raise FormulaError(findings[best])
+    return choices[best]

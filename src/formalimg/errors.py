@@ -1,0 +1,9 @@
+"""The one root of all errors that are the user's to mend."""
+
+
+class FormalimgError(Exception):
+    """A mistake in what was given to us; the message says what to do next.
+
+    The command line prints it without a traceback and exits with code 2. Anything else that is
+    raised is a bug of ours and keeps its traceback.
+    """

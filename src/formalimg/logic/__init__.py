@@ -1,0 +1,97 @@
+"""The language of instructions: formulas, their vocabulary, structure and meaning."""
+
+from formalimg.logic.checking import check
+from formalimg.logic.deciding import Semantics
+from formalimg.logic.lifting import (
+    Clause,
+    Component,
+    Lifted,
+    Literal,
+    Quantifier,
+    clauses,
+    complexity,
+    component_sizes,
+    lift,
+)
+from formalimg.logic.parser import parse, read
+from formalimg.logic.printer import to_pretty_text, to_text
+from formalimg.logic.problem import FormulaError, Problem
+from formalimg.logic.proof import Proof
+from formalimg.logic.semantics import Verdict, verify
+from formalimg.logic.source import Source, Span
+from formalimg.logic.syntax import (
+    And,
+    Atom,
+    Exists,
+    Forall,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Value,
+    Variable,
+    atoms,
+    children,
+    subformulas,
+)
+from formalimg.logic.variables import bound_variables, free_variables, rename_apart
+from formalimg.logic.vocabulary import (
+    Predicate,
+    Vocabulary,
+    VocabularyError,
+    nearest,
+    vocabulary,
+    vocabulary_names,
+)
+from formalimg.logic.world import World, members
+
+__all__ = [
+    "And",
+    "Atom",
+    "Clause",
+    "Component",
+    "Exists",
+    "Forall",
+    "Formula",
+    "FormulaError",
+    "Iff",
+    "Implies",
+    "Lifted",
+    "Literal",
+    "Not",
+    "Or",
+    "Predicate",
+    "Problem",
+    "Proof",
+    "Quantifier",
+    "Semantics",
+    "Source",
+    "Span",
+    "Value",
+    "Variable",
+    "Verdict",
+    "Vocabulary",
+    "VocabularyError",
+    "World",
+    "atoms",
+    "bound_variables",
+    "check",
+    "children",
+    "clauses",
+    "complexity",
+    "component_sizes",
+    "free_variables",
+    "lift",
+    "members",
+    "nearest",
+    "parse",
+    "read",
+    "rename_apart",
+    "subformulas",
+    "to_pretty_text",
+    "to_text",
+    "verify",
+    "vocabulary",
+    "vocabulary_names",
+]

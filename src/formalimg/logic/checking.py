@@ -1,0 +1,135 @@
+"""Is this a well-formed instruction of a suite? All problems at once, each with its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from formalimg.logic.lifting import component_sizes
+from formalimg.logic.parser import parse, read
+from formalimg.logic.problem import FormulaError, Problem, ProblemKind
+from formalimg.logic.source import NOWHERE, Span
+from formalimg.logic.syntax import Atom, Exists, Forall, Formula, Value, Variable, children
+from formalimg.logic.vocabulary import VARIABLE, Predicate, Vocabulary, nearest, vocabulary
+
+
+def check(
+    formula: Formula | str | bytes,
+    suite: str | Path | Vocabulary,
+    *,
+    k: int | None = None,
+    single_component: bool = False,
+) -> list[Problem]:
+    """Everything that is wrong with a formula as an instruction of a suite; an empty list if nothing is.
+
+    Args:
+        formula: a parsed formula, or text (then problems of syntax are reported too).
+        suite: whose vocabulary to check against: a name, a TOML file, or a vocabulary.
+        k: if given, the complexity the formula must have.
+        single_component: if true, all variables must hang together.
+    """
+    words = vocabulary(suite)
+    if isinstance(formula, str | bytes):
+        parsed, problems = read(formula)
+        if parsed is None:
+            return problems
+        formula = parsed
+    elif formula.span is NOWHERE:
+        formula = parse(str(formula))  # built by code: give every node a place
+    checker = _Checker(words)
+    checker.visit(formula, {})
+    problems = checker.problems
+    if k is not None or single_component:
+        problems += _structural(formula, k, single_component)
+    return sorted(problems, key=lambda problem: problem.span.start)
+
+
+def _structural(formula: Formula, k: int | None, single_component: bool) -> list[Problem]:
+    try:
+        sizes = component_sizes(formula)
+    except FormulaError as error:
+        return [problem for problem in error.problems if problem.kind != "scope"]  # scope is reported already
+    messages = []
+    found = max(sizes, default=0)
+    if k is not None and found != k:
+        messages.append(f"the complexity is K = {found}, expected was {k}")
+    if single_component and len(sizes) > 1:
+        together = " + ".join(map(str, sizes))
+        messages.append(f"the variables fall into {len(sizes)} separate components ({together}), expected was one")
+    return [Problem("complexity", message, formula.span) for message in messages]
+
+
+class _Checker:
+    def __init__(self, words: Vocabulary) -> None:
+        self.vocabulary = words
+        self.problems: list[Problem] = []
+
+    def report(self, kind: ProblemKind, message: str, span: Span) -> None:
+        self.problems.append(Problem(kind, message, span))
+
+    def visit(self, formula: Formula, used: dict[str, bool]) -> None:
+        """Check a formula; `used` says of each variable in scope whether it has been used yet."""
+        kind = type(formula)
+        if kind is Atom:
+            self.atom(formula, used)  # type: ignore[arg-type]
+        elif kind is Exists or kind is Forall:
+            variable = formula.variable  # type: ignore[union-attr]
+            inner = {**used, variable.name: False}
+            self.visit(formula.body, inner)  # type: ignore[union-attr]
+            if not inner[variable.name]:
+                self.report("unused", f"?{variable.name} is bound here but never used", variable.span)
+            for name in used:
+                if name != variable.name:
+                    used[name] = inner[name]
+        else:
+            for part in children(formula):
+                self.visit(part, used)
+
+    def atom(self, atom: Atom, used: dict[str, bool]) -> None:
+        for argument in atom.arguments:
+            if type(argument) is Variable:
+                if argument.name in used:
+                    used[argument.name] = True
+                else:
+                    near = nearest(argument.name, used)
+                    advice = f": did you mean ?{near}?" if near else " by an exists or forall around it"
+                    self.report("scope", f"?{argument.name} is not bound{advice}", argument.span)
+        predicate = self.vocabulary.predicates.get(atom.predicate)
+        if predicate is None:
+            near = nearest(atom.predicate, self.vocabulary.predicates)
+            advice = f"did you mean {near}?" if near else f"it knows {', '.join(self.vocabulary.predicates)}"
+            message = f"{self.vocabulary.name} has no predicate {atom.predicate}: {advice}"
+            self.report("predicate", message, Span(atom.span.source, atom.span.start, atom.span.end))
+        elif len(atom.arguments) != len(predicate.arguments):
+            usage = " ".join([predicate.name, *(f"<{kind}>" for kind in predicate.arguments)])
+            found = len(atom.arguments)
+            self.report("arity", f"{predicate.name} is written ({usage}), here it has {found} arguments", atom.span)
+        else:
+            for position, wanted in enumerate(predicate.arguments):
+                self.argument(atom, predicate, position, wanted)
+
+    def argument(self, atom: Atom, predicate: Predicate, position: int, wanted: str) -> None:
+        argument = atom.arguments[position]
+        if isinstance(argument, Variable):
+            if wanted != VARIABLE:
+                message = f"{predicate.name} takes a {wanted} here, not a variable"
+                self.report("argument", message, argument.span)
+        elif wanted == VARIABLE:
+            self.report("argument", f"{predicate.name} takes a variable here, not a word", argument.span)
+        elif argument.text not in self.vocabulary.words[wanted]:
+            self.word(predicate, argument, wanted)
+
+    def word(self, predicate: Predicate, value: Value, wanted: str) -> None:
+        others = self.vocabulary.kinds_of(value.text)
+        if others:
+            taker = self.vocabulary.predicate_taking(others[0])
+            message = f"{predicate.name} takes a {wanted}, and {value} is a {others[0]}: did you mean {taker}?"
+            self.report("argument", message, value.span)
+            return
+        near = self.vocabulary.nearest_word(value.text, wanted)
+        advice = f"did you mean '{near}'?" if near else f"known are {_listed(self.vocabulary.words[wanted])}"
+        self.report("word", f"{self.vocabulary.name} has no {wanted} {value}: {advice}", value.span)
+
+
+def _listed(words: tuple[str, ...], most: int = 12) -> str:
+    more = len(words) - most
+    return ", ".join(words[:most]) + (f" and {more} more" if more > 0 else "")

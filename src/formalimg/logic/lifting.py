@@ -1,0 +1,320 @@
+"""The lifted form: quantifiers in front, clauses behind, grouped into components that share variables.
+
+A formula is lifted in three steps (seed paper, Definition 2 and appendix C.1):
+
+1. *Matrix*: negations are pushed down to the atoms and every quantifier is taken out in front, in the order of the
+   text, under a name of its own. What stays is a tree of `and` and `or` over literals.
+2. *Clauses*: the matrix is multiplied out into a conjunction of disjunctions of literals.
+3. *Components*: clauses that share variables belong together and keep the quantifiers of their own variables.
+
+The lifted form is equivalent to the formula under the classical reading of `forall`, in every scene that has a thing
+in it. The strict reading hangs on `implies`, which the lifted form no longer has; so scenes are always verified
+against the formula itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import Literal as OneOf
+from typing import NamedTuple, TypeAlias
+
+from formalimg.logic.problem import FormulaError, Problem
+from formalimg.logic.syntax import (
+    And,
+    Atom,
+    Exists,
+    Forall,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Variable,
+)
+from formalimg.logic.variables import Names, bound_variables, connected, rename_arguments, require_closed
+
+MAX_LITERALS = 50_000
+"""The most literals a lifted form may have: nested `iff`s double them, an `or` of `and`s multiplies them."""
+
+ClauseKind = OneOf["object", "attribute", "relation", "condition", "style"]
+QuantifierKind = OneOf["exists", "forall"]
+
+
+class Literal(NamedTuple):
+    """An atom or its negation."""
+
+    atom: Atom
+    positive: bool
+
+    @property
+    def formula(self) -> Formula:
+        """The literal as a formula."""
+        return self.atom if self.positive else Not(self.atom, self.atom.span)
+
+
+class Quantifier(NamedTuple):
+    """One quantifier of a prefix."""
+
+    kind: QuantifierKind
+    variable: str
+
+
+class _All(NamedTuple):
+    parts: tuple[_Matrix, ...]
+
+
+class _Any(NamedTuple):
+    parts: tuple[_Matrix, ...]
+
+
+_Matrix: TypeAlias = Literal | _All | _Any
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One conjunct of the lifted formula: a literal, or a disjunction of literals."""
+
+    literals: tuple[Literal, ...]
+
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        """Names of the variables in the clause."""
+        return frozenset(name for literal in self.literals for name in literal.atom.variables)
+
+    @property
+    def formula(self) -> Formula:
+        """The clause as a formula, its variables left free."""
+        if len(self.literals) == 1:
+            return self.literals[0].formula
+        return Or(tuple(literal.formula for literal in self.literals))
+
+    @property
+    def text(self) -> str:
+        """The clause in the notation of formulas."""
+        return str(self.formula)
+
+    @property
+    def kind(self) -> ClauseKind:
+        """What the clause speaks about.
+
+        A single literal is an `object` (what a thing is), a `style` (no variable), an `attribute` (one variable)
+        or a `relation`; a disjunction, such as "not a watch, or below the cup", is a `condition`.
+        """
+        if len(self.literals) > 1:
+            return "condition"
+        atom = self.literals[0].atom
+        if atom.predicate == "Is":
+            return "object"
+        if not atom.variables:
+            return "style"
+        return "attribute" if len(atom.variables) == 1 else "relation"
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Component:
+    """Clauses that hang together by shared variables, behind the quantifiers of these variables."""
+
+    prefix: tuple[Quantifier, ...]
+    clauses: tuple[Clause, ...]
+
+    @property
+    def text(self) -> str:
+        """The component in the notation of formulas."""
+        body = " ".join(clause.text for clause in self.clauses)
+        if len(self.clauses) > 1:
+            body = f"(and {body})"
+        opened = "".join(f"({kind} ?{variable} " for kind, variable in self.prefix)
+        return f"{opened}{body}{')' * len(self.prefix)}"
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """A formula in lifted form: the conjunction of its components."""
+
+    components: tuple[Component, ...]
+
+    @property
+    def clauses(self) -> tuple[Clause, ...]:
+        """All clauses, component by component."""
+        return tuple(clause for component in self.components for clause in component.clauses)
+
+    @property
+    def text(self) -> str:
+        """The lifted form in the notation of formulas; each component parses back to a closed formula."""
+        if len(self.components) == 1:
+            return self.components[0].text
+        return f"(and {' '.join(component.text for component in self.components)})"
+
+
+def lift(formula: Formula) -> Lifted:
+    """Bring a closed formula into lifted form.
+
+    Raises:
+        FormulaError: if a variable is unbound, or the form would grow past MAX_LITERALS.
+    """
+    prefix, matrix = _take_out_quantifiers(formula)
+    expected = _size(matrix)
+    if expected.literals > MAX_LITERALS:
+        raise _too_large(formula, f"{_counted(expected.clauses)} clauses with {_counted(expected.literals)} literals")
+    found = [Clause(literals) for literals in _multiply_out(matrix)]
+    groups = connected([clause.variables for clause in found])
+    return Lifted(
+        tuple(
+            Component(
+                tuple(quantifier for quantifier in prefix if quantifier.variable in variables),
+                tuple(found[index] for index in members),
+            )
+            for variables, members in groups
+        )
+    )
+
+
+def clauses(formula: Formula) -> list[Clause]:
+    """The clauses of a formula: the conjuncts of its lifted form."""
+    return list(lift(formula).clauses)
+
+
+def complexity(formula: Formula) -> int:
+    """K: the number of variables in the largest component of the formula."""
+    return max(component_sizes(formula), default=0)
+
+
+def component_sizes(formula: Formula) -> list[int]:
+    """How many variables each component has, in the order of the text; components without variables are left out.
+
+    Needs no clause form, so it also answers for formulas whose clauses would be too many.
+    """
+    _, matrix = _take_out_quantifiers(formula)
+    return [len(variables) for variables, _ in connected(_linked(matrix)) if variables]
+
+
+# --- step 1: the matrix
+
+
+class _Lifting:
+    """Walks a formula once, collecting quantifiers and counting literals."""
+
+    def __init__(self, formula: Formula) -> None:
+        self.formula = formula
+        self.fresh = Names(bound_variables(formula))
+        self.prefix: list[Quantifier] = []
+        self.literals = 0
+
+    def matrix(self, formula: Formula, positive: bool, names: Mapping[str, str]) -> _Matrix:
+        match formula:
+            case Atom():
+                return self.literal(formula, positive, names)
+            case Not(body):
+                return self.matrix(body, not positive, names)
+            case And(parts):
+                return _joined(positive, [self.matrix(part, positive, names) for part in parts])
+            case Or(parts):
+                return _joined(not positive, [self.matrix(part, positive, names) for part in parts])
+            case Implies(antecedent, consequent):
+                parts_ = [self.matrix(antecedent, not positive, names), self.matrix(consequent, positive, names)]
+                return _joined(not positive, parts_)
+            case Iff(left, right):
+                # Each side is needed once as it is and once negated; the copies bind names of their own.
+                one = [self.matrix(left, False, names), self.matrix(right, positive, names)]
+                other = [self.matrix(left, True, names), self.matrix(right, not positive, names)]
+                return _All((_joined(False, one), _joined(False, other)))
+            case Exists(variable, body) | Forall(variable, body):
+                kind: QuantifierKind = "exists" if isinstance(formula, Exists) is positive else "forall"
+                name = self.fresh.fresh(variable.name)
+                self.prefix.append(Quantifier(kind, name))
+                return self.matrix(body, positive, {**names, variable.name: name})
+
+    def literal(self, atom: Atom, positive: bool, names: Mapping[str, str]) -> Literal:
+        self.literals += 1
+        if self.literals > MAX_LITERALS:
+            raise _too_large(self.formula, f"more than {MAX_LITERALS:,} literals")
+        if all(names[name] == name for name in atom.variables):
+            return Literal(atom, positive)
+        return Literal(Atom(atom.predicate, rename_arguments(atom.arguments, names), atom.span), positive)
+
+
+def _take_out_quantifiers(formula: Formula) -> tuple[list[Quantifier], _Matrix]:
+    require_closed(formula)
+    lifting = _Lifting(formula)
+    matrix = lifting.matrix(formula, True, {})
+    return lifting.prefix, matrix
+
+
+def _joined(conjunction: bool, parts: list[_Matrix]) -> _Matrix:
+    """The conjunction or disjunction of the parts; parts of the same kind are merged into it."""
+    kind = _All if conjunction else _Any
+    flat: list[_Matrix] = []
+    for part in parts:
+        flat.extend(part.parts) if isinstance(part, kind) else flat.append(part)
+    return flat[0] if len(flat) == 1 else kind(tuple(flat))
+
+
+# --- step 2: clauses
+
+
+class _Size(NamedTuple):
+    clauses: int
+    literals: int
+
+
+def _size(matrix: _Matrix) -> _Size:
+    """How large the clause form of a matrix will be."""
+    match matrix:
+        case _All(parts):
+            sizes = list(map(_size, parts))
+            return _Size(sum(size.clauses for size in sizes), sum(size.literals for size in sizes))
+        case _Any(parts):
+            sizes = list(map(_size, parts))
+            total = prod(size.clauses for size in sizes)
+            return _Size(total, sum(size.literals * (total // size.clauses) for size in sizes))
+        case _:
+            return _Size(1, 1)
+
+
+def _multiply_out(matrix: _Matrix) -> list[tuple[Literal, ...]]:
+    """The clauses of a matrix, in the order of the text."""
+    match matrix:
+        case _All(parts):
+            return [clause for part in parts for clause in _multiply_out(part)]
+        case _Any(parts):
+            choices = product(*map(_multiply_out, parts))
+            return [tuple(literal for clause in choice for literal in clause) for choice in choices]
+        case _:
+            return [(matrix,)]
+
+
+# --- step 3: components
+
+
+def _linked(matrix: _Matrix) -> list[frozenset[str]]:
+    """Sets of variables such that the components of their overlaps are the components of the clauses.
+
+    An `or` of several parts multiplies out to clauses that each take something from every part, so that, if at
+    least two parts have variables, all of them are linked to each other.
+    """
+    match matrix:
+        case _All(parts):
+            return [variables for part in parts for variables in _linked(part)]
+        case _Any(parts):
+            speaking = [linked for linked in map(_linked, parts) if any(linked)]
+            if len(speaking) > 1:
+                return [frozenset().union(*(variables for linked in speaking for variables in linked))]
+            return speaking[0] if speaking else []
+        case _:
+            return [frozenset(matrix.atom.variables)]
+
+
+def _too_large(formula: Formula, size: str) -> FormulaError:
+    message = f"the lifted form would have {size}, the limit is {MAX_LITERALS:,} literals: split the formula"
+    return FormulaError([Problem("size", message, formula.span)])
+
+
+def _counted(number: int) -> str:
+    return f"{number:,}" if number < 10**12 else f"about 10^{int(number.bit_length() * 0.30103)}"

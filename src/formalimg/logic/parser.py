@@ -1,0 +1,256 @@
+"""From text to the tree, reporting every problem of form at once.
+
+The parser reads tokens in one pass with a stack of open parentheses, so that depth costs no recursion,
+and builds each node when its parenthesis closes. A list that is no formula is reported and stands as a hole;
+the lists around it are still looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from typing import NamedTuple, TypeAlias
+
+from formalimg.logic.problem import FormulaError, Problem
+from formalimg.logic.source import Source, Span
+from formalimg.logic.syntax import (
+    And,
+    Argument,
+    Atom,
+    Exists,
+    Forall,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Value,
+    Variable,
+)
+
+MAX_CHARACTERS = 100_000
+"""The longest text that is read; a K = 10 formula has about 2,000 characters."""
+
+MAX_DEPTH = 200
+"""The deepest nesting that is read; a K = 10 formula is about 15 deep."""
+
+OPERATORS = ("and", "or", "not", "implies", "iff", "exists", "forall")
+
+_TOKEN = re.compile(
+    r"""[()]                        # a parenthesis
+      | '[^'\n]*' | "[^"\n]*"       # a quoted value
+      | \?[\w-]+                    # a variable
+      | [^\s()'"?;]+                # a word
+      | ;[^\n]*                     # a comment
+      | \S                          # anything else is a stray sign
+    """,
+    re.VERBOSE,
+)
+
+
+class _Symbol(NamedTuple):
+    """An unquoted word."""
+
+    text: str
+    span: Span
+
+
+class _Hole(NamedTuple):
+    """A list that was no formula and has been reported."""
+
+    span: Span
+
+
+_Item: TypeAlias = Formula | Argument | _Symbol | _Hole
+
+
+class _List(NamedTuple):
+    """A parenthesis that has been opened and what stands in it so far."""
+
+    start: int
+    items: list[_Item]
+
+
+def parse(text: str | bytes) -> Formula:
+    """Read one formula.
+
+    Raises:
+        FormulaError: if the text is not a formula; it carries all problems with their places.
+    """
+    formula, problems = read(text)
+    if problems or formula is None:
+        raise FormulaError(problems)
+    return formula
+
+
+def read(text: str | bytes) -> tuple[Formula | None, list[Problem]]:
+    """Read one formula and say everything that is wrong with its form; None if there is no formula."""
+    try:
+        source = Source(text if isinstance(text, str) else _decoded(text))
+    except FormulaError as error:
+        return None, list(error.problems)
+    reader = _Reader(source)
+    return reader.read(), sorted(reader.problems, key=lambda problem: problem.span.start)
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        readable = Source(data[: MAX_CHARACTERS * 4].decode("utf-8", errors="replace"))
+        place = min(len(data[: error.start].decode("utf-8", errors="replace")), len(readable.text))
+        message = f"this is not text: byte 0x{data[error.start]:02x} is not valid UTF-8"
+        raise FormulaError([Problem("syntax", message, Span(readable, place, place + 1))]) from None
+
+
+class _Reader:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.problems: list[Problem] = []
+
+    def report(self, message: str, span: Span) -> _Hole:
+        self.problems.append(Problem("syntax", message, span))
+        return _Hole(span)
+
+    def read(self) -> Formula | None:
+        source, text = self.source, self.source.text
+        if len(text) > MAX_CHARACTERS:
+            message = f"the formula is too long: {len(text):,} characters, the limit is {MAX_CHARACTERS:,}"
+            self.problems.append(Problem("size", message, Span(source, MAX_CHARACTERS, MAX_CHARACTERS + 1)))
+            return None
+        whole = _List(0, [])
+        stack = [whole]
+        top = whole.items
+        for token in _TOKEN.finditer(text):
+            word = token.group()
+            start, end = token.span()
+            first = word[0]
+            if first == "(":
+                if len(stack) > MAX_DEPTH:
+                    message = f"the formula is nested more than {MAX_DEPTH} deep"
+                    self.problems.append(Problem("size", message, Span(source, start, end)))
+                    return None
+                stack.append(_List(start, []))
+                top = stack[-1].items
+            elif first == ")":
+                if len(stack) == 1:
+                    self.report("this ')' closes nothing: remove it or add the missing '('", Span(source, start, end))
+                    continue
+                opened, items = stack.pop()
+                top = stack[-1].items
+                top.append(self.node(items, Span(source, opened, end)))
+            elif first == "?" and word != "?":
+                top.append(Variable(word[1:], Span(source, start, end)))
+            elif first in "'\"" and len(word) > 1:
+                top.append(Value(word[1:-1], Span(source, start, end)))
+            elif first in "?'\"":
+                self.stray(Span(source, start, end))
+            elif first != ";":
+                top.append(_Symbol(word, Span(source, start, end)))
+        for unclosed in stack[1:]:
+            self.report("this '(' is never closed", Span(source, unclosed.start, unclosed.start + 1))
+        return self.only(whole.items) if len(stack) == 1 else None
+
+    def stray(self, span: Span) -> None:
+        if span.text in "'\"":
+            self.report("this quote is never closed on its line", span)
+        else:
+            self.report("a variable needs a name after '?', as in ?x", span)
+
+    def only(self, items: list[_Item]) -> Formula | None:
+        """The one formula that the whole text should be."""
+        if not items:
+            if not self.problems:
+                end = len(self.source.text)
+                self.report("there is no formula here: the text is empty", Span(self.source, end, end))
+            return None
+        first, *others = items
+        if others:
+            self.report("a second formula begins here: join them as (and … …)", others[0].span)
+        if isinstance(first, Variable | Value | _Symbol):
+            self.report("a formula begins with '(', as in (exists ?x (Is ?x 'cup'))", first.span)
+            return None
+        return None if self.problems or isinstance(first, _Hole) else first
+
+    def node(self, items: list[_Item], span: Span) -> Formula | _Hole:
+        """The node that a closed list is."""
+        if not items:
+            return self.report("nothing stands between these parentheses", span)
+        head, arguments = items[0], items[1:]
+        if not isinstance(head, _Symbol):
+            if isinstance(head, _Hole):
+                return _Hole(span)
+            return self.report("a list begins with an operator or a predicate, as in (and …) or (Is …)", head.span)
+        if head.text in ("exists", "forall"):
+            return self.quantified(head, arguments, span)
+        if head.text in OPERATORS:
+            return self.connected(head, arguments, span)
+        return self.atom(head, arguments, span)
+
+    def quantified(self, head: _Symbol, items: list[_Item], span: Span) -> Formula | _Hole:
+        usage = f"({head.text} ?x F)"
+        if not items:
+            return self.report(f"{head.text} needs a variable and a formula: {usage}", span)
+        variable = items[0]
+        if isinstance(variable, _Hole):
+            return _Hole(span)
+        if isinstance(variable, _Symbol):
+            return self.report(f"a variable begins with '?': write ?{variable.text}", variable.span)
+        if not isinstance(variable, Variable):
+            return self.report(f"{head.text} binds one variable: {usage}", variable.span)
+        if len(items) == 1:
+            return self.report(f"{head.text} ?{variable.name} needs a formula to speak about: {usage}", span)
+        if len(items) > 2:
+            advice = "nest the quantifiers" if isinstance(items[1], Variable) else "join the formulas with (and … …)"
+            return self.report(f"{head.text} takes one variable and one formula: {advice}", items[2].span)
+        body = self.formulas(head, items[1:])
+        if body is None:
+            return _Hole(span)
+        return (Exists if head.text == "exists" else Forall)(variable, body[0], span)
+
+    def connected(self, head: _Symbol, items: list[_Item], span: Span) -> Formula | _Hole:
+        parts = self.formulas(head, items)
+        if head.text in ("and", "or"):
+            if not items:
+                return self.report(f"{head.text} needs at least one formula", span)
+            if parts is None:
+                return _Hole(span)
+            return (And if head.text == "and" else Or)(parts, span)
+        wanted = 1 if head.text == "not" else 2
+        if len(items) != wanted:
+            number = "one formula" if wanted == 1 else "two formulas"
+            return self.report(f"{head.text} takes exactly {number}, here it has {len(items)}", span)
+        if parts is None:
+            return _Hole(span)
+        if head.text == "not":
+            return Not(parts[0], span)
+        return (Implies if head.text == "implies" else Iff)(parts[0], parts[1], span)
+
+    def formulas(self, head: _Symbol, items: list[_Item]) -> tuple[Formula, ...] | None:
+        """The items as formulas; those that are not are reported."""
+        formulas: list[Formula] = []
+        for item in items:
+            if isinstance(item, Variable | Value | _Symbol):
+                self.report(f"{head.text} takes formulas in parentheses, not {item.span.text}", item.span)
+            elif not isinstance(item, _Hole):
+                formulas.append(item)
+        return tuple(formulas) if len(formulas) == len(items) else None
+
+    def atom(self, head: _Symbol, items: list[_Item], span: Span) -> Formula | _Hole:
+        if head.text.lower() in OPERATORS:
+            return self.report(f"write operators in small letters: {head.text.lower()}", head.span)
+        arguments: list[Argument] = []
+        for item in items:
+            if isinstance(item, Variable | Value):
+                arguments.append(item)
+            elif isinstance(item, _Symbol):
+                self.report(
+                    f"put values in quotes ('{item.text}') and a '?' before variables (?{item.text})", item.span
+                )
+            elif not isinstance(item, _Hole):
+                near = get_close_matches(head.text.lower(), OPERATORS, n=1)
+                advice = f"did you mean {near[0]}?" if near else f"the operators are {', '.join(OPERATORS)}"
+                return self.report(
+                    f"{head.text} is not an operator, so no formula can stand in it: {advice}", head.span
+                )
+        return Atom(head.text, tuple(arguments), span) if len(arguments) == len(items) else _Hole(span)

@@ -1,0 +1,256 @@
+"""Proofs and refutations: why a formula holds or fails in a world, small enough to read.
+
+Their size is bounded by construction. Of many candidates a few are told and the rest counted; only one candidate is
+followed into a nested formula. So a proof has at most a few lines for each node of the formula, however large a
+search for it would have been.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from formalimg.logic.deciding import Binding, Decider
+from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or
+from formalimg.logic.variables import existential_block, free_variables
+from formalimg.logic.world import members
+
+MAX_CANDIDATES = 6
+"""How many candidates of one variable are told one by one."""
+
+
+class Bound(NamedTuple):
+    """A variable and the thing it stands for."""
+
+    variable: str
+    thing: int
+    description: str
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Why a formula holds, or why it fails.
+
+    Attributes:
+        formula: the formula, with variables named apart.
+        holds: whether it holds.
+        reason: in a few words, with numbers where there are any.
+        bindings: the things that its quantified variables stand for here.
+        parts: what the reason rests on.
+        candidate: for a part that tells of one candidate of its parent's variable: which one.
+    """
+
+    formula: Formula
+    holds: bool
+    reason: str = ""
+    bindings: tuple[Bound, ...] = ()
+    parts: tuple[Proof, ...] = field(default=())
+    candidate: Bound | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """The proof as plain data; empty fields are left out."""
+        data: dict[str, object] = {"holds": self.holds, "formula": str(self.formula)}
+        if self.candidate:
+            data["candidate"] = self.candidate._asdict()
+        if self.reason:
+            data["reason"] = self.reason
+        if self.bindings:
+            data["bindings"] = [bound._asdict() for bound in self.bindings]
+        if self.parts:
+            data["parts"] = [part.to_json() for part in self.parts]
+        return data
+
+
+def prove(formula: Formula, decider: Decider, binding: Binding | None = None) -> Proof:
+    """Why the formula holds or fails when its free variables stand for these things."""
+    return _Prover(decider).prove(formula, binding or {})
+
+
+class _Prover:
+    def __init__(self, decider: Decider) -> None:
+        self.decider = decider
+        self.world = decider.world
+
+    def prove(self, formula: Formula, binding: Binding) -> Proof:
+        match formula:
+            case Atom():
+                return self.atom(formula, binding)
+            case Not(body):
+                inner = self.prove(body, binding)
+                return Proof(formula, not inner.holds, "what it denies fails" if not inner.holds else "", (), (inner,))
+            case And(parts):
+                return self.all_of(formula, parts, binding)
+            case Or(parts):
+                return self.any_of(formula, parts, binding)
+            case Implies(antecedent, consequent):
+                return self.implication(formula, antecedent, consequent, binding)
+            case Iff(left, right):
+                sides = (self.prove(left, binding), self.prove(right, binding))
+                agree = sides[0].holds == sides[1].holds
+                return Proof(formula, agree, "the sides agree" if agree else "the sides differ", (), sides)
+            case Exists():
+                return self.some(formula, binding)
+            case Forall():
+                return self.every(formula, binding)
+
+    def outline(self, formula: Formula, binding: Binding) -> Proof:
+        """Whether a formula holds, with the reason if it is an atom; nothing is followed."""
+        if isinstance(formula, Atom):
+            return self.atom(formula, binding)
+        return Proof(formula, self.decider.holds(formula, binding))
+
+    def atom(self, atom: Atom, binding: Binding) -> Proof:
+        holds = self.decider.holds(atom, binding)
+        things = tuple(binding[name] for name in atom.variables)
+        if not things:
+            return Proof(atom, holds, f"the style is '{self.decider.style}'")
+        return Proof(atom, holds, self.world.evidence(atom, things))
+
+    def all_of(self, formula: Formula, parts: Sequence[Formula], binding: Binding) -> Proof:
+        holding = [self.decider.holds(part, binding) for part in parts]
+        if all(holding):
+            return Proof(formula, True, "", (), tuple(self.prove(part, binding) for part in parts))
+        # What holds beside a failure is only named; what fails is followed.
+        told = tuple(
+            self.outline(part, binding) if holds else self.prove(part, binding)
+            for part, holds in zip(parts, holding, strict=True)
+        )
+        return Proof(formula, False, f"{holding.count(False)} of {len(parts)} parts fail", (), told)
+
+    def any_of(self, formula: Formula, parts: Sequence[Formula], binding: Binding) -> Proof:
+        for part in parts:
+            if self.decider.holds(part, binding):
+                return Proof(formula, True, "one part is enough", (), (self.prove(part, binding),))
+        return Proof(formula, False, "every part fails", (), tuple(self.prove(part, binding) for part in parts))
+
+    def implication(self, formula: Formula, antecedent: Formula, consequent: Formula, binding: Binding) -> Proof:
+        if not self.decider.holds(antecedent, binding):
+            return Proof(formula, True, "its condition fails", (), (self.prove(antecedent, binding),))
+        result = self.prove(consequent, binding)
+        reason = "its consequence holds" if result.holds else "its condition holds, its consequence fails"
+        return Proof(formula, result.holds, reason, (), (result,))
+
+    # --- exists
+
+    def some(self, formula: Exists, binding: Binding) -> Proof:
+        variables, claims = existential_block(formula)
+        if not len(self.world):
+            return Proof(formula, False, "there is nothing in the scene")
+        found = self.decider.first_binding(variables, claims, binding)
+        if found is not None:
+            parts = tuple(self.prove(claim, found) for claim in claims)
+            return Proof(formula, True, "", self.bound(variables, found), parts)
+        return self.none_fits(formula, variables, claims, binding)
+
+    def none_fits(self, formula: Formula, variables: list[str], claims: list[Formula], binding: Binding) -> Proof:
+        """Why no things fit: claims that cannot hold together, the things that come closest, and for the variable
+        at which they get stuck what is wrong with each candidate."""
+        conflict = self.conflict(variables, claims, binding)
+        *kept, last = conflict
+        closest = self.decider.first_binding(variables, kept, binding)
+        assert closest is not None, "all but the last claim of a conflict can hold together"
+        asked = free_variables(last)
+        stuck = next((name for name in reversed(variables) if name in asked), None)
+        if stuck is None:  # the claim speaks of no variable bound here
+            return Proof(formula, False, "whatever things are chosen", (), (self.prove(last, closest),))
+        involved = {name for claim in conflict for name in free_variables(claim)} - {stuck}
+        shown = self.bound([name for name in variables if name in involved], closest)
+        about = [claim for claim in conflict if stuck in free_variables(claim)]
+        candidates, told = self.candidates(stuck, about, closest)
+        if len(conflict) > 1:
+            reason = f"nothing can be ?{stuck}: {len(conflict)} conditions cannot hold together"
+        else:
+            reason = f"nothing can be ?{stuck}"
+        return Proof(formula, False, f"{reason}{told}", shown, candidates)
+
+    def conflict(self, variables: list[str], claims: list[Formula], binding: Binding) -> list[Formula]:
+        """A smallest set of claims that cannot hold together: without any one of them, the others can.
+
+        It ends with the first claim that cannot hold together with those before it.
+        """
+
+        def possible(chosen: list[Formula]) -> bool:
+            return self.decider.satisfiable(variables, chosen, binding)
+
+        low, high = 0, len(claims)  # the first `low` claims are possible, the first `high` are not
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if possible(claims[:middle]) else (low, middle)
+        *before, last = claims[:high]
+        for claim in list(before):
+            without = [other for other in before if other is not claim]
+            if not possible([*without, last]):
+                before = without
+        return [*before, last]
+
+    def candidates(self, variable: str, claims: list[Formula], binding: Binding) -> tuple[tuple[Proof, ...], str]:
+        """What is wrong with each thing that could be put for a variable, the most promising first."""
+        wrong: list[tuple[int, int, Formula]] = []
+        for thing in range(len(self.world)):
+            tried = {**binding, variable: thing}
+            passed, failing = next(
+                (passed, claim) for passed, claim in enumerate(claims) if not self.decider.holds(claim, tried)
+            )
+            wrong.append((passed, thing, failing))
+        best = max(passed for passed, _, _ in wrong)
+        chosen = [entry for entry in wrong if entry[0] == best or entry[0] > 0]
+        chosen.sort(key=lambda entry: (-entry[0], entry[1]))
+        told = []
+        for rank, (_, thing, failing) in enumerate(chosen[:MAX_CANDIDATES]):
+            tried = {**binding, variable: thing}
+            proof = self.prove(failing, tried) if rank == 0 else self.outline(failing, tried)
+            told.append(
+                Proof(proof.formula, False, proof.reason, proof.bindings, proof.parts, self.bound([variable], tried)[0])
+            )
+        left = len(wrong) - len(told)
+        return tuple(told), f" ({left} more things fail as well)" if left else ""
+
+    # --- forall
+
+    def every(self, formula: Forall, binding: Binding) -> Proof:
+        name, body = formula.variable.name, formula.body
+        strict = self.decider.strict
+        if not len(self.world):
+            return Proof(formula, not strict, "there is nothing in the scene")
+        conditional = isinstance(body, Implies)
+        antecedent, consequent = (body.antecedent, body.consequent) if isinstance(body, Implies) else (None, body)
+        concerned = (1 << len(self.world)) - 1
+        if antecedent is not None:
+            concerned = self.decider.selected(name, (), [antecedent], binding)
+        if not concerned:
+            return self.no_instance(formula, binding)
+        fitting = concerned & self.decider.selected(name, (), [consequent], binding)
+        failing = concerned & ~fitting
+        count, bad = concerned.bit_count(), failing.bit_count()
+        which = "things that meet the condition" if conditional else "things"
+        if not failing:
+            names = self.bound_each(name, concerned)
+            reason = (
+                f"holds for all {count} {which}: {names}" if count > 1 else f"holds for {names}, the only such thing"
+            )
+            first = next(members(concerned))
+        else:
+            reason = f"fails for {bad} of {count} {which}: {self.bound_each(name, failing)}"
+            first = next(members(failing))
+        tried = {**binding, name: first}
+        inner = self.prove(consequent, tried)
+        return Proof(formula, not failing, reason, self.bound([name], tried), (inner,))
+
+    def no_instance(self, formula: Forall, binding: Binding) -> Proof:
+        """No thing meets the condition of a `forall`."""
+        assert isinstance(formula.body, Implies)
+        if not self.decider.strict:
+            return Proof(formula, True, "no thing meets the condition")
+        wanted = self.prove(Exists(formula.variable, formula.body.antecedent), binding)
+        return Proof(formula, False, "no thing meets the condition, and strict forall wants one", (), (wanted,))
+
+    # --- names
+
+    def bound(self, variables: Sequence[str], binding: Binding) -> tuple[Bound, ...]:
+        return tuple(Bound(name, binding[name], self.world.describe(binding[name])) for name in variables)
+
+    def bound_each(self, variable: str, things: int) -> str:
+        names = [self.world.describe(thing) for thing in members(things)]
+        more = len(names) - MAX_CANDIDATES
+        return ", ".join(names[:MAX_CANDIDATES]) + (f" and {more} more" if more > 0 else "")

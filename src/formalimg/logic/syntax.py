@@ -1,0 +1,151 @@
+"""The syntax tree of formulas: eight kinds of nodes over variables and quoted values.
+
+Nodes are immutable and compare by meaning: where a node stands in its text (`span`) does not count.
+`str(node)` is its text, on one line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from formalimg.logic.source import NOWHERE, Span
+
+
+def _somewhere() -> Span:
+    return field(default=NOWHERE, compare=False, repr=False)
+
+
+class _Printed:
+    """Gives a node its text."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        from formalimg.logic.printer import to_text
+
+        return to_text(self)  # type: ignore[arg-type]  # every subclass is a node
+
+
+@dataclass(frozen=True, slots=True)
+class Variable(_Printed):
+    """A variable such as `?x`; the name is kept without the question mark."""
+
+    name: str
+    span: Span = _somewhere()
+
+
+@dataclass(frozen=True, slots=True)
+class Value(_Printed):
+    """A quoted word such as `'cup'`."""
+
+    text: str
+    span: Span = _somewhere()
+
+
+Argument: TypeAlias = Variable | Value
+
+
+@dataclass(frozen=True, slots=True)
+class Atom(_Printed):
+    """A predicate with its arguments: `(LeftOf ?a ?b)`, `(Is ?a 'cup')`, `(IsStyle 'photo')`."""
+
+    predicate: str
+    arguments: tuple[Argument, ...]
+    span: Span = _somewhere()
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of the variables among the arguments, in order."""
+        return tuple([a.name for a in self.arguments if type(a) is Variable])
+
+
+@dataclass(frozen=True, slots=True)
+class Not(_Printed):
+    """`(not F)`."""
+
+    body: Formula
+    span: Span = _somewhere()
+
+
+@dataclass(frozen=True, slots=True)
+class And(_Printed):
+    """`(and F ...)`, with one part or more."""
+
+    parts: tuple[Formula, ...]
+    span: Span = _somewhere()
+
+
+@dataclass(frozen=True, slots=True)
+class Or(_Printed):
+    """`(or F ...)`, with one part or more."""
+
+    parts: tuple[Formula, ...]
+    span: Span = _somewhere()
+
+
+@dataclass(frozen=True, slots=True)
+class Implies(_Printed):
+    """`(implies F G)`."""
+
+    antecedent: Formula
+    consequent: Formula
+    span: Span = _somewhere()
+
+
+@dataclass(frozen=True, slots=True)
+class Iff(_Printed):
+    """`(iff F G)`."""
+
+    left: Formula
+    right: Formula
+    span: Span = _somewhere()
+
+
+@dataclass(frozen=True, slots=True)
+class Exists(_Printed):
+    """`(exists ?x F)`."""
+
+    variable: Variable
+    body: Formula
+    span: Span = _somewhere()
+
+
+@dataclass(frozen=True, slots=True)
+class Forall(_Printed):
+    """`(forall ?x F)`."""
+
+    variable: Variable
+    body: Formula
+    span: Span = _somewhere()
+
+
+Formula: TypeAlias = Atom | Not | And | Or | Implies | Iff | Exists | Forall
+
+
+def children(formula: Formula) -> tuple[Formula, ...]:
+    """The formulas directly inside a formula, in the order of the text."""
+    match formula:
+        case Atom():
+            return ()
+        case And(parts) | Or(parts):
+            return parts
+        case Implies(first, second) | Iff(first, second):
+            return (first, second)
+        case Not(body) | Exists(_, body) | Forall(_, body):
+            return (body,)
+
+
+def subformulas(formula: Formula) -> Iterator[Formula]:
+    """The formula and everything inside it, in the order of the text."""
+    pending = [formula]
+    while pending:
+        formula = pending.pop()
+        yield formula
+        pending.extend(reversed(children(formula)))
+
+
+def atoms(formula: Formula) -> Iterator[Atom]:
+    """All atoms of a formula, in the order of the text."""
+    return (node for node in subformulas(formula) if type(node) is Atom)

@@ -1,0 +1,184 @@
+"""Relations over things as tables of bit sets, and the few operations that deciding a formula needs.
+
+A table over the variables (v1, …, vm) maps the values of all but the last variable to the bit set of values of the
+last one; a table over no variables has the row `()` if it holds. `join` combines tables, `project` and `divide` forget
+the last variable as `exists` and `forall` do, `complement` and `union` are negation and disjunction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
+from math import prod
+from typing import TypeAlias
+
+from formalimg.logic.world import World, members
+
+MAX_ROWS = 100_000
+"""The most rows that are looked at for one table; past it, the formula is decided value by value instead."""
+
+Domains: TypeAlias = dict[str, int]
+"""The values that each variable can still take, as bit sets."""
+
+_Filter: TypeAlias = Callable[[list[int], int], int]
+"""Of the values of one variable, those that fit the values of the variables before it."""
+
+
+class TooWideError(Exception):
+    """A table would take more than MAX_ROWS rows. Never leaves this package."""
+
+
+class Table:
+    """A relation, row by row."""
+
+    __slots__ = ("_other_way", "rows", "variables")
+
+    def __init__(self, variables: tuple[str, ...], rows: Mapping[tuple[int, ...], int]) -> None:
+        self.variables = variables
+        self.rows = rows
+        self._other_way: Table | None = None
+
+    def partners(self, known: str, values: int, among: int) -> int:
+        """In a table of two variables: what, out of a set, fits some of these values of the known variable."""
+        if known == self.variables[0]:
+            rows = self.rows
+        else:
+            if self._other_way is None:
+                self._other_way = self._turned(self.variables[0])
+            rows = self._other_way.rows
+        found = 0
+        for value in members(values):
+            found |= rows.get((value,), 0)
+        return found & among
+
+    def fitting(self, last: str, places: Mapping[str, int]) -> _Filter:
+        """A filter on the values of `last`, given a list of values in which `places` says where the others stand."""
+        table = self if self.variables[-1] == last else self._turned(last)
+        others = [places[name] for name in table.variables[:-1]]
+        rows = table.rows
+        return lambda values, among: among & rows.get(tuple([values[place] for place in others]), 0)
+
+    def _turned(self, last: str) -> Table:
+        """The same relation with another variable at the end."""
+        at = self.variables.index(last)
+        rows: dict[tuple[int, ...], int] = {}
+        for key, row in self.rows.items():
+            bit = 1 << key[at]
+            for value in members(row):
+                other = (*key[:at], *key[at + 1 :], value)
+                rows[other] = rows.get(other, 0) | bit
+        return Table((*self.variables[:at], *self.variables[at + 1 :], last), rows)
+
+
+class Edge:
+    """A relation that one atom of two variables states, read from the world when needed."""
+
+    __slots__ = ("positive", "predicate", "variables", "world")
+
+    def __init__(self, world: World, predicate: str, variables: tuple[str, str], positive: bool) -> None:
+        self.world = world
+        self.predicate = predicate
+        self.variables = variables
+        self.positive = positive
+
+    def partners(self, known: str, values: int, among: int) -> int:
+        """What, out of a set, fits some of these values of the known variable."""
+        read = self.world.seconds if known == self.variables[0] else self.world.firsts
+        if self.positive:
+            return read(self.predicate, values, among)
+        found = 0
+        for value in members(values):
+            found |= among & ~read(self.predicate, 1 << value, among)
+        return found
+
+    def fitting(self, last: str, places: Mapping[str, int]) -> _Filter:
+        """As for tables."""
+        first, second = self.variables
+        known = first if last == second else second
+        place = places[known]
+        return lambda values, among: self.partners(known, 1 << values[place], among)
+
+
+Relation: TypeAlias = Table | Edge
+
+
+def join(relations: Sequence[Relation], variables: tuple[str, ...], domains: Domains) -> Table:
+    """The values of the variables, within their domains, for which all relations hold."""
+    places = {name: place for place, name in enumerate(variables)}
+    filters: list[list[_Filter]] = [[] for _ in variables]
+    for relation in relations:
+        last = max(relation.variables, key=places.__getitem__)
+        filters[places[last]].append(relation.fitting(last, places))
+    deepest = len(variables) - 1
+    values = [0] * len(variables)
+    rows: dict[tuple[int, ...], int] = {}
+    looked_at = 0
+
+    def fill(depth: int) -> None:
+        nonlocal looked_at
+        allowed = domains[variables[depth]]
+        for fitting in filters[depth]:
+            allowed = fitting(values, allowed)
+        if depth < deepest:
+            for values[depth] in members(allowed):
+                fill(depth + 1)
+            return
+        looked_at += 1
+        if looked_at > MAX_ROWS:
+            raise TooWideError
+        if allowed:
+            rows[tuple(values[:deepest])] = allowed
+
+    if variables:
+        fill(0)
+    else:
+        rows[()] = 1
+    return Table(variables, rows)
+
+
+def project(table: Table) -> Table:
+    """The table without its last variable: where at least one value of it is left."""
+    return _without_last(table, table.rows)
+
+
+def divide(table: Table, whole: int) -> Table:
+    """The table without its last variable: where the whole set of values of it is left."""
+    return _without_last(table, [key for key, row in table.rows.items() if row == whole])
+
+
+def _without_last(table: Table, keys: Iterable[tuple[int, ...]]) -> Table:
+    rows: dict[tuple[int, ...], int] = {}
+    for key in keys:
+        if key:
+            rows[key[:-1]] = rows.get(key[:-1], 0) | 1 << key[-1]
+        else:  # no variable is left: the table says only that it holds
+            rows[()] = 1
+    return Table(table.variables[:-1], rows)
+
+
+def complement(table: Table, domains: Domains) -> Table:
+    """The values within the domains for which the table does not hold."""
+    if not table.variables:
+        return Table((), {} if table.rows else {(): 1})
+    *others, last = table.variables
+    if prod(domains[name].bit_count() for name in others) > MAX_ROWS:
+        raise TooWideError
+    whole = domains[last]
+    rows = {}
+    for key in product(*(members(domains[name]) for name in others)):
+        left = whole & ~table.rows.get(key, 0)
+        if left:
+            rows[key] = left
+    return Table(table.variables, rows)
+
+
+def union(tables: Sequence[Table], domains: Domains) -> Table:
+    """The values for which at least one of the tables holds, over the variables of all of them."""
+    variables = tuple(dict.fromkeys(name for table in tables for name in table.variables))
+    rows: dict[tuple[int, ...], int] = {}
+    for table in tables:
+        if table.rows:
+            spread = join([table] if table.variables else [], variables, domains)
+            for key, row in spread.rows.items():
+                rows[key] = rows.get(key, 0) | row
+    return Table(variables, rows)

@@ -1,0 +1,122 @@
+"""Vocabularies: which words and predicates a suite knows, read from data files and validated on load."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from formalimg.errors import FormalimgError
+
+VARIABLE = "variable"
+"""The kind of an argument that must be a variable; every other kind names a list of words."""
+
+
+class VocabularyError(FormalimgError):
+    """A vocabulary that does not exist or does not hold together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A predicate: its name, the kinds of its arguments, and what it says, in words."""
+
+    name: str
+    arguments: tuple[str, ...]
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words of each kind (`class`, `color`, …) and the predicates over them."""
+
+    name: str
+    words: Mapping[str, tuple[str, ...]]
+    predicates: Mapping[str, Predicate]
+
+    def kinds_of(self, word: str) -> tuple[str, ...]:
+        """The kinds a word belongs to: `orange` is a class and a colour of the natural vocabulary."""
+        return tuple(kind for kind, words in self.words.items() if word in words)
+
+    def nearest_word(self, word: str, kind: str) -> str | None:
+        """The word of this kind that a mistyped word most likely meant."""
+        return nearest(word, self.words[kind])
+
+    def predicate_taking(self, kind: str) -> str | None:
+        """The name of a predicate that has an argument of this kind."""
+        return next((p.name for p in self.predicates.values() if kind in p.arguments), None)
+
+
+def nearest(word: str, known: Mapping[str, object] | tuple[str, ...]) -> str | None:
+    """The known word that `word` most likely meant, whatever its case and spacing; None if none is near."""
+    folded = {_folded(candidate): candidate for candidate in known}
+    matches = get_close_matches(_folded(word), folded, n=1, cutoff=0.6)
+    return folded[matches[0]] if matches else None
+
+
+def _folded(word: str) -> str:
+    return word[:80].casefold().replace("_", " ").replace("-", " ").strip()
+
+
+def vocabulary(suite: str | Path | Vocabulary) -> Vocabulary:
+    """The vocabulary of a suite (`"knolling"`, `"natural"`), or of a TOML file of the same form."""
+    if isinstance(suite, Vocabulary):
+        return suite
+    if isinstance(suite, Path) or suite.endswith(".toml"):
+        return _loaded(Path(suite))
+    if suite not in vocabulary_names():
+        near = nearest(suite, vocabulary_names())
+        advice = f"did you mean {near}?" if near else f"known are {', '.join(vocabulary_names())}, or a .toml file"
+        raise VocabularyError(f"unknown suite {suite!r}: {advice}")
+    return _builtin(suite)
+
+
+@cache
+def vocabulary_names() -> tuple[str, ...]:
+    """The suites whose vocabularies come with the package."""
+    entries = (files("formalimg.logic") / "vocabularies").iterdir()
+    return tuple(sorted(entry.name.removesuffix(".toml") for entry in entries if entry.name.endswith(".toml")))
+
+
+@cache
+def _builtin(name: str) -> Vocabulary:
+    text = (files("formalimg.logic") / "vocabularies" / f"{name}.toml").read_text(encoding="utf-8")
+    return _validated(tomllib.loads(text), f"{name}.toml")
+
+
+def _loaded(path: Path) -> Vocabulary:
+    try:
+        return _validated(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
+    except OSError as error:
+        raise VocabularyError(f"cannot read the vocabulary {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise VocabularyError(f"the vocabulary {path} is not valid TOML: {error}") from error
+
+
+def _validated(table: Mapping[str, object], where: str) -> Vocabulary:
+    """The vocabulary that a table describes, or an error that names the entry to mend."""
+    name, words, predicates = (table.get(key) for key in ("name", "words", "predicates"))
+    if not isinstance(name, str) or not isinstance(words, dict) or not isinstance(predicates, dict):
+        raise VocabularyError(f"{where}: a vocabulary needs name, [words] and [predicates]")
+    for kind, entries in words.items():
+        if not isinstance(entries, list) or not all(isinstance(word, str) and word for word in entries):
+            raise VocabularyError(f"{where}: words.{kind} must be a list of words")
+        if len(set(entries)) < len(entries):
+            twice = next(word for word in entries if entries.count(word) > 1)
+            raise VocabularyError(f"{where}: words.{kind} lists {twice!r} twice")
+    known = {VARIABLE, *words}
+    for predicate, entry in predicates.items():
+        kinds = entry.get("arguments") if isinstance(entry, dict) else None
+        if not isinstance(kinds, list) or not kinds or not all(kind in known for kind in kinds):
+            raise VocabularyError(f"{where}: predicates.{predicate}.arguments must list kinds out of {sorted(known)}")
+    return Vocabulary(
+        name,
+        {kind: tuple(entries) for kind, entries in words.items()},
+        {
+            predicate: Predicate(predicate, tuple(entry["arguments"]), str(entry.get("meaning", "")))
+            for predicate, entry in predicates.items()
+        },
+    )

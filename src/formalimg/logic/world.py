@@ -1,0 +1,45 @@
+"""What formulas are true or false of: numbered things and the relations between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from formalimg.logic.syntax import Atom
+
+
+class World(Protocol):
+    """A finite set of things, numbered from 0, that can answer atoms about them.
+
+    Sets of things are bit sets: bit i of an int stands for thing i. Answering with whole sets, not thing by thing,
+    is what lets formulas be decided without trying assignments.
+    """
+
+    def __len__(self) -> int:
+        """How many things there are."""
+
+    def objection(self, atom: Atom) -> str | None:
+        """Why this world cannot decide an atom; None if it can."""
+
+    def having(self, predicate: str, value: str | None) -> int:
+        """The things for which a predicate of one variable holds."""
+
+    def seconds(self, predicate: str, firsts: int, among: int) -> int:
+        """The things b, out of a set, for which predicate(a, b) holds for some a of the firsts."""
+
+    def firsts(self, predicate: str, seconds: int, among: int) -> int:
+        """The things a, out of a set, for which predicate(a, b) holds for some b of the seconds."""
+
+    def describe(self, thing: int) -> str:
+        """A thing in a few words."""
+
+    def evidence(self, atom: Atom, things: tuple[int, ...]) -> str:
+        """What can be read off the things that makes the atom hold or fail, with numbers."""
+
+
+def members(things: int) -> Iterator[int]:
+    """The numbers of the things in a bit set, smallest first."""
+    while things:
+        lowest = things & -things
+        yield lowest.bit_length() - 1
+        things ^= lowest

@@ -1,0 +1,130 @@
+"""The published grounding format: `{"objects": [{"label", "color", "box_2d": [xmin, ymin, xmax, ymax]}]}`.
+
+Optional keys extend it to annotated natural scenes: `material`, `shape` and `state` on an object, and
+`"relations": [["On", 0, 1], …]` beside the objects. Nothing is repaired silently: a scene that cannot be read
+exactly is an error that lists all that is wrong with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from formalimg.errors import FormalimgError
+from formalimg.scenes.box import CANVAS, Box
+from formalimg.scenes.thing import Thing
+
+
+class SceneError(FormalimgError, ValueError):
+    """A scene that cannot be read; `problems` lists everything that is wrong with it."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(
+            "; ".join(self.problems[:3]) + (f"; and {len(problems) - 3} more" if len(problems) > 3 else "")
+        )
+
+    def __reduce__(self) -> tuple[type[SceneError], tuple[tuple[str, ...]]]:
+        return type(self), (self.problems,)
+
+
+def read_grounding(obj: object) -> tuple[list[Thing], list[tuple[str, int, int]] | None]:
+    """The things and, if the data records any, the relations; raises a SceneError that names all problems."""
+    if not isinstance(obj, dict) or "objects" not in obj:
+        raise SceneError(['a scene is an object with "objects": [{"label", "color", "box_2d"}, …]'])
+    objects = obj["objects"]
+    if objects is None:
+        raise SceneError(['"objects" is null: whoever made this scene could not read the picture'])
+    if not isinstance(objects, list):
+        raise SceneError(['"objects" must be a list'])
+    problems: list[str] = []
+    things = [_thing(entry, f"objects[{number}]", problems) for number, entry in enumerate(objects)]
+    relations = _relations(obj.get("relations"), len(objects), problems)
+    if problems:
+        raise SceneError(problems)
+    return [thing for thing in things if thing is not None], relations
+
+
+def write_grounding(things: Iterable[Thing], relations: Iterable[tuple[str, int, int]] | None) -> dict[str, object]:
+    """The data that reads back as these things and relations."""
+    objects = []
+    for thing in things:
+        entry: dict[str, object] = {"label": thing.label, "color": thing.color, "box_2d": list(thing.box)}
+        if thing.material is not None:
+            entry["material"] = thing.material
+        if thing.shape is not None:
+            entry["shape"] = thing.shape
+        if thing.states:
+            entry["state"] = list(thing.states)
+        objects.append(entry)
+    data: dict[str, object] = {"objects": objects}
+    if relations is not None:
+        data["relations"] = [list(relation) for relation in sorted(relations)]
+    return data
+
+
+def _thing(entry: object, where: str, problems: list[str]) -> Thing | None:
+    if not isinstance(entry, dict):
+        problems.append(f'{where} must be an object with "label", "color" and "box_2d"')
+        return None
+    label = entry.get("label")
+    if not isinstance(label, str) or not label:
+        problems.append(f"{where} has no label")
+        label = "thing"
+    where = f"{where} ({label[:40]})"
+    words = {kind: _word(entry.get(kind), f"{where}: {kind}", problems) for kind in ("color", "material", "shape")}
+    box = _box(entry.get("box_2d"), where, problems)
+    states = _states(entry.get("state"), where, problems)
+    return None if box is None else Thing(label, box, **words, states=states)
+
+
+def _word(word: object, where: str, problems: list[str]) -> str | None:
+    if word is None or isinstance(word, str):
+        return word or None
+    problems.append(f"{where} must be a word or null")
+    return None
+
+
+def _states(states: object, where: str, problems: list[str]) -> tuple[str, ...]:
+    listed = states if isinstance(states, list) else [] if states is None else [states]
+    if all(isinstance(state, str) for state in listed):
+        return tuple(listed)
+    problems.append(f"{where}: state must be a word or a list of words")
+    return ()
+
+
+def _box(numbers: object, where: str, problems: list[str]) -> Box | None:
+    if numbers is None:
+        problems.append(f"{where} has no box_2d")
+        return None
+    if not isinstance(numbers, list | tuple) or len(numbers) != 4 or not all(map(_is_number, numbers)):
+        problems.append(f"{where}: box_2d must be four numbers [xmin, ymin, xmax, ymax]")
+        return None
+    box = Box(*numbers)
+    outside = [number for number in numbers if not 0 <= number <= CANVAS]
+    if outside:
+        problems.append(f"{where}: box_2d {box} leaves the canvas of 0 to {CANVAS}")
+    elif box.xmin > box.xmax or box.ymin > box.ymax:
+        problems.append(f"{where}: box_2d {box} has its corners swapped, it must be [xmin, ymin, xmax, ymax]")
+    else:
+        return box
+    return None
+
+
+def _is_number(number: object) -> bool:
+    return isinstance(number, int | float) and not isinstance(number, bool) and abs(number) < 1e9
+
+
+def _relations(entries: object, count: int, problems: list[str]) -> list[tuple[str, int, int]] | None:
+    if entries is None:
+        return None
+    if not isinstance(entries, list):
+        problems.append('"relations" must be a list such as [["On", 0, 1]]')
+        return None
+    relations: list[tuple[str, int, int]] = []
+    for number, entry in enumerate(entries):
+        match entry:
+            case [str(predicate), int(first), int(second)] if 0 <= first < count and 0 <= second < count:
+                relations.append((predicate, first, second))
+            case _:
+                problems.append(f'relations[{number}] must be ["Predicate", first, second] with numbers of objects')
+    return relations

@@ -1,0 +1,84 @@
+"""Things by a measure of theirs, so that "those of these things above that value" is one look-up."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from formalimg.logic import members
+
+_FEW = 16
+"""Up to so many things are looked at one by one; for more, it pays to have all things in order."""
+
+
+class _Order(NamedTuple):
+    values: list[float]  # the values, smallest first
+    lowest: list[int]  # lowest[i]: the i things with the smallest values
+
+
+class Ranking:
+    """The things of a scene by one measure; answers with bit sets."""
+
+    def __init__(self, values: Sequence[float]) -> None:
+        self.values = values
+
+    @cached_property
+    def _order(self) -> _Order:
+        order = sorted(range(len(self.values)), key=self.values.__getitem__)
+        lowest = [0]
+        for thing in order:
+            lowest.append(lowest[-1] | 1 << thing)
+        return _Order([self.values[thing] for thing in order], lowest)
+
+    def smallest(self, things: int) -> float:
+        """The smallest measure in a set of things."""
+        if things & (things - 1) == 0:
+            return self.values[things.bit_length() - 1]
+        return min([self.values[thing] for thing in members(things)])
+
+    def largest(self, things: int) -> float:
+        """The largest measure in a set of things."""
+        if things & (things - 1) == 0:
+            return self.values[things.bit_length() - 1]
+        return max([self.values[thing] for thing in members(things)])
+
+    def below(self, value: float, among: int) -> int:
+        """The things, out of a set, whose measure is strictly less than the value."""
+        if among.bit_count() > _FEW:
+            return among & self._order.lowest[bisect_left(self._order.values, value)]
+        values, found = self.values, 0
+        while among:
+            lowest = among & -among
+            if values[lowest.bit_length() - 1] < value:
+                found |= lowest
+            among ^= lowest
+        return found
+
+    def above(self, value: float, among: int) -> int:
+        """The things, out of a set, whose measure is strictly greater than the value."""
+        if among.bit_count() > _FEW:
+            return among & ~self._order.lowest[bisect_right(self._order.values, value)]
+        values, found = self.values, 0
+        while among:
+            lowest = among & -among
+            if values[lowest.bit_length() - 1] > value:
+                found |= lowest
+            among ^= lowest
+        return found
+
+    def near(self, value: float, bound: float, among: int) -> int:
+        """The things, out of a set, whose measure differs from the value by strictly less than the bound."""
+        if among.bit_count() > _FEW:
+            # The differences are formed as the rule forms them: value + bound could round to the other side.
+            start = bisect_left(self._order.values, True, key=lambda other: value - other < bound)
+            end = bisect_left(self._order.values, True, key=lambda other: other - value >= bound)
+            return among & (self._order.lowest[end] ^ self._order.lowest[start])
+        values, found = self.values, 0
+        while among:
+            lowest = among & -among
+            if abs(values[lowest.bit_length() - 1] - value) < bound:
+                found |= lowest
+            among ^= lowest
+        return found

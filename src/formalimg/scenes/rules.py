@@ -1,0 +1,191 @@
+"""The rules that decide the geometric predicates, as data.
+
+Each rule is a strict comparison of measures, so that verifying, explaining and solving read the same definition:
+the rules decide, not intuition. Numbers are those of the published evaluator (paper, appendix A.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple, TypeAlias
+
+from formalimg.logic import members
+from formalimg.scenes.box import CANVAS, Box
+from formalimg.scenes.ranking import Ranking
+
+Measure = Literal["xmin", "ymin", "xmax", "ymax", "center_x", "center_y", "area"]
+
+Rankings: TypeAlias = Callable[[Measure], Ranking]
+"""The things of a scene, ranked by a measure."""
+
+
+class RankedPair(NamedTuple):
+    """The things of a scene, ranked by the two measures that a rule compares."""
+
+    first: Ranking
+    second: Ranking
+
+
+ALIGNMENT = 100
+"""Centres that are less than this apart are aligned."""
+
+MEASURE_NAMES: dict[Measure, str] = {
+    "xmin": "left edge",
+    "ymin": "top edge",
+    "xmax": "right edge",
+    "ymax": "bottom edge",
+    "center_x": "centre x",
+    "center_y": "centre y",
+    "area": "area",
+}
+
+
+class Between(NamedTuple):
+    """A rule on one thing: each measure lies strictly between two bounds."""
+
+    measures: tuple[Measure, ...]
+    low: float
+    high: float
+
+    def holds(self, box: Box) -> bool:
+        """Does the box keep the rule?"""
+        return all(self.low < getattr(box, measure) < self.high for measure in self.measures)
+
+    def things(self, among: int, ranked_by: Rankings) -> int:
+        """The things, out of a set, that keep the rule."""
+        for measure in self.measures:
+            ranking = ranked_by(measure)
+            among = ranking.above(self.low, ranking.below(self.high, among))
+        return among
+
+    def evidence(self, box: Box) -> str:
+        """The numbers: the first measure out of bounds, or all if none is."""
+        told = []
+        for measure in self.measures:
+            value, name = getattr(box, measure), MEASURE_NAMES[measure]
+            if value <= self.low:
+                return f"{name} {value:g} ≤ {self.low:g}"
+            if value >= self.high:
+                return f"{name} {value:g} ≥ {self.high:g}"
+            bounds = [f"> {self.low:g}"] * (self.low > -float("inf")) + [f"< {self.high:g}"] * (
+                self.high < float("inf")
+            )
+            told.append(f"{name} {value:g} {' and '.join(bounds)}")
+        return ", ".join(told)
+
+
+class Less(NamedTuple):
+    """A rule on two things: a measure of the first is strictly less than a measure of the second."""
+
+    first: Measure
+    second: Measure
+
+    def holds(self, a: Box, b: Box) -> bool:
+        """Do the boxes keep the rule?"""
+        return bool(getattr(a, self.first) < getattr(b, self.second))
+
+    def seconds(self, firsts: int, among: int, ranked: RankedPair) -> int:
+        """The things, out of a set, that can be second to some of the firsts."""
+        return ranked.second.above(ranked.first.smallest(firsts), among)
+
+    def firsts(self, seconds: int, among: int, ranked: RankedPair) -> int:
+        """The things, out of a set, that can be first to some of the seconds."""
+        return ranked.first.below(ranked.second.largest(seconds), among)
+
+    def evidence(self, a: Box, b: Box) -> str:
+        """The two numbers and how they compare."""
+        return _compared(a, self.first, b, self.second, "<" if self.holds(a, b) else "≥")
+
+
+class Greater(NamedTuple):
+    """A rule on two things: a measure of the first is strictly greater than a measure of the second."""
+
+    first: Measure
+    second: Measure
+
+    def holds(self, a: Box, b: Box) -> bool:
+        """Do the boxes keep the rule?"""
+        return bool(getattr(a, self.first) > getattr(b, self.second))
+
+    def seconds(self, firsts: int, among: int, ranked: RankedPair) -> int:
+        """The things, out of a set, that can be second to some of the firsts."""
+        return ranked.second.below(ranked.first.largest(firsts), among)
+
+    def firsts(self, seconds: int, among: int, ranked: RankedPair) -> int:
+        """The things, out of a set, that can be first to some of the seconds."""
+        return ranked.first.above(ranked.second.smallest(seconds), among)
+
+    def evidence(self, a: Box, b: Box) -> str:
+        """The two numbers and how they compare."""
+        return _compared(a, self.first, b, self.second, ">" if self.holds(a, b) else "≤")
+
+
+class Near(NamedTuple):
+    """A rule on two things: a measure of theirs differs by strictly less than a bound."""
+
+    measure: Measure
+    bound: float
+
+    @property
+    def first(self) -> Measure:
+        """The measure of the first thing."""
+        return self.measure
+
+    @property
+    def second(self) -> Measure:
+        """The measure of the second thing: the same."""
+        return self.measure
+
+    def holds(self, a: Box, b: Box) -> bool:
+        """Do the boxes keep the rule?"""
+        return bool(abs(getattr(a, self.measure) - getattr(b, self.measure)) < self.bound)
+
+    def seconds(self, firsts: int, among: int, ranked: RankedPair) -> int:
+        """The things, out of a set, that can be second to some of the firsts."""
+        ranking = ranked.first
+        found = 0
+        for thing in members(firsts):
+            found |= ranking.near(ranking.values[thing], self.bound, among & ~found)
+        return found
+
+    def firsts(self, seconds: int, among: int, ranked: RankedPair) -> int:
+        """The same: the rule is symmetric."""
+        return self.seconds(seconds, among, ranked)
+
+    def evidence(self, a: Box, b: Box) -> str:
+        """The two numbers and their difference."""
+        one, other = getattr(a, self.measure), getattr(b, self.measure)
+        sign = "<" if self.holds(a, b) else "≥"
+        return f"{MEASURE_NAMES[self.measure]} {one:g} and {other:g}: diff {abs(one - other):g} {sign} {self.bound:g}"
+
+
+PairRule: TypeAlias = Less | Greater | Near
+
+_INFINITY = float("inf")
+_HALF = CANVAS / 2
+
+RULES_OF_ONE: dict[str, Between] = {
+    "OnLeftSide": Between(("center_x",), -_INFINITY, _HALF),
+    "OnRightSide": Between(("center_x",), _HALF, _INFINITY),
+    "OnTopSide": Between(("center_y",), -_INFINITY, _HALF),
+    "OnBottomSide": Between(("center_y",), _HALF, _INFINITY),
+    "InCenter": Between(("center_x", "center_y"), CANVAS / 3, CANVAS * 2 / 3),
+}
+"""Rules of the predicates that speak of one thing."""
+
+RULES_OF_TWO: dict[str, PairRule] = {
+    "LeftOf": Less("xmax", "center_x"),
+    "RightOf": Greater("xmin", "center_x"),
+    "Above": Less("ymax", "center_y"),
+    "Below": Greater("ymin", "center_y"),
+    "AlignedHorizontally": Near("center_y", ALIGNMENT),
+    "AlignedVertically": Near("center_x", ALIGNMENT),
+    "LargerThan": Greater("area", "area"),
+    "SmallerThan": Less("area", "area"),
+}
+"""Rules of the predicates that speak of two things."""
+
+
+def _compared(a: Box, first: Measure, b: Box, second: Measure, sign: str) -> str:
+    name = "" if first == second else f"{MEASURE_NAMES[second]} "
+    return f"{MEASURE_NAMES[first]} {getattr(a, first):g} {sign} {name}{getattr(b, second):g}"

@@ -1,0 +1,48 @@
+"""One object of a scene."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from formalimg.scenes.box import Box
+
+NO_WORD = "other"
+"""What detectors say where no word of the vocabulary fits."""
+
+
+ATTRIBUTE_KINDS = ("color", "material", "shape", "state")
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """One object of a scene: its class, its box, and what is known of its looks.
+
+    A colour (material, shape) that is None or "other" is none of the vocabulary's.
+    """
+
+    label: str
+    box: Box
+    color: str | None = None
+    material: str | None = None
+    shape: str | None = None
+    states: tuple[str, ...] = ()
+
+    def attributes(self) -> list[tuple[str, str]]:
+        """All words written on the thing, each with its kind: `color`, `material`, `shape` or `state`."""
+        found = [] if self.color is None else [("color", self.color)]
+        if self.material is not None:
+            found.append(("material", self.material))
+        if self.shape is not None:
+            found.append(("shape", self.shape))
+        if self.states:
+            found.extend(("state", state) for state in self.states)
+        return found
+
+    def values(self, kind: str) -> list[str]:
+        """The words written on the thing for one kind of attribute."""
+        return [word for other, word in self.attributes() if other == kind]
+
+    def looks(self) -> str:
+        """The thing in words: "red cup"."""
+        words = [word for _, word in self.attributes() if word != NO_WORD]
+        return " ".join([*words, self.label])
