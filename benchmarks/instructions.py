@@ -31,9 +31,7 @@ def draw_case(k: int, things: int, seed: int) -> Case:
     chance = random.Random(f"{k} {things} {seed}")
     words = vocabulary("knolling").words
     classes = chance.sample(words["class"], chance.randint(1, k))
-    scene = Scene.of(
-        Thing(chance.choice(classes), _box(chance), chance.choice(words["color"])) for _ in range(things)
-    )
+    scene = Scene.of(Thing(chance.choice(classes), _box(chance), chance.choice(words["color"])) for _ in range(things))
     spoken_of = [chance.randrange(things) for _ in range(k)]
     names = [f"x{number}" for number in range(k)]
     one = [_about(name, scene.things[thing], chance) for name, thing in zip(names, spoken_of, strict=True)]
@@ -92,7 +90,7 @@ def _formula(
 
     outer = conjuncts(0, split)
     if split < k:
-        inner: Formula = And(tuple(conjuncts(split, k, without=split) or one[split]))
+        inner = _conjunction(conjuncts(split, k, without=split) or [Atom("OnLeftSide", (Variable(names[split]),))])
         for name in reversed(names[split + 1 :]):
             inner = Exists(Variable(name), inner)
         outer.append(Forall(Variable(names[split]), Implies(_conjunction(one[split]), inner)))

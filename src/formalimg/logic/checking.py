@@ -9,6 +9,7 @@ from formalimg.logic.parser import parse, read
 from formalimg.logic.problem import FormulaError, Problem, ProblemKind
 from formalimg.logic.source import NOWHERE, Span
 from formalimg.logic.syntax import Atom, Exists, Forall, Formula, Value, Variable, children
+from formalimg.logic.variables import unbound
 from formalimg.logic.vocabulary import VARIABLE, Predicate, Vocabulary, nearest, vocabulary
 
 
@@ -91,18 +92,19 @@ class _Checker:
                     used[argument.name] = True
                 else:
                     near = nearest(argument.name, used)
-                    advice = f": did you mean ?{near}?" if near else " by an exists or forall around it"
-                    self.report("scope", f"?{argument.name} is not bound{advice}", argument.span)
+                    problem = unbound(argument)
+                    advice = f": did you mean ?{near}?" if near else ""
+                    self.report(problem.kind, f"{problem.message}{advice}", problem.span)
         predicate = self.vocabulary.predicates.get(atom.predicate)
         if predicate is None:
             near = nearest(atom.predicate, self.vocabulary.predicates)
             advice = f"did you mean {near}?" if near else f"it knows {', '.join(self.vocabulary.predicates)}"
             message = f"{self.vocabulary.name} has no predicate {atom.predicate}: {advice}"
-            self.report("predicate", message, Span(atom.span.source, atom.span.start, atom.span.end))
+            self.report("predicate", message, atom.span)
         elif len(atom.arguments) != len(predicate.arguments):
             usage = " ".join([predicate.name, *(f"<{kind}>" for kind in predicate.arguments)])
-            found = len(atom.arguments)
-            self.report("arity", f"{predicate.name} is written ({usage}), here it has {found} arguments", atom.span)
+            found = f"{len(atom.arguments)} argument{'s' * (len(atom.arguments) != 1)}"
+            self.report("arity", f"{predicate.name} is written ({usage}), here it has {found}", atom.span)
         else:
             for position, wanted in enumerate(predicate.arguments):
                 self.argument(atom, predicate, position, wanted)

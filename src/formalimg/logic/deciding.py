@@ -194,7 +194,7 @@ class _Block:
             (touching if name in relation.variables else others).append(relation)
         self.relations = others
         if settled:
-            return all([self._reduce(relation, name) for relation in touching])
+            return all(self._reduce(relation, name) for relation in touching)
         if len(neighbours) == 1:
             return self._semi_join(name, next(iter(neighbours)), touching)
         return self.add(project(join(touching, (*sorted(neighbours), name), self.domains)))
@@ -336,8 +336,7 @@ class Decider:
     # --- assuming
 
     def _block(self, variables: Sequence[str], formulas: Sequence[Formula], domains: Domains) -> _Block | None:
-        """All that the formulas say of the variables in the domains, once `variables` and what the formulas bind
-        have been eliminated; None if they cannot all hold."""
+        """All that the formulas say of the variables in the domains; None if they cannot all hold."""
         return self._settled(variables, [(formula, True) for formula in formulas], domains)
 
     def _settled(self, variables: Sequence[str], claims: Sequence[_Claim], domains: Domains) -> _Block | None:
@@ -376,10 +375,7 @@ class Decider:
                 return True
 
     def _assume_each(self, parts: Sequence[Formula], holds: bool, block: _Block) -> bool:
-        for part in parts:
-            if not (self._assume_atom if type(part) is Atom else self._assume)(part, holds, block):  # type: ignore[arg-type]
-                return False
-        return True
+        return all(self._assume(part, holds, block) for part in parts)
 
     def _assume_waiting(self, claim: Formula, holds: bool, block: _Block) -> bool:
         match claim:

@@ -14,7 +14,7 @@ against the formula itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -33,7 +33,6 @@ from formalimg.logic.syntax import (
     Implies,
     Not,
     Or,
-    Variable,
 )
 from formalimg.logic.variables import Names, bound_variables, connected, rename_arguments, require_closed
 

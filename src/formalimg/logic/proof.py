@@ -7,8 +7,9 @@ search for it would have been.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from formalimg.logic.deciding import Binding, Decider
@@ -16,8 +17,8 @@ from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Iff, Impl
 from formalimg.logic.variables import existential_block, free_variables
 from formalimg.logic.world import members
 
-MAX_CANDIDATES = 6
-"""How many candidates of one variable are told one by one."""
+MAX_TOLD = 5
+"""How many candidates of one variable, or instances of one condition, are told one by one."""
 
 
 class Bound(NamedTuple):
@@ -26,6 +27,13 @@ class Bound(NamedTuple):
     variable: str
     thing: int
     description: str
+
+
+class Others(NamedTuple):
+    """Candidates that are not told one by one: how many fail which claim."""
+
+    number: int
+    claim: Formula
 
 
 @dataclass(frozen=True)
@@ -37,15 +45,21 @@ class Proof:
         holds: whether it holds.
         reason: in a few words, with numbers where there are any.
         bindings: the things that its quantified variables stand for here.
-        parts: what the reason rests on.
-        candidate: for a part that tells of one candidate of its parent's variable: which one.
+        conflict: for an `exists` that fails: conditions that cannot hold together. Without one of them they could,
+            but for those that only say what class a thing is of; these are kept for the reader.
+        parts: what the reason rests on. For an `exists` that fails: the candidates for one variable, given the
+            bindings of the others, each with the first claim that it fails.
+        others: the candidates that are not among the parts.
+        candidate: for a part that tells of a candidate: which one.
     """
 
     formula: Formula
     holds: bool
     reason: str = ""
     bindings: tuple[Bound, ...] = ()
-    parts: tuple[Proof, ...] = field(default=())
+    parts: tuple[Proof, ...] = ()
+    conflict: tuple[Formula, ...] = ()
+    others: tuple[Others, ...] = ()
     candidate: Bound | None = None
 
     def to_json(self) -> dict[str, object]:
@@ -57,8 +71,12 @@ class Proof:
             data["reason"] = self.reason
         if self.bindings:
             data["bindings"] = [bound._asdict() for bound in self.bindings]
+        if self.conflict:
+            data["conflict"] = [str(claim) for claim in self.conflict]
         if self.parts:
             data["parts"] = [part.to_json() for part in self.parts]
+        if self.others:
+            data["others"] = [{"number": number, "fail": str(claim)} for number, claim in self.others]
         return data
 
 
@@ -78,7 +96,8 @@ class _Prover:
                 return self.atom(formula, binding)
             case Not(body):
                 inner = self.prove(body, binding)
-                return Proof(formula, not inner.holds, "what it denies fails" if not inner.holds else "", (), (inner,))
+                reason = "what it denies holds" if inner.holds else "what it denies fails"
+                return Proof(formula, not inner.holds, reason, (), (inner,))
             case And(parts):
                 return self.all_of(formula, parts, binding)
             case Or(parts):
@@ -116,7 +135,7 @@ class _Prover:
             self.outline(part, binding) if holds else self.prove(part, binding)
             for part, holds in zip(parts, holding, strict=True)
         )
-        return Proof(formula, False, f"{holding.count(False)} of {len(parts)} parts fail", (), told)
+        return Proof(formula, False, f"{holding.count(False)} of {len(parts)} conditions fail", (), told)
 
     def any_of(self, formula: Formula, parts: Sequence[Formula], binding: Binding) -> Proof:
         for part in parts:
@@ -144,8 +163,7 @@ class _Prover:
         return self.none_fits(formula, variables, claims, binding)
 
     def none_fits(self, formula: Formula, variables: list[str], claims: list[Formula], binding: Binding) -> Proof:
-        """Why no things fit: claims that cannot hold together, the things that come closest, and for the variable
-        at which they get stuck what is wrong with each candidate."""
+        """Why no things fit: claims in conflict, the things that come closest, and what is wrong with the others."""
         conflict = self.conflict(variables, claims, binding)
         *kept, last = conflict
         closest = self.decider.first_binding(variables, kept, binding)
@@ -157,17 +175,13 @@ class _Prover:
         involved = {name for claim in conflict for name in free_variables(claim)} - {stuck}
         shown = self.bound([name for name in variables if name in involved], closest)
         about = [claim for claim in conflict if stuck in free_variables(claim)]
-        candidates, told = self.candidates(stuck, about, closest)
-        if len(conflict) > 1:
-            reason = f"nothing can be ?{stuck}: {len(conflict)} conditions cannot hold together"
-        else:
-            reason = f"nothing can be ?{stuck}"
-        return Proof(formula, False, f"{reason}{told}", shown, candidates)
+        candidates, others = self.candidates(stuck, about, closest)
+        return Proof(formula, False, f"nothing can be ?{stuck}", shown, candidates, tuple(conflict), others)
 
     def conflict(self, variables: list[str], claims: list[Formula], binding: Binding) -> list[Formula]:
-        """A smallest set of claims that cannot hold together: without any one of them, the others can.
+        """Claims that cannot hold together, as few as can be, and the classes of the things they speak of.
 
-        It ends with the first claim that cannot hold together with those before it.
+        The last one is the first claim of the text that cannot hold together with those before it.
         """
 
         def possible(chosen: list[Formula]) -> bool:
@@ -178,33 +192,39 @@ class _Prover:
             middle = (low + high) // 2
             low, high = (middle, high) if possible(claims[:middle]) else (low, middle)
         *before, last = claims[:high]
-        for claim in list(before):
+        for claim in reversed(before):
             without = [other for other in before if other is not claim]
-            if not possible([*without, last]):
+            if not _tells_class(claim) and not possible([*without, last]):
                 before = without
-        return [*before, last]
+        # Classes of things that nothing else in the conflict speaks of have no part in it.
+        spoken_of = {name for claim in [*before, last] if not _tells_class(claim) for name in free_variables(claim)}
+        spoken_of |= free_variables(last)
+        return [*(claim for claim in before if free_variables(claim) <= spoken_of | set(binding)), last]
 
-    def candidates(self, variable: str, claims: list[Formula], binding: Binding) -> tuple[tuple[Proof, ...], str]:
-        """What is wrong with each thing that could be put for a variable, the most promising first."""
-        wrong: list[tuple[int, int, Formula]] = []
+    def candidates(
+        self, variable: str, claims: list[Formula], binding: Binding
+    ) -> tuple[tuple[Proof, ...], tuple[Others, ...]]:
+        """What is wrong with each thing that could be put for a variable: those that get furthest first.
+
+        Things that fail the very first claim, mostly for being something else, are counted; so are those beyond
+        MAX_TOLD, and those whose fault is more than an atom, but for the first, which is followed.
+        """
+        failed: list[tuple[int, int]] = []  # how many claims hold before the first that fails, and the thing
         for thing in range(len(self.world)):
             tried = {**binding, variable: thing}
-            passed, failing = next(
-                (passed, claim) for passed, claim in enumerate(claims) if not self.decider.holds(claim, tried)
-            )
-            wrong.append((passed, thing, failing))
-        best = max(passed for passed, _, _ in wrong)
-        chosen = [entry for entry in wrong if entry[0] == best or entry[0] > 0]
-        chosen.sort(key=lambda entry: (-entry[0], entry[1]))
-        told = []
-        for rank, (_, thing, failing) in enumerate(chosen[:MAX_CANDIDATES]):
-            tried = {**binding, variable: thing}
-            proof = self.prove(failing, tried) if rank == 0 else self.outline(failing, tried)
-            told.append(
-                Proof(proof.formula, False, proof.reason, proof.bindings, proof.parts, self.bound([variable], tried)[0])
-            )
-        left = len(wrong) - len(told)
-        return tuple(told), f" ({left} more things fail as well)" if left else ""
+            failed.append((next(n for n, claim in enumerate(claims) if not self.decider.holds(claim, tried)), thing))
+        failed.sort(key=lambda entry: (-entry[0], entry[1]))
+        told: list[Proof] = []
+        counted: Counter[int] = Counter()
+        for passed, thing in failed:
+            claim, tried = claims[passed], {**binding, variable: thing}
+            promising = passed > 0 or (len(claims) == 1 and not _tells_class(claim))
+            if promising and len(told) < MAX_TOLD and (not told or isinstance(claim, Atom)):
+                proof = self.prove(claim, tried)
+                told.append(replace(proof, candidate=self.bound([variable], tried)[0]))
+            else:
+                counted[passed] += 1
+        return tuple(told), tuple(Others(counted[passed], claims[passed]) for passed in sorted(counted, reverse=True))
 
     # --- forall
 
@@ -225,13 +245,13 @@ class _Prover:
         count, bad = concerned.bit_count(), failing.bit_count()
         which = "things that meet the condition" if conditional else "things"
         if not failing:
-            names = self.bound_each(name, concerned)
+            names = self.listed(concerned)
             reason = (
                 f"holds for all {count} {which}: {names}" if count > 1 else f"holds for {names}, the only such thing"
             )
             first = next(members(concerned))
         else:
-            reason = f"fails for {bad} of {count} {which}: {self.bound_each(name, failing)}"
+            reason = f"fails for {bad} of {count} {which}: {self.listed(failing)}"
             first = next(members(failing))
         tried = {**binding, name: first}
         inner = self.prove(consequent, tried)
@@ -250,7 +270,11 @@ class _Prover:
     def bound(self, variables: Sequence[str], binding: Binding) -> tuple[Bound, ...]:
         return tuple(Bound(name, binding[name], self.world.describe(binding[name])) for name in variables)
 
-    def bound_each(self, variable: str, things: int) -> str:
+    def listed(self, things: int) -> str:
         names = [self.world.describe(thing) for thing in members(things)]
-        more = len(names) - MAX_CANDIDATES
-        return ", ".join(names[:MAX_CANDIDATES]) + (f" and {more} more" if more > 0 else "")
+        more = len(names) - MAX_TOLD
+        return ", ".join(names[:MAX_TOLD]) + (f" and {more} more" if more > 0 else "")
+
+
+def _tells_class(claim: Formula) -> bool:
+    return isinstance(claim, Atom) and claim.predicate == "Is"

@@ -13,7 +13,7 @@ from formalimg.logic.proof import Proof, prove
 from formalimg.logic.source import NOWHERE
 from formalimg.logic.syntax import Atom, Exists, Forall, Formula, Value, Variable, children
 from formalimg.logic.telling import tell
-from formalimg.logic.variables import rename_apart
+from formalimg.logic.variables import rename_apart, unbound
 from formalimg.logic.world import World
 
 STYLE = "IsStyle"
@@ -109,8 +109,7 @@ class _Examination:
     def atom(self, atom: Atom) -> None:
         for argument in atom.arguments:
             if type(argument) is Variable and not self.scope.get(argument.name):
-                message = f"?{argument.name} is not bound by an exists or forall around it"
-                self.problems.append(Problem("scope", message, argument.span))
+                self.problems.append(unbound(argument))
         shape = (atom.predicate, *map(type, atom.arguments))
         if shape not in self._known:
             objection = self.objection(atom)

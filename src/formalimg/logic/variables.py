@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from formalimg.logic.problem import FormulaError, Problem
 from formalimg.logic.syntax import (
@@ -37,31 +37,28 @@ def bound_variables(formula: Formula) -> list[str]:
 
 def require_closed(formula: Formula) -> None:
     """Raise a FormulaError that names every unbound variable, if there is one."""
-    unbound: list[Variable] = []
-    _collect_unbound(formula, frozenset(), unbound)
-    if unbound:
-        raise FormulaError(
-            [
-                Problem("scope", f"?{variable.name} is not bound by an exists or forall around it", variable.span)
-                for variable in unbound
-            ]
-        )
+    problems = [unbound(variable) for variable in _unbound_variables(formula, frozenset())]
+    if problems:
+        raise FormulaError(problems)
 
 
-def _collect_unbound(formula: Formula, scope: frozenset[str], unbound: list[Variable]) -> None:
-    if type(formula) is Atom:
-        for argument in formula.arguments:
-            if type(argument) is Variable and argument.name not in scope:
-                unbound.append(argument)
+def unbound(variable: Variable) -> Problem:
+    """The problem that no quantifier binds a variable."""
+    return Problem("scope", f"?{variable.name} is not bound by an exists or forall around it", variable.span)
+
+
+def _unbound_variables(formula: Formula, scope: frozenset[str]) -> Iterator[Variable]:
+    if isinstance(formula, Atom):
+        yield from (a for a in formula.arguments if isinstance(a, Variable) and a.name not in scope)
         return
     if isinstance(formula, Exists | Forall):
         scope = scope | {formula.variable.name}
     for part in children(formula):
-        _collect_unbound(part, scope, unbound)
+        yield from _unbound_variables(part, scope)
 
 
 class Names:
-    """Gives out variable names that are not yet taken: `x`, then `x_1`, `x_2`, …"""
+    """Gives out variable names that are not yet taken: `x`, then `x_1`, `x_2` and so on."""
 
     def __init__(self, written: Iterable[str]) -> None:
         self._written = set(written)

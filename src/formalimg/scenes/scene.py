@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 from formalimg.logic import Atom, Value, Variable, Vocabulary, nearest, vocabulary
-from formalimg.scenes.box import Box
 from formalimg.scenes.grounding import read_grounding, write_grounding
 from formalimg.scenes.ranking import Ranking
 from formalimg.scenes.rules import RULES_OF_ONE, RULES_OF_TWO, Measure, PairRule, RankedPair

@@ -1,0 +1,27 @@
+"""The published FormalImg sample, where it lies beside the checkout."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+FOLDER = Path(__file__).parents[3] / "shared" / "official" / "formalimg" / "benchmarks"
+
+
+class Instance(NamedTuple):
+    """One published instruction."""
+
+    suite: str
+    id: str
+    data: dict[str, Any]
+
+
+def published_instances() -> list[Instance]:
+    """All instances of the sample; skips the test where the sample is missing."""
+    paths = sorted(FOLDER.glob("*/*.json"))
+    if not paths:
+        pytest.skip(f"the published sample is not at {FOLDER}")
+    return [Instance(path.parent.name, path.stem, json.loads(path.read_text(encoding="utf-8"))) for path in paths]
