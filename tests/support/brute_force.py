@@ -22,27 +22,25 @@ def _truth(formula: Formula, scene: Scene, binding: dict[str, Thing], strict: bo
         case Atom("IsStyle", (Value(word),)):
             return word == style
         case Atom(predicate, arguments):
-            return atom_truth(
-                predicate, [binding[a.name] if isinstance(a, Variable) else a.text for a in arguments]
-            )
+            return atom_truth(predicate, [binding[a.name] if isinstance(a, Variable) else a.text for a in arguments])
         case Not(body):
             return not holds(body)
         case And(parts):
-            return all([holds(part) for part in parts])
+            return all(holds(part) for part in parts)
         case Or(parts):
-            return any([holds(part) for part in parts])
+            return any(holds(part) for part in parts)
         case Implies(antecedent, consequent):
             return not holds(antecedent) or holds(consequent)
         case Iff(left, right):
             return holds(left) == holds(right)
         case Exists(Variable(name), body):
-            return any([holds(body, **{name: thing}) for thing in scene.things])
+            return any(holds(body, **{name: thing}) for thing in scene.things)
         case Forall(Variable(name), body):
-            everywhere = all([holds(body, **{name: thing}) for thing in scene.things])
+            everywhere = all(holds(body, **{name: thing}) for thing in scene.things)
             if not strict:
                 return everywhere
             if isinstance(body, Implies):
-                return everywhere and any([holds(body.antecedent, **{name: thing}) for thing in scene.things])
+                return everywhere and any(holds(body.antecedent, **{name: thing}) for thing in scene.things)
             return everywhere and len(scene.things) > 0
     raise AssertionError(formula)
 

@@ -64,8 +64,7 @@ def _atom(chance: random.Random, scope: tuple[str, ...], styles: bool) -> Atom:
 def random_scene(chance: random.Random, sizes: tuple[int, ...] = (0, 1, 2, 3, 3, 4, 4)) -> Scene:
     """A scene whose boxes lie on a coarse grid, so that ties and exact bounds are common."""
     return Scene.of(
-        Thing(chance.choice(CLASSES), _box(chance), chance.choice([*COLORS, None]))
-        for _ in range(chance.choice(sizes))
+        Thing(chance.choice(CLASSES), _box(chance), chance.choice([*COLORS, None])) for _ in range(chance.choice(sizes))
     )
 
 

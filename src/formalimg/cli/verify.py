@@ -44,7 +44,7 @@ def verify_command(
     if as_json:
         print(json.dumps(verdict.to_json(), indent=2, ensure_ascii=False))
     else:
-        typer.echo(f"{'holds' if verdict else 'does not hold'} ({semantics}, {len(grounded)} things)")
+        typer.echo(f"{'holds' if verdict else 'does not hold'} ({semantics}, {_counted(len(grounded))})")
         if explain:
             typer.echo(f"\n{verdict.explain()}")
     raise typer.Exit(0 if verdict else 1)
@@ -63,3 +63,7 @@ def _checked(instruction: Instruction, suite: str | None) -> Vocabulary:
     if findings[best]:
         raise FormulaError(findings[best])
     return choices[best]
+
+
+def _counted(things: int) -> str:
+    return "1 thing" if things == 1 else f"{things} things"

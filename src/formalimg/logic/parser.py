@@ -143,19 +143,16 @@ class _Reader:
                 top.append(Variable(word[1:], Span(source, start, end)))
             elif first in "'\"" and len(word) > 1:
                 top.append(Value(word[1:-1], Span(source, start, end)))
-            elif first in "?'\"":
-                self.stray(Span(source, start, end))
+            elif first == "?":
+                self.report("a variable needs a name after '?', as in ?x", Span(source, start, end))
+            elif first in "'\"":
+                self.report("this quote is never closed on its line", Span(source, start, end))
+                return None  # what is a word from here on cannot be known
             elif first != ";":
                 top.append(_Symbol(word, Span(source, start, end)))
         for unclosed in stack[1:]:
             self.report("this '(' is never closed", Span(source, unclosed.start, unclosed.start + 1))
         return self.only(whole.items) if len(stack) == 1 else None
-
-    def stray(self, span: Span) -> None:
-        if span.text in "'\"":
-            self.report("this quote is never closed on its line", span)
-        else:
-            self.report("a variable needs a name after '?', as in ?x", span)
 
     def only(self, items: list[_Item]) -> Formula | None:
         """The one formula that the whole text should be."""

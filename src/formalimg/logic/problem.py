@@ -23,6 +23,9 @@ ProblemKind = Literal[
 ]
 
 
+_LONGEST_MESSAGE = 350
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing that is wrong with a formula, and where."""
@@ -30,6 +33,10 @@ class Problem:
     kind: ProblemKind
     message: str
     span: Span
+
+    def __post_init__(self) -> None:
+        # Messages quote what was written, which can be endless or hold control characters.
+        object.__setattr__(self, "message", _presentable(self.message))
 
     @property
     def line(self) -> int:
@@ -51,6 +58,12 @@ class Problem:
     def to_json(self) -> dict[str, object]:
         """The problem as plain data."""
         return {"kind": self.kind, "message": self.message, "line": self.line, "column": self.column}
+
+
+def _presentable(message: str) -> str:
+    if len(message) > _LONGEST_MESSAGE:
+        message = f"{message[:150]}…{message[150 - _LONGEST_MESSAGE :]}"
+    return "".join(character if character.isprintable() else "·" for character in message)
 
 
 class FormulaError(FormalimgError, ValueError):

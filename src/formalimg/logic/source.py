@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 _EXCERPT_WIDTH = 100
 
 
+@dataclass(frozen=True)
 class Source:
     """A text that formulas are read from; turns offsets into lines and columns on demand."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    text: str
 
     @cached_property
     def _line_starts(self) -> list[int]:

@@ -53,7 +53,7 @@ class Vocabulary:
 def nearest(word: str, known: Mapping[str, object] | tuple[str, ...]) -> str | None:
     """The known word that `word` most likely meant, whatever its case and spacing; None if none is near."""
     folded = {_folded(candidate): candidate for candidate in known}
-    matches = get_close_matches(_folded(word), folded, n=1, cutoff=0.6)
+    matches = get_close_matches(_folded(word), folded, n=1, cutoff=0.5)
     return folded[matches[0]] if matches else None
 
 

@@ -1,0 +1,99 @@
+"""`formalimg check`: its output and its exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.support.command import formalimg
+from tests.support.published import FOLDER, published_instances
+
+GOOD = "(exists ?x (and (Is ?x 'cup') (Has ?x 'red') (exists ?y (and (Is ?y 'fork') (LeftOf ?x ?y)))))"
+
+
+def test_a_good_formula_is_measured(tmp_path: Path) -> None:
+    path = tmp_path / "cup.formula"
+    path.write_text(GOOD)
+    code, out, err = formalimg("check", str(path))
+    assert (code, err) == (0, "")
+    assert out == f"{path}: fine (knolling): K = 2, 4 clauses (1 attribute, 2 object, 1 relation)\n"
+
+
+def test_standard_input_is_the_default() -> None:
+    for arguments in (("check",), ("check", "-")):
+        code, out, _ = formalimg(*arguments, stdin=GOOD.encode())
+        assert code == 0
+        assert out.startswith("standard input: fine")
+
+
+def test_problems_are_listed_with_carets_and_exit_code_1(tmp_path: Path) -> None:
+    path = tmp_path / "bad.formula"
+    path.write_text("(exists ?x\n  (and (Is ?x 'cupp') (Has ?y 'red')))")
+    code, out, err = formalimg("check", str(path))
+    assert (code, out) == (1, "")
+    assert err == (
+        f"{path}: line 2, column 15: knolling has no class 'cupp': did you mean 'cup'?\n"
+        "    (and (Is ?x 'cupp') (Has ?y 'red')))\n"
+        "                ^^^^^^\n"
+        f"{path}: line 2, column 28: ?y is not bound by an exists or forall around it\n"
+        "    (and (Is ?x 'cupp') (Has ?y 'red')))\n"
+        "                             ^^\n"
+    )
+
+
+def test_another_suite() -> None:
+    natural = b"(and (IsStyle 'photo') (exists ?x (Is ?x 'cat')))"
+    assert formalimg("check", "--suite", "natural", stdin=natural).code == 0
+    assert formalimg("check", "--suite", "knolling", stdin=natural).code == 1
+    code, _, err = formalimg("check", "--suite", "natrual", stdin=natural)
+    assert (code, err) == (2, "error: unknown suite 'natrual': did you mean natural?\n")
+
+
+def test_expected_complexity_and_components() -> None:
+    assert formalimg("check", "--k", "2", stdin=GOOD.encode()).code == 0
+    code, _, err = formalimg("check", "--k", "3", stdin=GOOD.encode())
+    assert code == 1
+    assert "the complexity is K = 2, expected was 3" in err
+    apart = b"(and (exists ?x (Is ?x 'cup')) (exists ?y (Is ?y 'fork')))"
+    assert formalimg("check", "--single-component", stdin=apart).code == 1
+
+
+def test_as_json() -> None:
+    code, out, _ = formalimg("check", "--json", stdin=b"(exists ?x (Is ?x 'cupp'))")
+    assert code == 1
+    assert json.loads(out) == [
+        {
+            "file": "standard input",
+            "ok": False,
+            "problems": [
+                {
+                    "kind": "word",
+                    "message": "knolling has no class 'cupp': did you mean 'cup'?",
+                    "line": 1,
+                    "column": 19,
+                }
+            ],
+        }
+    ]
+    code, out, _ = formalimg("check", "--json", stdin=GOOD.encode())
+    assert (code, json.loads(out)) == (0, [{"file": "standard input", "ok": True, "k": 2, "problems": []}])
+
+
+def test_published_instances_with_their_k(tmp_path: Path) -> None:
+    published_instances()
+    paths = sorted((FOLDER / "knolling").glob("*.json"))
+    code, out, _ = formalimg("check", *map(str, paths))
+    assert code == 0
+    assert len(out.splitlines()) == len(paths)
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text(json.dumps({"dsl": GOOD, "k": 7}))
+    assert formalimg("check", str(wrong)).code == 1
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    code, _, err = formalimg("check", str(tmp_path / "none"))
+    assert (code, err) == (2, f"error: cannot read {tmp_path / 'none'}: No such file or directory\n")
+    (tmp_path / "a.json").write_text("{")
+    assert "is not valid JSON" in formalimg("check", str(tmp_path / "a.json")).err
+    (tmp_path / "b.json").write_text("[]")
+    assert 'it needs "dsl"' in formalimg("check", str(tmp_path / "b.json")).err

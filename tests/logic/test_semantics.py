@@ -1,0 +1,155 @@
+"""What formulas mean, case by case: the examples one would argue about."""
+
+from __future__ import annotations
+
+import pytest
+
+from formalimg import FormalimgError, FormulaError, Scene, parse, verify
+from formalimg.logic import And, Atom, Exists, Value, Variable
+from formalimg.scenes import Box, Relation, Thing
+
+CUP = Thing("cup", Box(100, 100, 200, 200), "red")
+FORK = Thing("fork", Box(600, 600, 700, 900), "gray")
+BOTH = Scene.of([CUP, FORK])
+EMPTY = Scene.of([])
+
+
+def test_a_verdict_is_true_exactly_if_it_passed() -> None:
+    assert verify("(exists ?x (Is ?x 'cup'))", BOTH)
+    verdict = verify("(exists ?x (Is ?x 'knife'))", BOTH)
+    assert not verdict
+    assert verdict.passed is False
+
+
+@pytest.mark.parametrize(
+    ("text", "strict", "classical"),
+    [
+        # a forall wants something to speak about
+        ("(forall ?x (implies (Is ?x 'knife') (Has ?x 'red')))", False, True),
+        ("(forall ?x (implies (Is ?x 'cup') (Has ?x 'red')))", True, True),
+        ("(forall ?x (implies (Is ?x 'fork') (Has ?x 'red')))", False, False),
+        # the rule holds for an implies directly under the forall, and for no other body
+        ("(forall ?x (and (implies (Is ?x 'knife') (Has ?x 'red'))))", True, True),
+        ("(forall ?x (or (not (Is ?x 'knife')) (Has ?x 'red')))", True, True),
+        # it applies at every depth
+        ("(exists ?y (and (Is ?y 'cup') (forall ?x (implies (Is ?x 'knife') (LeftOf ?y ?x)))))", False, True),
+        ("(not (forall ?x (implies (Is ?x 'knife') (Has ?x 'red'))))", True, False),
+        # where one forall stands directly in another, each outer thing needs an inner instance
+        ("(forall ?x (forall ?y (implies (and (Is ?x 'cup') (Is ?y 'fork')) (LeftOf ?x ?y))))", False, True),
+        # a condition that does not mention the variable is a condition all the same
+        ("(forall ?x (implies (exists ?y (Is ?y 'knife')) (Has ?x 'red')))", False, True),
+    ],
+)
+def test_strict_and_classical_forall(text: str, strict: bool, classical: bool) -> None:
+    assert verify(text, BOTH).passed is strict
+    assert verify(text, BOTH, "classical").passed is classical
+
+
+@pytest.mark.parametrize(
+    ("text", "strict", "classical"),
+    [
+        ("(exists ?x (Is ?x 'cup'))", False, False),
+        ("(exists ?x (IsStyle 'photo'))", False, False),
+        ("(forall ?x (Is ?x 'cup'))", False, True),
+        ("(forall ?x (implies (Is ?x 'cup') (Has ?x 'red')))", False, True),
+        ("(not (exists ?x (Is ?x 'cup')))", True, True),
+        ("(or (IsStyle 'photo') (exists ?x (Is ?x 'cup')))", True, True),
+        ("(iff (exists ?x (Is ?x 'cup')) (forall ?x (Is ?x 'cup')))", True, False),
+    ],
+)
+def test_the_empty_scene(text: str, strict: bool, classical: bool) -> None:
+    assert verify(text, EMPTY, "strict", "photo").passed is strict
+    assert verify(text, EMPTY, "classical", "photo").passed is classical
+
+
+def test_two_variables_may_name_the_same_thing() -> None:
+    assert verify("(exists ?x (exists ?y (and (Is ?x 'cup') (Is ?y 'cup') (AlignedVertically ?x ?y))))", BOTH)
+    assert not verify("(exists ?x (exists ?y (and (Is ?x 'cup') (Is ?y 'cup') (LeftOf ?x ?y))))", BOTH)
+    assert verify("(exists ?x (AlignedVertically ?x ?x))", BOTH)
+    assert not verify("(exists ?x (LargerThan ?x ?x))", BOTH)
+
+
+def test_a_shadowed_variable_is_the_inner_one() -> None:
+    assert verify("(exists ?x (and (Is ?x 'cup') (exists ?x (Is ?x 'fork')) (Has ?x 'red')))", BOTH)
+
+
+def test_an_unused_variable_wants_only_that_there_is_a_thing() -> None:
+    assert verify("(exists ?x (exists ?y (Is ?y 'cup')))", BOTH)
+    assert verify("(forall ?x (exists ?y (Is ?y 'cup')))", BOTH)
+
+
+def test_style_is_decided_by_the_caller() -> None:
+    text = "(and (IsStyle 'oil painting') (exists ?x (Is ?x 'cup')))"
+    assert verify(text, BOTH, style="oil painting")
+    assert not verify(text, BOTH, style="photo")
+    with pytest.raises(FormulaError, match="style of the picture is not known") as caught:
+        verify(text, BOTH)
+    assert caught.value.column == 6
+
+
+def test_style_is_an_error_even_where_it_would_not_matter() -> None:
+    with pytest.raises(FormulaError, match="style"):
+        verify("(or (exists ?x (Is ?x 'cup')) (IsStyle 'photo'))", BOTH)
+
+
+def test_what_a_scene_cannot_decide_is_an_error_and_never_false() -> None:
+    for text, says, column in [
+        ("(exists ?x (Nope ?x))", "cannot decide Nope", 12),
+        ("(exists ?x (Isn ?x 'cup'))", "did you mean Is", 12),
+        ("(exists ?x (LeftOf ?x))", r"written \(LeftOf \?x \?x\)", 12),
+        ("(exists ?x (Is ?x ?x))", r"written \(Is \?x 'word'\)", 12),
+        ("(exists ?x (On ?x ?x))", "does not record On", 12),
+        ("(exists ?x (HasMaterial ?x 'wooden'))", "records no material", 12),
+        ("(Is ?x 'cup')", "not bound", 5),
+        ("(IsStyle ?x)", "not bound", 10),
+    ]:
+        with pytest.raises(FormulaError, match=says) as caught:
+            verify(text, BOTH)
+        assert caught.value.column == column, text
+
+
+def test_all_such_problems_are_told_at_once() -> None:
+    with pytest.raises(FormulaError) as caught:
+        verify("(exists ?x (and (Nope ?x) (LeftOf ?x ?y) (IsStyle 'photo')))", BOTH)
+    assert [problem.kind for problem in caught.value.problems] == ["undecided", "scope", "undecided"]
+
+
+def test_formulas_built_by_code_can_be_verified_and_blamed() -> None:
+    x = Variable("x")
+    assert verify(Exists(x, And((Atom("Is", (x, Value("cup"))),))), BOTH)
+    with pytest.raises(FormulaError) as caught:
+        verify(Exists(x, Atom("Nope", (x,))), BOTH)
+    assert "(exists ?x (Nope ?x))" in str(caught.value)
+    assert caught.value.column == 12
+
+
+def test_annotated_scenes_decide_natural_formulas() -> None:
+    desk = Thing("desk", Box(0, 500, 900, 900), "brown", material="wooden", shape="rectangular")
+    cat = Thing("cat", Box(300, 300, 500, 500), "black", states=("sleeping", "lying"))
+    scene = Scene.of([desk, cat], [Relation("On", 1, 0)])
+    assert verify(
+        "(exists ?c (exists ?d (and (Is ?c 'cat') (HasState ?c 'sleeping') (HasState ?c 'lying') (HasColor ?c 'black')"
+        " (Is ?d 'desk') (HasMaterial ?d 'wooden') (HasShape ?d 'rectangular') (On ?c ?d))))",
+        scene,
+    )
+    assert not verify("(exists ?c (exists ?d (and (Is ?c 'cat') (On ?d ?c))))", scene)
+    assert verify("(forall ?c (implies (Is ?c 'cat') (not (exists ?d (In ?c ?d)))))", scene)
+
+
+def test_unknown_semantics() -> None:
+    with pytest.raises(FormalimgError, match="use 'strict' or 'classical'"):
+        verify("(exists ?x (Is ?x 'cup'))", BOTH, "loose")  # type: ignore[arg-type]
+
+
+def test_an_entangled_formula_is_decided_exactly() -> None:
+    """Ten variables, each pair related: no order of elimination keeps tables small."""
+    names = [f"x{n}" for n in range(10)]
+    pairs = " ".join(f"(LeftOf ?{a} ?{b}) (SmallerThan ?{a} ?{b})" for i, a in enumerate(names) for b in names[i + 1 :])
+    text = "".join(f"(exists ?{name} " for name in names) + f"(and {pairs})" + ")" * len(names)
+
+    def staircase(steps: int) -> Scene:
+        boxes = [Box(80 * i, 500, 80 * i + 30 + 2 * i, 600) for i in range(steps)]
+        return Scene.of([Thing("cup", box) for box in boxes] * 3)
+
+    assert verify(parse(text), staircase(10))
+    assert not verify(parse(text), staircase(9))

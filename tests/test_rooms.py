@@ -1,0 +1,84 @@
+"""The rooms of the house and the doors between them: who may import whom."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import formalimg
+
+SOURCE = Path(formalimg.__file__).parent
+
+ALL = {"logic", "scenes", "suites", "models", "judges", "runs", "stats", "report", "web", "cli"}
+
+MAY_IMPORT = {
+    "logic": set(),
+    "scenes": {"logic"},
+    "suites": {"logic", "scenes", "models"},
+    "models": set(),
+    "judges": {"logic", "scenes", "models"},
+    "runs": {"suites", "models", "judges"},
+    "stats": set(),
+    "report": {"runs", "stats"},
+    "web": {"runs", "report"},
+    "cli": ALL,
+}
+
+ROOF = {"__init__", "__main__", "errors"}
+"""Modules beside the rooms: `errors` is open to all, the others only export and start."""
+
+
+def test_every_room_is_known() -> None:
+    rooms = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert rooms <= set(MAY_IMPORT)
+    assert {path.stem for path in SOURCE.glob("*.py")} == ROOF
+
+
+def test_imports_keep_to_the_doors() -> None:
+    for path in SOURCE.rglob("*.py"):
+        room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        for module in _imports_of_ours(path):
+            target = module.split(".")[1] if "." in module else ""
+            if room in ROOF - {"errors"} or target in ("errors", room):
+                continue
+            allowed = MAY_IMPORT.get(room, set())
+            # The command line may also read the package itself, for its version.
+            assert target in allowed or (room == "cli" and target == ""), f"{path} imports {module}"
+
+
+def test_rooms_are_entered_by_the_front_door() -> None:
+    """From another room one imports the package's public names, never a file inside it."""
+    for path in SOURCE.rglob("*.py"):
+        room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        for module in _imports_of_ours(path):
+            parts = module.split(".")
+            if len(parts) > 2 and parts[1] != room:
+                raise AssertionError(f"{path} imports {module}, not formalimg.{parts[1]}")
+
+
+def test_rooms_export_what_they_name() -> None:
+    for room in ("logic", "scenes"):
+        module = __import__(f"formalimg.{room}", fromlist=["__all__"])
+        assert module.__all__ == sorted(module.__all__, key=_export_order)
+        for name in module.__all__:
+            value = getattr(module, name)
+            if callable(value) and getattr(value, "__module__", "").startswith("formalimg"):
+                assert value.__doc__, name
+
+
+def _export_order(name: str) -> tuple[int, str]:
+    """Constants, then classes, then functions."""
+    return (0 if name.isupper() else 1 if name[0].isupper() else 2, name)
+
+
+def _imports_of_ours(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative imports hide which room is entered"
+            names = [node.module or ""]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        yield from (name for name in names if name == "formalimg" or name.startswith("formalimg."))
