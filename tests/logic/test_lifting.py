@@ -77,7 +77,8 @@ def test_complexity(text: str, k: int) -> None:
 def test_kinds_of_clauses() -> None:
     text = (
         "(and (IsStyle 'photo') (exists ?x (and (Is ?x 'cup') (HasColor ?x 'red') (not (Is ?x 'fork'))"
-        " (exists ?y (On ?x ?y)) (or (Is ?x 'cup') (Is ?x 'fork')) (forall ?z (implies (Is ?z 'cup') (LeftOf ?z ?x))))))"
+        " (exists ?y (On ?x ?y)) (or (Is ?x 'cup') (Is ?x 'fork'))"
+        " (forall ?z (implies (Is ?z 'cup') (LeftOf ?z ?x))))))"
     )
     found = [(clause.kind, clause.text) for clause in clauses(parse(text))]
     assert found == [

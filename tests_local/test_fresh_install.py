@@ -1,0 +1,53 @@
+"""The built package, installed into an empty environment, does what the checkout does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    _run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT))
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("environment")
+    _run(sys.executable, "-m", "venv", str(folder))
+    _run(str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", str(wheel))
+    return folder / "bin"
+
+
+def test_the_wheel_holds_the_data_files_and_nothing_of_the_workshop(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "formalimg/logic/vocabularies/knolling.toml" in names
+    assert "formalimg/py.typed" in names
+    assert any(name.endswith("LICENSE") for name in names)
+    assert not [name for name in names if name.startswith(("tests", "benchmarks", "docs"))]
+
+
+def test_the_installed_command_verifies(environment: Path) -> None:
+    example = ROOT / "examples" / "verify"
+    arguments = ["verify", "--formula", str(example / "desk.formula"), "--scene", str(example / "good.json")]
+    assert _run(str(environment / "formalimg"), *arguments) == "holds (strict, 6 things)\n"
+
+
+def test_the_installed_package_is_light(environment: Path) -> None:
+    installed = _run(str(environment / "python"), "-m", "pip", "list", "--format", "freeze").split()
+    assert len(installed) < 20, installed
+
+
+def _run(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd="/")
+    assert done.returncode == 0, done.stderr
+    return done.stdout
