@@ -10,7 +10,7 @@ from formalimg.scenes import Box, Scene, Thing
 
 _WORDS = [
     "(", ")", "(", ")", "and", "or", "not", "implies", "iff", "exists", "forall", "?x", "?y", "?x_1", "?", "'cup'",
-    '"red"', "'", '"', "''", "Is", "Has", "LeftOf", "InCenter", "IsStyle", "'photo'", ";", "\n", "cup", "\x00", "ß", "(and",
+    '"red"', "'", '"', "''", "Is", "Has", "LeftOf", "InCenter", "IsStyle", "'photo'", ";", "\n", "cup", "\x00", "ß",
 ]  # fmt: skip
 _GOOD = "(exists ?x (and (Is ?x 'cup') (forall ?y (implies (Has ?y 'red') (or (LeftOf ?x ?y) (not (InCenter ?y)))))))"
 _SCENE = Scene.of([Thing("cup", Box(0, 0, 10, 10), "red"), Thing("fork", Box(500, 500, 600, 600), "blue")])

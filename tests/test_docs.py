@@ -1,0 +1,100 @@
+"""What the documentation shows is what happens: its commands and its Python examples are run and compared."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from formalimg.cli import app
+from formalimg.logic import vocabulary
+from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+
+
+class Shown(NamedTuple):
+    """A command in the documentation and the output shown under it."""
+
+    page: str
+    command: str
+    output: str
+
+
+def _shown() -> list[Shown]:
+    found = []
+    for page in PAGES:
+        for language, text in _BLOCK.findall(page.read_text(encoding="utf-8")):
+            if language == "console":
+                for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+                    command, _, output = part.partition("\n")
+                    found.append(Shown(page.name, command, output))
+    return found
+
+
+@pytest.mark.parametrize("shown", _shown(), ids=lambda shown: f"{shown.page}: {shown.command[:60]}")
+def test_commands_print_what_is_shown(shown: Shown) -> None:
+    done = subprocess.run(
+        ["bash", "-c", shown.command],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "100"},
+        timeout=120,
+    )
+    assert done.stdout + done.stderr == shown.output
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_examples_give_what_is_shown(page: Path) -> None:
+    result = doctest.testfile(str(page), module_relative=False, optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
+    assert result.failed == 0
+
+
+def test_there_are_examples_to_run() -> None:
+    assert len(_shown()) >= 3
+    assert sum(page.read_text(encoding="utf-8").count(">>>") for page in PAGES) >= 20
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in _LINK.findall(page.read_text(encoding="utf-8")):
+        if not target.startswith("http"):
+            assert (page.parent / target).exists(), target
+
+
+def test_every_command_is_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for command in app.registered_commands:
+        assert f"formalimg {command.name}" in readme
+
+
+def test_every_predicate_is_defined_in_the_semantics() -> None:
+    page = (ROOT / "docs" / "semantics.md").read_text(encoding="utf-8")
+    atoms = page[page.index("## Atoms") : page.index("## Connectives")]
+    known = {name for suite in ("knolling", "natural") for name in vocabulary(suite).predicates}
+    assert known == {name for name in known if re.search(rf"\b{name}\b", atoms)}
+    assert {*RULES_OF_ONE, *RULES_OF_TWO} <= known
+
+
+def test_nothing_speaks_of_the_workshop() -> None:
+    """No trace of the machine it was made on in anything that ships."""
+    listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True, cwd=ROOT)
+    if listed.returncode != 0:
+        pytest.skip("not a git checkout")
+    forbidden = re.compile(r"/work/|/root/|/tmp/bash|index[-_]url|simple/\b")
+    for name in listed.stdout.split():
+        path = ROOT / name
+        if path.suffix in {".py", ".md", ".toml", ".json", ".cff", ".yml", ""} and path != Path(__file__):
+            match = forbidden.search(path.read_text(encoding="utf-8"))
+            assert match is None, f"{name}: {match and match.group()}"
