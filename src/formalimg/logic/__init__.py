@@ -1,7 +1,7 @@
 """The language of instructions: formulas, their vocabulary, structure and meaning."""
 
+from formalimg.logic.assuming import Semantics
 from formalimg.logic.checking import check
-from formalimg.logic.deciding import Semantics
 from formalimg.logic.lifting import (
     Clause,
     Component,

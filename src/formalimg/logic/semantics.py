@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from formalimg.errors import FormalimgError
-from formalimg.logic.deciding import Decider, Semantics
+from formalimg.logic.assuming import Semantics
+from formalimg.logic.deciding import Decider
 from formalimg.logic.parser import parse
 from formalimg.logic.problem import FormulaError, Problem
 from formalimg.logic.proof import Proof, prove

@@ -1,0 +1,293 @@
+"""Assuming formulas: what a formula says about its variables, as narrower domains and relations between them.
+
+An atom of one variable narrows a domain, an atom of two is a relation, `exists` binds a variable to be eliminated. A
+`forall` holds where no counterexample exists, and a counterexample is an `exists` again; where its instances are
+known, it is the consequence's table divided by them. A disjunction is a union of tables, a negation a complement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, TypeAlias
+
+from formalimg.logic.elimination import Block
+from formalimg.logic.syntax import (
+    And,
+    Atom,
+    Exists,
+    Forall,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Value,
+    Variable,
+    children,
+    subformulas,
+)
+from formalimg.logic.tables import Domains, Edge, Table, complement, divide, join, union
+from formalimg.logic.variables import connected, existential_block
+from formalimg.logic.world import World, members
+
+Semantics: TypeAlias = Literal["strict", "classical"]
+"""How `forall` reads: `strict` wants an instance to speak about, `classical` does not."""
+
+_Claim: TypeAlias = tuple["Formula | Table", bool]
+"""Something to be assumed: that a formula or table holds (True) or fails (False)."""
+
+
+class Assuming:
+    """What formulas say in one world, under one semantics.
+
+    Formulas must bind every name only once (see `rename_apart`), and the world must have no objection to their atoms.
+    """
+
+    def __init__(self, world: World, semantics: Semantics, style: str | None) -> None:
+        self.world = world
+        self.strict = semantics == "strict"
+        self.style = style
+        self.everything = (1 << len(world)) - 1
+        # By identity, with the formula itself so that its identity is not given to another one.
+        self._free: dict[int, tuple[Formula, tuple[str, ...]]] = {}
+
+    def block(self, variables: Sequence[str], formulas: Sequence[Formula], domains: Domains) -> Block | None:
+        """All that the formulas say of the variables in the domains; None if they cannot all hold.
+
+        `variables`, which range over everything, and what the formulas bind have been eliminated.
+        """
+        return self._settled(variables, [(formula, True) for formula in formulas], domains)
+
+    def _settled(self, variables: Sequence[str], claims: Sequence[_Claim], domains: Domains) -> Block | None:
+        block = Block({**domains, **dict.fromkeys(variables, self.everything)}, variables)
+        for claim, holds in claims:
+            if not self._assume(claim, holds, block):
+                return None
+        for waiting, holds in block.waiting:
+            if not self._assume_waiting(waiting, holds, block):
+                return None
+        return block if block.eliminate_bound() else None
+
+    def _assume(self, claim: Formula | Table, holds: bool, block: Block) -> bool:
+        """Narrow a block by the claim that a formula or table holds (or fails); False if that is impossible."""
+        match claim:
+            case Atom():
+                return self._assume_atom(claim, holds, block)
+            case Not(body):
+                return self._assume(body, not holds, block)
+            case And(parts) if holds:
+                return self._assume_each(parts, True, block)
+            case Or(parts) if not holds:
+                return self._assume_each(parts, False, block)
+            case Implies(antecedent, consequent) if not holds:
+                return self._assume(antecedent, True, block) and self._assume(consequent, False, block)
+            case Exists(variable, body) if holds:
+                self._bind(variable, block)
+                return self._assume(body, True, block)
+            case Forall(variable, body) if not holds and not self._speaks_of_instances(body):
+                self._bind(variable, block)
+                return self._assume(body, False, block)
+            case Table():
+                return block.add(claim if holds else complement(claim, block.domains))
+            case _:
+                block.waiting.append((claim, holds))
+                return True
+
+    def _assume_each(self, parts: Sequence[Formula], holds: bool, block: Block) -> bool:
+        return all(self._assume(part, holds, block) for part in parts)
+
+    def _assume_waiting(self, claim: Formula, holds: bool, block: Block) -> bool:
+        match claim:
+            case And(parts) | Or(parts):
+                return self._assume_any([((), [(part, holds)]) for part in parts], block)
+            case Implies(antecedent, consequent):
+                return self._assume_any([((), [(antecedent, False)]), ((), [(consequent, True)])], block)
+            case Iff(left, right):
+                return self._assume_iff(left, right, holds, block)
+            case Forall(variable, Implies(antecedent, consequent)) if not holds:
+                return self._assume_strict_failure(variable.name, antecedent, consequent, block)
+            case Forall(variable, body) if holds:
+                return self._assume_forall(variable.name, body, claim, block)
+            case _:
+                return self._assume_all((), (), claim, holds, block)
+
+    def _speaks_of_instances(self, body: Formula) -> bool:
+        """Does a `forall` over this body want an instance of the antecedent?"""
+        return self.strict and isinstance(body, Implies)
+
+    def _assume_atom(self, atom: Atom, holds: bool, block: Block) -> bool:
+        arguments = atom.arguments
+        first, second = arguments[0], arguments[1] if len(arguments) > 1 else None
+        if not isinstance(first, Variable):
+            return self.style_is(atom) is holds
+        if not isinstance(second, Variable):
+            things = self.world.having(atom.predicate, second.text if second else None)
+        elif second.name != first.name:
+            block.relations.append(Edge(self.world, atom.predicate, (first.name, second.name), holds))
+            return True
+        else:
+            singles = [1 << thing for thing in range(len(self.world))]
+            things = sum(self.world.seconds(atom.predicate, single, single) for single in singles)
+        return block.narrow(first.name, things if holds else ~things)
+
+    def style_is(self, atom: Atom) -> bool:
+        """Does an atom about the style hold?"""
+        return atom.arguments[0] == Value(self.style or "")
+
+    def _bind(self, variable: Variable, block: Block) -> None:
+        block.domains[variable.name] = self.everything
+        block.bound.append(variable.name)
+
+    def _assume_any(self, choices: Sequence[tuple[tuple[str, ...], list[_Claim]]], block: Block) -> bool:
+        """Assume that at least one choice holds: some things for its variables make all its claims true."""
+        tables = []
+        for variables, claims in choices:
+            table = self._table(variables, claims, block.domains)
+            if table.rows and not table.variables:
+                return True  # it holds whatever the variables stand for
+            tables.append(table)
+        return block.add(union(tables, block.domains))
+
+    def _assume_iff(self, left: Formula, right: Formula, holds: bool, block: Block) -> bool:
+        one, other = (self._table((), [(side, True)], block.domains) for side in (left, right))
+        both: list[_Claim] = [(one, True), (other, holds)]
+        neither: list[_Claim] = [(one, False), (other, not holds)]
+        return self._assume_any([((), both), ((), neither)], block)
+
+    def _assume_forall(self, name: str, body: Formula, forall: Formula, block: Block) -> bool:
+        """Assume a `forall`; where its condition speaks of its own variable alone, by going through its instances."""
+        antecedent, consequent = (body.antecedent, body.consequent) if isinstance(body, Implies) else (None, body)
+        instances = self.everything
+        if antecedent is not None:
+            if self._free_variables(antecedent) != (name,):
+                return self._assume_all((), (), forall, True, block)
+            chosen = self._settled((), [(antecedent, True)], {name: instances})
+            if chosen is None:
+                return not self.strict
+            instances = chosen.domains[name]
+        domains = {**block.domains, name: instances}
+        for variables, claims in self._independent(consequent):
+            if not variables and isinstance(claims[0][0], Atom):
+                if not self._assume_for_each(instances, name, claims[0][0], block):
+                    return False
+                continue
+            table = self._table(variables, claims, domains, last=name)
+            if not block.add(divide(table, instances) if table.variables[-1:] == (name,) else table):
+                return False
+        return True
+
+    def _assume_for_each(self, instances: int, name: str, atom: Atom, block: Block) -> bool:
+        """Assume an atom for each of the things that can be put for one of its variables."""
+        variables = atom.variables
+        if name not in variables:
+            return self._assume_atom(atom, True, block)
+        if variables in ((name,), (name, name)):
+            alone = Block({name: instances})
+            return self._assume_atom(atom, True, alone) and alone.domains[name] == instances
+        first, second = variables
+        other = second if name == first else first
+        edge = Edge(self.world, atom.predicate, (first, second), True)
+        for thing in members(instances):
+            if not block.narrow(other, edge.partners(name, 1 << thing, block.domains[other])):
+                return False
+        return True
+
+    def _independent(self, formula: Formula) -> Iterator[tuple[list[str], list[_Claim]]]:
+        """The conjuncts of a formula, in groups that share none of the variables it binds by `exists`.
+
+        Each group can be settled for itself, so that it ties only those of the other variables that it mentions.
+        """
+        variables, claims = existential_block(formula)
+        tied: list[Formula] = []
+        for claim in claims:
+            if any(name in variables for name in self._free_variables(claim)):
+                tied.append(claim)
+            else:
+                yield [], [(claim, True)]
+        inner = frozenset(variables)
+        for names, group in connected([inner.intersection(self._free_variables(claim)) for claim in tied]):
+            yield [name for name in variables if name in names], [(tied[index], True) for index in group]
+
+    def _assume_strict_failure(self, name: str, antecedent: Formula, consequent: Formula, block: Block) -> bool:
+        """Assume that a strict `forall` fails: by a counterexample, or for want of an instance."""
+        known = self._once(antecedent, name, block.domains)
+        instances = self._table((name,), [(known, True)], block.domains)
+        counterexample: list[_Claim] = [(known, True), (consequent, False)]
+        return self._assume_any([((name,), counterexample), ((), [(instances, False)])], block)
+
+    def _assume_all(
+        self, variables: tuple[str, ...], given: tuple[_Claim, ...], body: Formula, holds: bool, block: Block
+    ) -> bool:
+        """Assume: whatever things the variables stand for, if the given claims are true, so is the one on the body."""
+        match body:
+            case Not(inner):
+                return self._assume_all(variables, given, inner, not holds, block)
+            case And(parts) if holds:
+                return all(self._assume_all(variables, given, part, True, block) for part in parts)
+            case Or(parts) if not holds:
+                return all(self._assume_all(variables, given, part, False, block) for part in parts)
+            case And(parts) | Or(parts):
+                *others, last = parts
+                more = tuple((part, not holds) for part in others)
+                return self._assume_all(variables, (*given, *more), last, holds, block)
+            case Implies(antecedent, consequent) if holds:
+                return self._assume_all(variables, (*given, (antecedent, True)), consequent, True, block)
+            case Forall(variable, Implies(antecedent, consequent)) if holds and self.strict:
+                inner_domains = {**block.domains, **dict.fromkeys(variables, self.everything)}
+                known = self._once(antecedent, variable.name, inner_domains)
+                instances = self._table((variable.name,), [(known, True)], inner_domains)
+                if not self._assume_none(variables, (*given, (instances, False)), block):
+                    return False
+                inner_given: tuple[_Claim, ...] = (*given, (known, True))
+                return self._assume_all((*variables, variable.name), inner_given, consequent, True, block)
+            case Forall(variable, inner) if holds:
+                return self._assume_all((*variables, variable.name), given, inner, True, block)
+            case Exists(variable, inner) if not holds:
+                return self._assume_all((*variables, variable.name), given, inner, False, block)
+            case _:
+                return self._assume_none(variables, (*given, (body, not holds)), block)
+
+    def _assume_none(self, variables: tuple[str, ...], claims: Sequence[_Claim], block: Block) -> bool:
+        """Assume that no things for the variables make all claims true."""
+        if not variables and len(claims) == 1:
+            return self._assume(claims[0][0], not claims[0][1], block)
+        counterexamples = self._table(variables, claims, block.domains)
+        return block.add(complement(counterexamples, block.domains))
+
+    # --- tables of formulas
+
+    def _table(
+        self, variables: Sequence[str], claims: Sequence[_Claim], domains: Domains, last: str | None = None
+    ) -> Table:
+        """For which values of their free variables can all claims be made true by things for `variables`?
+
+        The table covers the values within the domains. If `last` is among its variables, it is the last one.
+        """
+        free = dict.fromkeys([name for claim, _ in claims for name in self._free_variables(claim)])
+        for name in variables:
+            free.pop(name, None)
+        if last in free:
+            del free[last]
+            free[last] = None
+        block = self._settled(variables, claims, {name: domains[name] for name in free})
+        return join(block.relations, tuple(free), block.domains) if block else Table(tuple(free), {})
+
+    def _once(self, formula: Formula, variable: str, domains: Domains) -> Formula | Table:
+        """A formula that will be assumed more than once: as a table, unless it can be had cheaper as it is."""
+        quantified = any(isinstance(node, Exists | Forall) for node in subformulas(formula))
+        if quantified or len(self._free_variables(formula)) == 1:
+            return self._table((), [(formula, True)], {**domains, variable: self.everything})
+        return formula
+
+    def _free_variables(self, claim: Formula | Table) -> tuple[str, ...]:
+        if isinstance(claim, Atom | Table):
+            return claim.variables
+        known = self._free.get(id(claim))
+        if known is None:
+            names: dict[str, None] = {}
+            for part in children(claim):
+                names.update(dict.fromkeys(self._free_variables(part)))
+            if isinstance(claim, Exists | Forall):
+                names.pop(claim.variable.name, None)
+            known = self._free[id(claim)] = (claim, tuple(names))
+        return known[1]

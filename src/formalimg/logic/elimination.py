@@ -1,0 +1,180 @@
+"""Eliminating variables: what is left of a set of conditions once some of its variables are forgotten.
+
+This is how databases answer queries: the relations around a variable are joined, and the variable is dropped. The order
+in which variables go decides how large the tables in between become.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import prod
+
+from formalimg.logic.syntax import Formula
+from formalimg.logic.tables import Domains, Relation, Table, join, project
+from formalimg.logic.world import members
+
+_MAX_TRIES = 200
+"""How many values are tried before tables are made."""
+
+
+class Block:
+    """What has been assumed so far, and the variables that `exists` has bound on the way.
+
+    Claims that are more than literals wait until the domains are as narrow as literals make them.
+    """
+
+    __slots__ = ("bound", "domains", "relations", "tries_left", "waiting")
+
+    def __init__(self, domains: Domains, bound: Iterable[str] = ()) -> None:
+        self.domains = domains
+        self.bound = list(bound)
+        self.relations: list[Relation] = []
+        self.waiting: list[tuple[Formula, bool]] = []
+        self.tries_left = _MAX_TRIES
+
+    def narrow(self, variable: str, things: int) -> bool:
+        """Allow only these things for a variable; False if none is left."""
+        left = self.domains[variable] & things
+        self.domains[variable] = left
+        return left != 0
+
+    def add(self, table: Table) -> bool:
+        """Assume that a table holds; False if that is impossible."""
+        if not table.rows:
+            return False
+        if len(table.variables) == 1:
+            return self.narrow(table.variables[0], table.rows[()])
+        if table.variables:
+            self.relations.append(table)
+        return True
+
+    def eliminate_bound(self) -> bool:
+        """Forget every bound variable, keeping what it says about the others; False if that is impossible.
+
+        First go the variables with one value or one neighbour left. Where all hang together more tightly, domains are
+        narrowed; then a value is tried, if only a yes or no is asked for, or the variable goes whose table is smallest.
+        """
+        if not self.relations:
+            return True
+        around: dict[str, set[str]] = {name: {name} for name in self.bound}
+        for relation in self.relations:
+            for name in relation.variables:
+                if name in around:
+                    around[name].update(relation.variables)
+        ready = [name for name in around if self._is_cheap(name, around[name])]
+        propagated = False
+        while around:
+            if ready:
+                name = ready.pop()
+                if name not in around:
+                    continue
+            elif not propagated:
+                propagated = True
+                if not self._propagate():
+                    return False
+                ready = [name for name in around if self._is_cheap(name, around[name])]
+                continue
+            else:
+                name = min(around, key=lambda name: self._table_size(around[name]) // self.domains[name].bit_count())
+                if self.tries_left and self._is_closed(around):
+                    found = self._try_values(around)
+                    if found is not None:
+                        return found
+            neighbours = around.pop(name)
+            neighbours.discard(name)
+            settled = self._is_settled(name)
+            if neighbours and not self._eliminate(name, neighbours, settled):
+                return False
+            for other in neighbours & around.keys():
+                if not settled:  # a settled variable ties nothing together
+                    around[other] |= neighbours
+                around[other].discard(name)
+                if self._is_cheap(other, around[other]):
+                    ready.append(other)
+        return True
+
+    def _is_closed(self, around: Mapping[str, object]) -> bool:
+        """Is nothing left to be said of any variable but the bound ones?"""
+        return all(name in around for relation in self.relations for name in relation.variables)
+
+    def _try_values(self, around: Mapping[str, object]) -> bool | None:
+        """Is there a solution? By trying the values of the variable that has fewest; None if it takes too long.
+
+        Most solutions, and most contradictions, are found within a few tries, much faster than by tables; tables
+        are what keeps the few others from growing without bound.
+        """
+        name = min(around, key=lambda name: self.domains[name].bit_count())
+        for value in members(self.domains[name]):
+            if not self.tries_left:
+                return None
+            trial = Block(dict(self.domains), around)
+            trial.domains[name] = 1 << value
+            trial.relations = list(self.relations)
+            trial.tries_left = self.tries_left - 1
+            if trial.eliminate_bound():
+                self.relations = []
+                return True
+            self.tries_left = trial.tries_left
+        return False
+
+    def _is_settled(self, name: str) -> bool:
+        """Has the variable only one value left?"""
+        domain = self.domains[name]
+        return domain & (domain - 1) == 0
+
+    def _is_cheap(self, name: str, neighbours: set[str]) -> bool:
+        """Can the variable be eliminated without a table? Its neighbours include itself."""
+        return len(neighbours) <= 2 or self._is_settled(name)
+
+    def _table_size(self, variables: set[str]) -> int:
+        return prod(self.domains[name].bit_count() for name in variables)
+
+    def _propagate(self) -> bool:
+        """Narrow domains by each relation of two variables alone, until nothing changes; False if one is empty."""
+        pairs = [relation for relation in self.relations if len(relation.variables) == 2]
+        changed = True
+        while changed:
+            changed = False
+            for relation in pairs:
+                first, second = relation.variables
+                for name, other in ((first, second), (second, first)):
+                    before = self.domains[other]
+                    if not self._semi_join(name, other, [relation]):
+                        return False
+                    changed |= self.domains[other] != before
+        return True
+
+    def _eliminate(self, name: str, neighbours: set[str], settled: bool) -> bool:
+        touching: list[Relation] = []
+        others: list[Relation] = []
+        for relation in self.relations:
+            (touching if name in relation.variables else others).append(relation)
+        self.relations = others
+        if settled:
+            return all(self._reduce(relation, name) for relation in touching)
+        if len(neighbours) == 1:
+            return self._semi_join(name, next(iter(neighbours)), touching)
+        return self.add(project(join(touching, (*sorted(neighbours), name), self.domains)))
+
+    def _reduce(self, relation: Relation, name: str) -> bool:
+        """Keep what a relation says once one of its variables is settled."""
+        if len(relation.variables) == 2:
+            first, second = relation.variables
+            other = second if name == first else first
+            return self.narrow(other, relation.partners(name, self.domains[name], self.domains[other]))
+        others = [other for other in relation.variables if other != name]
+        return self.add(project(join([relation], (*others, name), self.domains)))
+
+    def _semi_join(self, name: str, other: str, relations: list[Relation]) -> bool:
+        """Keep the values of the other variable for which some value of this one fits all relations."""
+        domain = self.domains[name]
+        if len(relations) == 1:
+            return self.narrow(other, relations[0].partners(name, domain, self.domains[other]))
+        kept = 0
+        for value in members(self.domains[other]):
+            fitting = domain
+            for relation in relations:
+                fitting = relation.partners(other, 1 << value, fitting)
+            if fitting:
+                kept |= 1 << value
+        return self.narrow(other, kept)
