@@ -76,18 +76,35 @@ def test_as_json() -> None:
         }
     ]
     code, out, _ = formalimg("check", "--json", stdin=GOOD.encode())
-    assert (code, json.loads(out)) == (0, [{"file": "standard input", "ok": True, "k": 2, "problems": []}])
+    (found,) = json.loads(out)
+    assert (code, found["ok"], found["k"], found["problems"]) == (0, True, 2, [])
+    assert found["clauses"][-1] == {"kind": "relation", "text": "(LeftOf ?x ?y)"}
 
 
 def test_published_instances_with_their_k(tmp_path: Path) -> None:
     published_instances()
-    paths = sorted((FOLDER / "knolling").glob("*.json"))
-    code, out, _ = formalimg("check", *map(str, paths))
-    assert code == 0
-    assert len(out.splitlines()) == len(paths)
+    code, out, _ = formalimg("check", str(FOLDER / "knolling"))
+    *lines, summary = out.splitlines()
+    assert (code, summary) == (0, "30 formulas: 30 fine, 0 with problems")
+    numbers = [int(line.split(".json:")[0].rsplit("/", 1)[1]) for line in lines]
+    assert numbers == sorted(numbers)
     wrong = tmp_path / "wrong.json"
     wrong.write_text(json.dumps({"dsl": GOOD, "k": 7}))
     assert formalimg("check", str(wrong)).code == 1
+
+
+def test_a_folder_with_nothing_in_it(tmp_path: Path) -> None:
+    code, _, err = formalimg("check", str(tmp_path))
+    assert (code, err) == (2, f"error: the folder {tmp_path} holds no .json or .formula files\n")
+
+
+def test_several_files_are_summed_up(tmp_path: Path) -> None:
+    (tmp_path / "1.formula").write_text(GOOD)
+    (tmp_path / "2.formula").write_text("(Is ?x 'cup')")
+    code, out, err = formalimg("check", str(tmp_path))
+    assert code == 1
+    assert out.splitlines()[-1] == "2 formulas: 1 fine, 1 with problems"
+    assert "2.formula: line 1, column 5" in err
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

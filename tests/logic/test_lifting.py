@@ -177,6 +177,6 @@ def test_open_formulas_are_refused() -> None:
 
 
 def test_a_clause_prints_as_its_text() -> None:
-    (clause,) = clauses(parse("(exists ?x (Is ?x 'cup'))"))
+    (clause,) = clauses("(exists ?x (Is ?x 'cup'))")
     assert isinstance(clause, Clause)
     assert str(clause) == clause.text == "(Is ?x 'cup')"

@@ -8,17 +8,18 @@ from typing import Annotated
 
 import typer
 
-from formalimg.cli.reading import STANDARD_INPUT, Instruction, read_instruction
-from formalimg.logic import FormulaError, Problem, check, complexity, lift, parse, vocabulary
+from formalimg.cli.reading import STANDARD_INPUT, Instruction, instruction_paths, read_instruction
+from formalimg.logic import FormulaError, Problem, check, clauses, complexity, parse, vocabulary
 
 
 def check_command(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[FILE|-]...",
+            metavar="[FILE|FOLDER|-]...",
             show_default=False,
-            help="Files with a formula, or published instances (.json with dsl and k). Default: standard input.",
+            help="Files with a formula, published instances (.json with dsl and k), or folders of them. "
+            "Default: standard input.",
         ),
     ] = None,
     suite: Annotated[str, typer.Option(help="Whose vocabulary: knolling, natural, or a TOML file.")] = "knolling",
@@ -35,17 +36,22 @@ def check_command(
     words = vocabulary(suite)
     findings = []
     code = 0
-    for instruction in map(read_instruction, files or [STANDARD_INPUT]):
+    paths = [path for given in files or [STANDARD_INPUT] for path in instruction_paths(given)]
+    faulty = 0
+    for instruction in map(read_instruction, paths):
         expected = k if k is not None else instruction.k
         problems = check(instruction.text, words, k=expected, single_component=single_component)
         unreadable = any(problem.kind in ("syntax", "size") for problem in problems)
         code = max(code, 2 if unreadable else 1 if problems else 0)
+        faulty += bool(problems)
         if as_json:
             findings.append(_as_data(instruction, problems))
         else:
             _show(instruction, problems, words.name)
     if as_json:
         print(json.dumps(findings, indent=2, ensure_ascii=False))
+    elif len(paths) > 1:
+        typer.echo(f"{len(paths)} formulas: {len(paths) - faulty} fine, {faulty} with problems")
     raise typer.Exit(code)
 
 
@@ -60,12 +66,12 @@ def _measured(instruction: Instruction) -> str:
     formula = parse(instruction.text)
     k = f"K = {complexity(formula)}"
     try:
-        lifted = lift(formula)
+        found = clauses(formula)
     except FormulaError as error:  # fine as an instruction, only too large to be laid out in clauses
         return f"{k}; {error.problems[0].message}"
-    kinds = Counter(clause.kind for clause in lifted.clauses)
+    kinds = Counter(clause.kind for clause in found)
     listed = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-    return f"{k}, {len(lifted.clauses)} clauses ({listed})"
+    return f"{k}, {len(found)} clause{'s' * (len(found) > 1)} ({listed})"
 
 
 def _as_data(instruction: Instruction, problems: list[Problem]) -> dict[str, object]:
@@ -73,5 +79,9 @@ def _as_data(instruction: Instruction, problems: list[Problem]) -> dict[str, obj
     if not problems:
         formula = parse(instruction.text)
         data["k"] = complexity(formula)
+        try:
+            data["clauses"] = [{"kind": clause.kind, "text": clause.text} for clause in clauses(formula)]
+        except FormulaError:  # too large to be laid out
+            data["clauses"] = None
     data["problems"] = [problem.to_json() for problem in problems]
     return data

@@ -30,6 +30,17 @@ def read_bytes(path: str) -> bytes:
         raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
 
 
+def instruction_paths(path: str) -> list[str]:
+    """The path itself, or the files with instructions in it, if it is a folder: numbers in their order."""
+    folder = Path(path)
+    if path == STANDARD_INPUT or not folder.is_dir():
+        return [path]
+    found = [file for file in folder.iterdir() if file.suffix in (".json", ".formula")]
+    if not found:
+        raise FormalimgError(f"the folder {path} holds no .json or .formula files")
+    return [str(file) for file in sorted(found, key=lambda file: (len(file.stem) * file.stem.isdigit(), file.name))]
+
+
 def read_instruction(path: str) -> Instruction:
     """A file with a formula, or a published instance: JSON with `dsl` and `k`."""
     data = read_bytes(path)

@@ -22,6 +22,7 @@ from math import prod
 from typing import Literal as OneOf
 from typing import NamedTuple, TypeAlias
 
+from formalimg.logic.parser import as_formula
 from formalimg.logic.problem import FormulaError, Problem
 from formalimg.logic.syntax import (
     And,
@@ -152,12 +153,13 @@ class Lifted:
         return f"(and {' '.join(component.text for component in self.components)})"
 
 
-def lift(formula: Formula) -> Lifted:
-    """Bring a closed formula into lifted form.
+def lift(formula: Formula | str) -> Lifted:
+    """Bring a closed formula, parsed or as text, into lifted form.
 
     Raises:
         FormulaError: if a variable is unbound, or the form would grow past MAX_LITERALS.
     """
+    formula = as_formula(formula)
     prefix, matrix = _take_out_quantifiers(formula)
     expected = _size(matrix)
     if expected.literals > MAX_LITERALS:
@@ -175,22 +177,22 @@ def lift(formula: Formula) -> Lifted:
     )
 
 
-def clauses(formula: Formula) -> list[Clause]:
+def clauses(formula: Formula | str) -> list[Clause]:
     """The clauses of a formula: the conjuncts of its lifted form."""
     return list(lift(formula).clauses)
 
 
-def complexity(formula: Formula) -> int:
+def complexity(formula: Formula | str) -> int:
     """K: the number of variables in the largest component of the formula."""
     return max(component_sizes(formula), default=0)
 
 
-def component_sizes(formula: Formula) -> list[int]:
+def component_sizes(formula: Formula | str) -> list[int]:
     """How many variables each component has, in the order of the text; components without variables are left out.
 
     Needs no clause form, so it also answers for formulas whose clauses would be too many.
     """
-    _, matrix = _take_out_quantifiers(formula)
+    _, matrix = _take_out_quantifiers(as_formula(formula))
     return [len(variables) for variables, _ in connected(_linked(matrix)) if variables]
 
 

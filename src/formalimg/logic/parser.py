@@ -83,6 +83,11 @@ def parse(text: str | bytes) -> Formula:
     return formula
 
 
+def as_formula(formula: Formula | str) -> Formula:
+    """The formula itself, or what a text of it parses to."""
+    return parse(formula) if isinstance(formula, str) else formula
+
+
 def read(text: str | bytes) -> tuple[Formula | None, list[Problem]]:
     """Read one formula and say everything that is wrong with its form; None if there is no formula."""
     try:

@@ -8,7 +8,7 @@ from functools import cached_property
 from formalimg.errors import FormalimgError
 from formalimg.logic.assuming import Semantics
 from formalimg.logic.deciding import Decider
-from formalimg.logic.parser import parse
+from formalimg.logic.parser import as_formula
 from formalimg.logic.problem import FormulaError, Problem
 from formalimg.logic.proof import Proof, prove
 from formalimg.logic.source import NOWHERE
@@ -69,8 +69,7 @@ def verify(formula: Formula | str, scene: World, semantics: Semantics = "strict"
     """
     if semantics not in ("strict", "classical"):
         raise FormalimgError(f"unknown semantics {semantics!r}: use 'strict' or 'classical'")
-    if isinstance(formula, str):
-        formula = parse(formula)
+    formula = as_formula(formula)
     examination = _Examination(scene, style)
     examination.visit(formula)
     if examination.problems:
