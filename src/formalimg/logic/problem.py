@@ -19,6 +19,7 @@ ProblemKind = Literal[
     "word",  # a word the vocabulary does not know
     "complexity",  # not the expected K, or more than one component
     "size",  # too large, or growing too large
+    "plausibility",  # fine as a formula, but no picture of everyday things would show it
     "undecided",  # a question that the given scene cannot answer
 ]
 

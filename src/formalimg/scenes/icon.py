@@ -1,0 +1,228 @@
+"""The drawing of one class: a small SVG file that is fitted to a box by moving its points.
+
+Fitting moves points and leaves the pen alone, so that outlines are equally thin however far a drawing is stretched.
+To keep that simple, the files use a small part of SVG: `path` (without rotated arcs), `rect`, `circle`, `ellipse`,
+no transforms, and paints that name a role of the palette (`fill="{body}"`). A `stroke-width` is a multiple of the
+outline's. The viewBox is the shape in which the class looks natural, and the drawing touches all four of its sides.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+from formalimg.errors import FormalimgError
+from formalimg.scenes.palette import palette
+
+_SVG = "{http://www.w3.org/2000/svg}"
+_COMMAND = re.compile(r"([A-Za-z])([^A-Za-z]*)")
+_NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)")
+_NUMBERS_PER_COMMAND = {"M": 2, "L": 2, "H": 1, "V": 1, "C": 6, "S": 4, "Q": 4, "T": 2, "A": 7, "Z": 0}
+
+THINNEST = 1.1
+"""The thinnest line, in pixels: one of a pixel or less is painted as a hairline, which bleeds into the next pixel."""
+
+TURNING_PAYS = 0.5
+"""A drawing is turned a quarter if that brings its shape nearer to that of its box by so much (in the logarithm)."""
+
+
+class Step(NamedTuple):
+    """One command of a path with its numbers."""
+
+    command: str
+    numbers: tuple[float, ...]
+
+
+class Stroke(NamedTuple):
+    """One shape of a drawing, with the roles of its paints; widths are multiples of the outline's."""
+
+    steps: tuple[Step, ...]
+    fill: str | None
+    line: str | None
+    width: float
+    dashes: tuple[float, ...]
+
+
+class Frame(NamedTuple):
+    """Where a drawing goes, in whole pixels."""
+
+    left: int
+    top: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True)
+class Icon:
+    """The drawing of a class, in its natural shape; `other` names its tint where it has none of the colours."""
+
+    label: str
+    width: float
+    height: float
+    other: str
+    strokes: tuple[Stroke, ...]
+
+    @property
+    def aspect(self) -> float:
+        """Width by height at which the class looks natural."""
+        return self.width / self.height
+
+    def svg(self, frame: Frame, paints: Mapping[str, str], pen: float) -> str:
+        """SVG elements that fill the frame exactly, outlined by a pen of this width in pixels, or of the thinnest."""
+        pen = max(pen, THINNEST)
+        return "".join(_element(stroke, self._fit(frame, pen), paints, pen) for stroke in self.strokes)
+
+    def _fit(self, frame: Frame, pen: float) -> _Fit:
+        # The outline is half outside the points, so these stay half a pen inside the frame.
+        left, top, width, height = frame.left + pen / 2, frame.top + pen / 2, frame.width - pen, frame.height - pen
+        shape = frame.width / frame.height
+        gain = abs(math.log(shape / self.aspect)) - abs(math.log(shape * self.aspect))
+        if gain > TURNING_PAYS:
+            return _Fit(True, width / self.height, height / self.width, left + width, top)
+        return _Fit(False, width / self.width, height / self.height, left, top)
+
+
+class _Fit(NamedTuple):
+    """Moves the points of a drawing: stretches it and, if turned, turns it a quarter clockwise."""
+
+    turned: bool
+    across: float
+    down: float
+    left: float
+    top: float
+
+    def step(self, step: Step) -> str:
+        command, numbers = step
+        kind, here = command.upper(), command.isupper()
+        if kind in "HV":
+            x, y = self.point(numbers[0] if kind == "H" else 0, numbers[0] if kind == "V" else 0, here)
+            upright = (kind == "V") != self.turned
+            name = "V" if upright else "H"
+            return f"{name if here else name.lower()}{_text(y if upright else x)}"
+        if kind == "A":
+            rx, ry, _, large, sweep, *end = numbers
+            radii = (ry * self.across, rx * self.down) if self.turned else (rx * self.across, ry * self.down)
+            return f"{command}{_text(*radii, 0, large, sweep, *self.point(end[0], end[1], here))}"
+        points = [self.point(x, y, here) for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
+        return f"{command}{_text(*(number for point in points for number in point))}"
+
+    def point(self, x: float, y: float, here: bool) -> tuple[float, float]:
+        """Where a point comes to lie; a relative one (not `here`) is only stretched and turned."""
+        moved = (-y * self.across, x * self.down) if self.turned else (x * self.across, y * self.down)
+        return (moved[0] + self.left, moved[1] + self.top) if here else moved
+
+
+def _text(*numbers: float) -> str:
+    return " ".join(f"{number:.3f}".rstrip("0").rstrip(".") for number in numbers)
+
+
+def _element(stroke: Stroke, fit: _Fit, paints: Mapping[str, str], pen: float) -> str:
+    line = ""
+    if stroke.line:
+        line = f' stroke="{paints[stroke.line]}" stroke-width="{_text(max(stroke.width * pen, THINNEST))}"'
+        if stroke.dashes:
+            line += f' stroke-dasharray="{_text(*(dash * pen for dash in stroke.dashes))}"'
+    path = "".join(map(fit.step, stroke.steps))
+    return f'<path d="{path}" fill="{paints[stroke.fill] if stroke.fill else "none"}"{line}/>'
+
+
+# --- reading the files
+
+
+@cache
+def icons() -> Mapping[str, Icon]:
+    """All drawings, by class."""
+    entries = sorted((files("formalimg.scenes") / "icons").iterdir(), key=lambda entry: entry.name)
+    found = [read_icon(entry.name[:-4], entry.read_text("utf-8")) for entry in entries if entry.name.endswith(".svg")]
+    return {icon.label: icon for icon in found}
+
+
+def read_icon(label: str, text: str) -> Icon:
+    """The drawing in an SVG file.
+
+    Raises:
+        FormalimgError: naming what in the file is not of the small part of SVG that drawings use.
+    """
+    try:
+        root = ElementTree.fromstring(text)
+        left, top, width, height = map(float, root.get("viewBox", "").split())
+        if (left, top) != (0, 0) or width <= 0 or height <= 0:
+            raise ValueError("its viewBox must start at 0 0 and have a size")
+        other = root.get("data-other", "")
+        if other not in palette().others:
+            raise ValueError(f"its data-other must be one of {', '.join(palette().others)}")
+        strokes = tuple(_stroke(element, root) for element in root)
+        if not strokes:
+            raise ValueError("it is empty")
+    except (ElementTree.ParseError, ValueError) as error:
+        raise FormalimgError(f"the drawing {label}.svg cannot be read: {error}") from error
+    return Icon(label, width, height, other, strokes)
+
+
+def _stroke(element: ElementTree.Element, root: ElementTree.Element) -> Stroke:
+    dashes = tuple(map(float, element.get("stroke-dasharray", "").split()))
+    width = float(element.get("stroke-width", "1"))
+    steps = tuple(_steps(element))
+    return Stroke(steps, _role(element, root, "fill"), _role(element, root, "stroke"), width, dashes)
+
+
+def _role(element: ElementTree.Element, root: ElementTree.Element, name: str) -> str | None:
+    paint = element.get(name, root.get(name, "none"))
+    if paint == "none":
+        return None
+    if not (paint[:1] == "{" and paint[-1:] == "}" and paint[1:-1] in palette().roles):
+        raise ValueError(f'{name}="{paint}" is not none or one of {{{"}, {".join(sorted(palette().roles))}}}')
+    return paint[1:-1]
+
+
+def _steps(element: ElementTree.Element) -> Iterator[Step]:
+    def numbers(*names: str) -> list[float]:
+        return [float(element.get(name, "0")) for name in names]
+
+    match element.tag.removeprefix(_SVG):
+        case "path":
+            yield from _path(element.get("d", ""))
+        case "rect":
+            yield from _rect(*numbers("x", "y", "width", "height", "rx"))
+        case "circle":
+            x, y, r = numbers("cx", "cy", "r")
+            yield from _ellipse(x, y, r, r)
+        case "ellipse":
+            yield from _ellipse(*numbers("cx", "cy", "rx", "ry"))
+        case tag:
+            raise ValueError(f"<{tag}> is not one of path, rect, circle, ellipse")
+
+
+def _path(text: str) -> Iterator[Step]:
+    for number, (command, rest) in enumerate(_COMMAND.findall(text)):
+        count = _NUMBERS_PER_COMMAND.get(command.upper())
+        values = [float(value) for value in _NUMBER.findall(rest)]
+        if count is None or (len(values) % count if count else values) or (count and not values):
+            raise ValueError(f"the path has a bad step {command}{rest}")
+        if number == 0 and command != "M":
+            raise ValueError("a path must begin with M")
+        for start in range(0, len(values), count) if count else [0]:
+            if command in "Aa" and values[start + 2]:
+                raise ValueError("a path has a rotated arc")
+            # Points that follow those of a move are lines.
+            name = command if command not in "Mm" or start == 0 else "L" if command == "M" else "l"
+            yield Step(name, tuple(values[start : start + count]))
+
+
+def _rect(x: float, y: float, width: float, height: float, r: float) -> Iterator[Step]:
+    r = min(r, width / 2, height / 2)
+    across, down = width - 2 * r, height - 2 * r
+    if not r:
+        return _path(f"M{x} {y}h{width}v{height}h{-width}z")
+    corners = [f"a{r} {r} 0 0 1 {end}" for end in (f"{r} {r}", f"{-r} {r}", f"{-r} {-r}", f"{r} {-r}")]
+    return _path(f"M{x + r} {y}h{across}{corners[0]}v{down}{corners[1]}h{-across}{corners[2]}v{-down}{corners[3]}z")
+
+
+def _ellipse(x: float, y: float, rx: float, ry: float) -> Iterator[Step]:
+    yield from _path(f"M{x - rx} {y}a{rx} {ry} 0 0 1 {2 * rx} 0a{rx} {ry} 0 0 1 {-2 * rx} 0z")

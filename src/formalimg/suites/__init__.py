@@ -1,0 +1,1 @@
+"""Suites: benchmarks, their items, and how items are made."""

@@ -1,0 +1,89 @@
+"""Skeletons: which variables an instruction has, of which class, and how they are quantified."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from formalimg.logic import And, Atom, Exists, Forall, Formula, Implies, Value, Variable
+
+Pattern = Literal["exists", "exists-forall", "forall"]
+"""All variables exist; some exist around a `forall`; a `forall` comes first."""
+
+_HALF_WITH_FORALL: dict[Pattern, float] = {"exists": 0.5, "exists-forall": 0.3, "forall": 0.2}
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """The variables of one component, in the order of their quantifiers.
+
+    Attributes:
+        names: of the variables, made from their classes.
+        classes: what each variable is.
+        forall_at: which variable `forall` binds, if any; those after it exist for each of its instances.
+    """
+
+    names: tuple[str, ...]
+    classes: tuple[str, ...]
+    forall_at: int | None
+
+    @property
+    def pattern(self) -> Pattern:
+        """The order of quantifiers."""
+        if self.forall_at is None:
+            return "exists"
+        return "exists-forall" if self.forall_at else "forall"
+
+    def depth(self, atom: Atom) -> int:
+        """The place of the last variable that an atom mentions."""
+        return max(self.names.index(name) for name in atom.variables)
+
+    def formula(self, atoms: Sequence[Atom], conditions: Sequence[Atom] = ()) -> Formula:
+        """The formula that says of the variables what the atoms say, each as far out as its variables allow.
+
+        Args:
+            atoms: what is said, but for the classes.
+            conditions: more conditions on the variable of the `forall`, beside its class.
+        """
+        about = [
+            [Atom("Is", (Variable(name), Value(word)))] for name, word in zip(self.names, self.classes, strict=True)
+        ]
+        said: list[Formula] = []
+        relations: list[Atom] = []
+        for atom in atoms:
+            (about[self.depth(atom)] if len(atom.variables) == 1 else relations).append(atom)
+        split = len(self.names) if self.forall_at is None else self.forall_at
+        said = [atom for atoms_ in about[:split] for atom in atoms_]
+        said += [atom for atom in relations if self.depth(atom) < split]
+        if self.forall_at is not None:
+            said.append(self._forall(about, [a for a in relations if self.depth(a) >= split], conditions))
+        return _bound(self.names[:split], _conjunction(said))
+
+    def _forall(self, about: list[list[Atom]], relations: list[Atom], conditions: Sequence[Atom]) -> Formula:
+        assert self.forall_at is not None
+        split = self.forall_at
+        is_of_class, *of_instance = about[split]
+        inner: list[Formula] = [atom for atoms in about[split + 1 :] for atom in atoms]
+        inner += [*of_instance, *relations]
+        consequence = _bound(self.names[split + 1 :], _conjunction(inner))
+        return Forall(Variable(self.names[split]), Implies(_conjunction([is_of_class, *conditions]), consequence))
+
+
+def draw_skeleton(level: int, classes: Sequence[str], chance: random.Random) -> Skeleton:
+    """A skeleton with `level` variables of the given classes."""
+    pattern = chance.choices(list(_HALF_WITH_FORALL), list(_HALF_WITH_FORALL.values()))[0]
+    forall_at = {"exists": None, "forall": 0, "exists-forall": chance.randrange(1, level) if level > 1 else 0}[pattern]
+    names = tuple(word.replace(" ", "_") for word in classes)
+    return Skeleton(names, tuple(classes), forall_at)
+
+
+def _conjunction(parts: Sequence[Formula]) -> Formula:
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def _bound(names: Sequence[str], formula: Formula) -> Formula:
+    for name in reversed(names):
+        formula = Exists(Variable(name), formula)
+    return formula

@@ -1,0 +1,23 @@
+"""The published natural instructions are plausible: playful at times, but nothing that cannot be drawn."""
+
+from __future__ import annotations
+
+from formalimg.suites.ontology import implausible
+from tests.support.published import published_instances
+
+
+def test_the_published_sample_is_plausible() -> None:
+    natural = [instance for instance in published_instances() if instance.suite == "natural"]
+    assert len(natural) == 30
+    reported = {
+        instance.id: [str(problem) for problem in implausible(instance.data["dsl"])]
+        for instance in natural
+        if implausible(instance.data["dsl"])
+    }
+    assert reported == {}
+
+
+def test_the_lifted_form_says_the_same() -> None:
+    for instance in published_instances():
+        if instance.suite == "natural":
+            assert implausible(instance.data["cnf"]) == [], instance.id
