@@ -58,7 +58,7 @@ def test_rooms_are_entered_by_the_front_door() -> None:
 
 
 def test_rooms_export_what_they_name() -> None:
-    for room in ("logic", "scenes"):
+    for room in ("logic", "scenes", "suites"):
         module = __import__(f"formalimg.{room}", fromlist=["__all__"])
         assert module.__all__ == sorted(module.__all__, key=_export_order)
         for name in module.__all__:

@@ -3,6 +3,7 @@
 from formalimg.errors import FormalimgError
 from formalimg.logic import FormulaError, Problem, Verdict, check, clauses, complexity, parse, verify
 from formalimg.scenes import Box, Scene, SceneError, Thing
+from formalimg.suites import load
 
 __version__ = "0.1.0"
 
@@ -19,6 +20,7 @@ __all__ = [
     "check",
     "clauses",
     "complexity",
+    "load",
     "parse",
     "verify",
 ]

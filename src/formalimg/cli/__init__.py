@@ -13,6 +13,7 @@ import typer
 
 from formalimg import __version__
 from formalimg.cli.check import check_command
+from formalimg.cli.pull import pull_command
 from formalimg.cli.verify import verify_command
 from formalimg.cli.vocabulary import vocabulary_command
 from formalimg.errors import FormalimgError
@@ -26,6 +27,7 @@ app = typer.Typer(
 )
 app.command("check")(check_command)
 app.command("verify")(verify_command)
+app.command("pull")(pull_command)
 app.command("vocabulary")(vocabulary_command)
 
 

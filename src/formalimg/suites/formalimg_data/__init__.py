@@ -1,0 +1,1 @@
+"""FormalImg's items on disk: the published folders, and our own lines of JSON."""

@@ -1,0 +1,127 @@
+"""The published form of FormalImg: `benchmarks/<suite>/<id>.json`, one instance per file.
+
+Each file holds an object with the fields `prompt`, `dsl` (the formula), `cnf` (its lifted form), `k` (the level)
+and `object_classes`, in this order and indented by four.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from formalimg.errors import FormalimgError
+from formalimg.logic import FormulaError, complexity, lift
+from formalimg.suites.formalimg_data.findings import Findings
+from formalimg.suites.formalimg_data.record import LONGEST_RECORD, OUTSIDE_VOCABULARY, decoded
+from formalimg.suites.item import FormulaSpec, Item, id_order, in_order, is_number
+
+FIELDS = ("prompt", "dsl", "cnf", "k", "object_classes")
+
+
+def read_instances(paths: Iterable[Path], suite: str, findings: Findings) -> list[Item[FormulaSpec]]:
+    """The items in these files; what is wrong with them is added to the findings."""
+    items = []
+    for path in sorted(paths, key=lambda path: id_order(path.stem)):
+        if not is_number(path.stem):
+            findings.add(
+                str(path), "its name must be the number of the item, such as 7.json: rename it or move it away"
+            )
+        elif (item := _read_instance(path, suite, findings)) is not None:
+            items.append(item)
+    return items
+
+
+def write_published(items: Iterable[Item[FormulaSpec]], folder: str | Path) -> None:
+    """Write items as the authors published theirs: `<folder>/benchmarks/<suite>/<id>.json`.
+
+    A suite's files appear all at once or not at all. Witnesses, tags and version have no place in this form.
+
+    Raises:
+        FormalimgError: if an item does not fit the form, or the suite's folder already holds something.
+    """
+    by_suite: dict[str, list[Item[FormulaSpec]]] = {}
+    for item in in_order(items):
+        by_suite.setdefault(item.suite, []).append(item)
+    texts = {suite: _instance_texts(members) for suite, members in by_suite.items()}
+    for suite, files in texts.items():
+        _write_folder(Path(folder) / "benchmarks" / suite, files)
+
+
+def _read_instance(path: Path, suite: str, findings: Findings) -> Item[FormulaSpec] | None:
+    try:
+        with path.open("rb") as file:
+            data = file.read(LONGEST_RECORD + 1)
+    except OSError as error:
+        findings.add(str(path), f"cannot be read: {error.strerror}")
+        return None
+    before = len(findings)
+    record = decoded(data, str(path), findings)
+    if record is None or not record.has_all(FIELDS):
+        return None
+    prompt, _, k = record.text("prompt"), record.text("cnf"), record.number("k")
+    classes = record.words("object_classes")
+    found = record.formula("dsl", suite, k, odd_words=True)
+    if prompt is None or k is None or classes is None or found is None or len(findings) > before:
+        return None
+    spec = FormulaSpec.of(found.formula)
+    if set(classes) != set(spec.object_classes):
+        record.wrong(f"object_classes must be the classes in dsl: {', '.join(spec.object_classes)}")
+        return None
+    tags = (OUTSIDE_VOCABULARY,) if found.odd else ()
+    return Item(suite, path.stem, k, prompt, spec, tags)
+
+
+def _instance_texts(items: Sequence[Item[FormulaSpec]]) -> dict[str, str]:
+    """The files of a suite, by name; raises if an item does not fit the published form."""
+    findings = Findings()
+    files: dict[str, str] = {}
+    for item in items:
+        where = f"{item.suite} item {item.id}"
+        name = f"{item.id}.json"
+        if not is_number(item.id):
+            findings.add(where, "published ids are numbers: give the item another id")
+        elif name in files:
+            findings.add(where, "there are two items with this id: give one another id")
+        else:
+            try:
+                files[name] = _instance_text(item)
+            except FormulaError as error:
+                findings.add(where, f"the formula, {error.problems[0]}")
+            except FormalimgError as error:
+                findings.add(where, str(error))
+    findings.raise_any()
+    return files
+
+
+def _instance_text(item: Item[FormulaSpec]) -> str:
+    formula = item.spec.formula
+    k = complexity(formula)
+    if k != item.level:
+        raise FormalimgError(f"the level is {item.level}, but the formula has K = {k}: mend one of them")
+    instance = {
+        "prompt": item.prompt,
+        "dsl": str(formula),
+        "cnf": lift(formula).text,
+        "k": k,
+        "object_classes": list(item.spec.object_classes),
+    }
+    return json.dumps(instance, indent=4)
+
+
+def _write_folder(folder: Path, files: dict[str, str]) -> None:
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise FormalimgError(f"{folder} already holds something: choose another folder, or empty it")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as made:
+            new = Path(made) / "new"
+            new.mkdir()
+            for name, text in files.items():
+                (new / name).write_bytes(text.encode("utf-8"))
+            if folder.exists():
+                folder.rmdir()
+            new.rename(folder)
+    except OSError as error:
+        raise FormalimgError(f"cannot write {folder}: {error.strerror}") from error

@@ -1,0 +1,185 @@
+"""One item as somebody wrote it: a JSON object whose fields are checked one by one."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from formalimg.logic import Formula, FormulaError, check, complexity, read, verify
+from formalimg.scenes import Scene, SceneError
+from formalimg.suites.formalimg_data.findings import Findings
+
+LONGEST_RECORD = 1_000_000
+"""The most bytes one item may have."""
+
+OUTSIDE_VOCABULARY = "outside-vocabulary"
+"""Tag of an item whose formula uses words, or kinds of words, that the suite's vocabulary does not have.
+
+The authors' own check did not look at the attributes of natural scenes, and published data cannot be mended by whoever
+reads it. Such items are kept and marked: what they ask can still be judged, and no item vanishes from a score.
+"""
+
+ODD_WORDS = frozenset({"word", "argument", "unused"})
+"""The kinds of problems that such items may have."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+class ReadFormula(NamedTuple):
+    """A formula, and whether it has problems of the tolerated kinds."""
+
+    formula: Formula
+    odd: bool
+
+
+@dataclass(frozen=True)
+class Record:
+    """The fields of one item, the place they stand at, and where to report what is wrong with them."""
+
+    where: str
+    fields: dict[str, Any]
+    findings: Findings
+
+    def wrong(self, message: str) -> None:
+        """Report a problem of this record."""
+        self.findings.add(self.where, message)
+
+    def has_all(self, needed: Sequence[str], known: Collection[str] | None = None) -> bool:
+        """Are the needed fields there, and no unknown ones if `known` is given? Reports what is not so."""
+        missing = [name for name in needed if name not in self.fields]
+        if missing:
+            self.wrong(f"{', '.join(missing)} missing: an item has {', '.join(needed)}")
+        unknown = [name for name in self.fields if known is not None and name not in known]
+        if unknown:
+            self.wrong(f"unknown field {', '.join(unknown[:5])}: an item has {', '.join(known or ())}")
+        return not missing and not unknown
+
+    def text(self, name: str, *, empty: bool = False) -> str | None:
+        """A field that is text; None, and a finding, if it is not."""
+        found = self.fields[name]
+        if not isinstance(found, str) or not (found.strip() or empty):
+            self.wrong(f"{name} must be text{'' if empty else ' and not empty'}")
+            return None
+        if not _encodable(found):
+            self.wrong(f"{name} holds half a character (a lone surrogate): write it anew")
+            return None
+        return found
+
+    def name(self, name: str) -> str | None:
+        """A field that is text and fit to be a file name."""
+        found = self.fields[name]
+        if isinstance(found, int) and not isinstance(found, bool):
+            self.wrong(f'{name} must be text: write "{str(found)[:40]}", in quotes')
+            return None
+        found = self.text(name)
+        if found is not None and not _NAME.fullmatch(found):
+            self.wrong(
+                f"{name} {found[:40]!r} must be letters, digits, . _ - (at most 100, the first a letter or digit)"
+            )
+            return None
+        return found
+
+    def number(self, name: str) -> int | None:
+        """A field that is a whole number, 0 or more."""
+        found = self.fields[name]
+        if not isinstance(found, int) or isinstance(found, bool) or not 0 <= found < 10**9:
+            self.wrong(f"{name} must be a whole number")
+            return None
+        return found
+
+    def words(self, name: str) -> tuple[str, ...] | None:
+        """A field that is a list of words, none of them twice."""
+        found = self.fields[name]
+        if not isinstance(found, list) or not all(
+            isinstance(word, str) and word and _encodable(word) for word in found
+        ):
+            self.wrong(f"{name} must be a list of words")
+            return None
+        if len(set(found)) < len(found):
+            self.wrong(f"{name} lists {next(word for word in found if found.count(word) > 1)!r} twice")
+            return None
+        return tuple(found)
+
+    def formula(self, name: str, suite: str, k: int | None, *, odd_words: bool) -> ReadFormula | None:
+        """A field that is a formula of the suite with complexity `k`; `odd_words` lets pass what ODD_WORDS names."""
+        text = self.text(name)
+        if text is None:
+            return None
+        formula, problems = read(text)
+        odd = False
+        if formula is not None:
+            found = check(formula, suite)
+            problems = [problem for problem in found if not odd_words or problem.kind not in ODD_WORDS]
+            odd = len(found) > len(problems)
+        for problem in problems:
+            self.wrong(f"{name}, {problem}")
+        if formula is None or problems or not self._has_complexity(formula, name, k):
+            return None
+        return ReadFormula(formula, odd)
+
+    def _has_complexity(self, formula: Formula, name: str, k: int | None) -> bool:
+        try:
+            found = complexity(formula)
+        except FormulaError as error:
+            self.wrong(f"{name}, {error.problems[0]}")
+            return False
+        if k is not None and found != k:
+            self.wrong(f"the level is {k}, but {name} has K = {found}: mend one of them")
+            return False
+        return True
+
+    def witness(self, name: str, formula: Formula, style: str | None) -> Scene | None:
+        """A field that is a scene and satisfies the formula."""
+        try:
+            scene = Scene.from_json(self.fields[name])
+            if verify(formula, scene, style=style):
+                return scene
+            self.wrong(f"{name} does not satisfy the formula: make it anew, or leave it out")
+        except FormulaError as error:
+            self.wrong(f"{name} cannot decide the formula: {error.problems[0].message}")
+        except SceneError as error:
+            self.wrong(f"{name}: {error}")
+        return None
+
+
+def decoded(data: bytes, where: str, findings: Findings) -> Record | None:
+    """The record in some bytes, read strictly (UTF-8, no field twice, no NaN); None, and a finding, if it is none."""
+    if len(data) > LONGEST_RECORD:
+        findings.add(where, f"longer than {LONGEST_RECORD:,} bytes: this is no item")
+        return None
+    try:
+        fields = json.loads(data.decode("utf-8"), object_pairs_hook=_without_repeats, parse_constant=_refuse_constant)
+    except UnicodeDecodeError:
+        findings.add(where, "not UTF-8: save it with that encoding")
+    except RecursionError:
+        findings.add(where, "not valid JSON: nested too deep")
+    except ValueError as error:
+        findings.add(where, f"not valid JSON: {error}")
+    else:
+        if isinstance(fields, dict):
+            return Record(where, fields, findings)
+        findings.add(where, "an item is a JSON object: {…}")
+    return None
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the field {next(name for name in names if names.count(name) > 1)!r} stands there twice")
+    return fields
+
+
+def _refuse_constant(word: str) -> None:
+    raise ValueError(f"{word} is no number of JSON")
