@@ -12,8 +12,12 @@ from typing import Annotated
 import typer
 
 from formalimg import __version__
+from formalimg.cli.census import census_command
 from formalimg.cli.check import check_command
 from formalimg.cli.pull import pull_command
+from formalimg.cli.show import show_command
+from formalimg.cli.solve import solve_command
+from formalimg.cli.synth import synth_command
 from formalimg.cli.verify import verify_command
 from formalimg.cli.vocabulary import vocabulary_command
 from formalimg.errors import FormalimgError
@@ -27,6 +31,10 @@ app = typer.Typer(
 )
 app.command("check")(check_command)
 app.command("verify")(verify_command)
+app.command("solve")(solve_command)
+app.command("synth")(synth_command)
+app.command("show")(show_command)
+app.command("census")(census_command)
 app.command("pull")(pull_command)
 app.command("vocabulary")(vocabulary_command)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import signal
 import sys
 from types import FrameType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from formalimg.suites import Pulled, pull
+if TYPE_CHECKING:
+    from formalimg.suites import Pulled
 
 
 def pull_command(
@@ -33,6 +34,8 @@ def pull_command(
     Takes the authors' public repository at a pinned commit and keeps only its data files. No credentials are used and
     nothing of what is brought is run. Exit code 0: it is there. 2: it could not be brought, and nothing was written.
     """
+    from formalimg.suites import pull  # here, so that other commands start faster
+
     signal.signal(signal.SIGTERM, _leave)
     _show(pull(benchmark, to, origin, revision))
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from formalimg.errors import FormalimgError
+from formalimg.logic import FormulaError, Vocabulary, check, vocabulary, vocabulary_names
 from formalimg.scenes import Scene, SceneError
 
 STANDARD_INPUT = "-"
@@ -51,6 +52,22 @@ def read_instruction(path: str) -> Instruction:
         k = instance.get("k")
         return Instruction(path, instance["dsl"], k if isinstance(k, int) else None)
     return Instruction("standard input" if path == STANDARD_INPUT else path, data)
+
+
+def formula_argument(argument: str) -> Instruction:
+    """The formula that an argument is, or names: text begins with a parenthesis, anything else is a file."""
+    is_text = argument.lstrip().startswith("(") or not argument.strip()
+    return Instruction("formula", argument) if is_text else read_instruction(argument)
+
+
+def checked(instruction: Instruction, suite: str | None = None) -> Vocabulary:
+    """The vocabulary that a formula is written in, of those it could be; an error with all problems if it fits none."""
+    choices = [vocabulary(name) for name in ([suite] if suite else vocabulary_names())]
+    findings = [check(instruction.text, words) for words in choices]
+    best = min(range(len(choices)), key=lambda choice: len(findings[choice]))
+    if findings[best]:
+        raise FormulaError(findings[best])
+    return choices[best]
 
 
 def read_scene(path: str) -> Scene:

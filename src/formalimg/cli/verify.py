@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from formalimg.cli.reading import Instruction, read_instruction, read_scene
+from formalimg.cli.reading import checked, formula_argument, read_scene
 from formalimg.errors import FormalimgError
-from formalimg.logic import FormulaError, Semantics, Vocabulary, check, parse, verify, vocabulary, vocabulary_names
+from formalimg.logic import Semantics, parse, verify
 
 
 def verify_command(
@@ -33,8 +33,8 @@ def verify_command(
 
     Exit code 0: it holds. 1: it does not hold. 2: wrong use, or the question cannot be decided.
     """
-    instruction = _instruction(formula)
-    words = _checked(instruction, suite)
+    instruction = formula_argument(formula)
+    words = checked(instruction, suite)
     if style is not None and style not in words.words.get("style", (style,)):
         raise FormalimgError(f"unknown style {style!r}: {words.name} knows {', '.join(words.words['style'])}")
     grounded = read_scene(scene)
@@ -48,21 +48,6 @@ def verify_command(
         if explain:
             typer.echo(f"\n{verdict.explain()}")
     raise typer.Exit(0 if verdict else 1)
-
-
-def _instruction(formula: str) -> Instruction:
-    is_text = formula.lstrip().startswith("(") or not formula.strip()
-    return Instruction("formula", formula) if is_text else read_instruction(formula)
-
-
-def _checked(instruction: Instruction, suite: str | None) -> Vocabulary:
-    """The vocabulary that the formula is written in; an error with all problems if it fits none."""
-    choices = [vocabulary(name) for name in ([suite] if suite else vocabulary_names())]
-    findings = [check(instruction.text, words) for words in choices]
-    best = min(range(len(choices)), key=lambda choice: len(findings[choice]))
-    if findings[best]:
-        raise FormulaError(findings[best])
-    return choices[best]
 
 
 def _counted(things: int) -> str:

@@ -19,7 +19,7 @@ def load(suite: str, path: str | Path | None = None) -> list[Item[FormulaSpec]]:
         suite: `knolling` or `natural`.
         path: where the items lie. Either as published: the repository (or what `formalimg pull` made), its
             `benchmarks` folder, the suite's folder in it, or one file. Or ours: `items.jsonl` or its folder.
-            None for the items that come with the package.
+            None for the default suite, which is made on first use and kept.
 
     Raises:
         ItemsError: naming everything that is wrong with the files, each with its place.
@@ -45,8 +45,10 @@ def load(suite: str, path: str | Path | None = None) -> list[Item[FormulaSpec]]:
 
 
 def default_items(suite: str) -> list[Item[FormulaSpec]]:
-    """The items that come with the package."""
-    raise FormalimgError(f"{suite} has no items of its own yet: give a path, such as what `formalimg pull` made")
+    """The items of the default suite, made on first use."""
+    from formalimg.suites.synthesis import load_default  # heavy, and needed only here
+
+    return load_default(suite)
 
 
 def _lines_file(place: Path) -> Path | None:

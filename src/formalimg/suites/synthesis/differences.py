@@ -6,7 +6,7 @@ x - y <= 3 and y - z <= 4 give x - z <= 7, and nothing else can.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 Quantity: TypeAlias = tuple[str, str]
@@ -63,3 +63,22 @@ class Differences:
                 total = first + limit + second
                 if start != end and total < limits.get(end, total + 1):
                     limits[end] = total
+
+
+def follows_from(bounds: Sequence[Bound], asked: Bound) -> bool:
+    """Does one bound follow from others that can hold together? By a shortest path, without closing the set."""
+    outgoing: dict[Quantity, list[Bound]] = {}
+    for bound in bounds:
+        outgoing.setdefault(bound.larger, []).append(bound)
+    best = {asked.larger: 0}
+    waiting = [asked.larger]
+    while waiting:
+        reached = []
+        for quantity in waiting:
+            for bound in outgoing.get(quantity, ()):
+                limit = best[quantity] + bound.limit
+                if limit < best.get(bound.smaller, limit + 1):
+                    best[bound.smaller] = limit
+                    reached.append(bound.smaller)
+        waiting = reached
+    return best.get(asked.smaller, asked.limit + 1) <= asked.limit

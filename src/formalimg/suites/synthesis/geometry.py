@@ -8,12 +8,12 @@ is kept only as lying between them. So nothing is called a consequence that is n
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import ceil, floor
 
 from formalimg.logic import Atom
 from formalimg.scenes import CANVAS, RULES_OF_ONE, RULES_OF_TWO, Between, Greater, Less, Near
-from formalimg.suites.synthesis.differences import ZERO, Bound, Differences, Quantity
+from formalimg.suites.synthesis.differences import ZERO, Bound, Differences, Quantity, follows_from
 
 _AXES = (("xmin", "center_x", "xmax"), ("ymin", "center_y", "ymax"))
 
@@ -29,7 +29,7 @@ class Geometry:
 
     def add(self, atom: Atom) -> None:
         """Take an atom for a fact. Atoms that no rule decides say nothing about geometry."""
-        for bound in self._bounds(atom):
+        for bound in self._introduced(atom):
             self._known.add(bound)
 
     @property
@@ -39,47 +39,43 @@ class Geometry:
 
     def allows(self, atom: Atom) -> bool:
         """Could the atom be a fact beside the others?"""
-        return all(self._known.allows(bound) for bound in self._bounds(atom))
+        return all(self._known.allows(bound) for bound in self._introduced(atom))
 
     def implies(self, atom: Atom) -> bool:
         """Does the atom follow from the facts?"""
-        bounds = self._bounds(atom)
+        bounds = self._introduced(atom)
         return bool(bounds) and all(self._known.follows(bound) for bound in bounds)
 
-    def _bounds(self, atom: Atom) -> list[Bound]:
+    def _introduced(self, atom: Atom) -> list[Bound]:
+        """The bounds of an atom, after what is true of every box has been said of its things."""
         for name in atom.variables:
-            self._introduce(name)
+            if name not in self._named:
+                self._named.add(name)
+                for bound in _of_every_box(name):
+                    self._known.add(bound)
         return _bounds(atom)
-
-    def _introduce(self, name: str) -> None:
-        """Say of a new thing what is true of every box: its edges around its centre, on the canvas."""
-        if name in self._named:
-            return
-        self._named.add(name)
-        for low, center, high in _AXES:
-            for bound in (
-                Bound(ZERO, (name, low), 0),
-                Bound((name, low), (name, center), -1),
-                Bound((name, center), (name, high), -1),
-                Bound((name, high), ZERO, 2 * CANVAS),
-            ):
-                self._known.add(bound)
 
 
 def redundant(atoms: list[Atom]) -> list[Atom]:
-    """The atoms that follow from the others."""
+    """The atoms that follow from the others, of atoms that can hold together."""
+    names = dict.fromkeys(name for atom in atoms for name in atom.variables)
+    certain = [bound for name in names for bound in _of_every_box(name)]
+    stated = [_bounds(atom) for atom in atoms]
     found = []
-    for atom in atoms:
-        # Across, down and in size are independent: only what is said of the same direction can imply an atom.
-        related = [other for other in atoms if other is not atom and _directions(other) & _directions(atom)]
-        if Geometry(related).implies(atom):
+    for place, atom in enumerate(atoms):
+        others = [bound for other, bounds in enumerate(stated) if other != place for bound in bounds]
+        if stated[place] and all(follows_from([*certain, *others], bound) for bound in stated[place]):
             found.append(atom)
     return found
 
 
-def _directions(atom: Atom) -> set[str]:
-    measures = {measure for bound in _bounds(atom) for _, measure in bound[:2] if measure != ZERO[1]}
-    return {"size" if measure == "area" else measure.removeprefix("center_")[0] for measure in measures}
+def _of_every_box(name: str) -> Iterator[Bound]:
+    """What is true of every box: its edges around its centre, on the canvas."""
+    for low, center, high in _AXES:
+        yield Bound(ZERO, (name, low), 0)
+        yield Bound((name, low), (name, center), -1)
+        yield Bound((name, center), (name, high), -1)
+        yield Bound((name, high), ZERO, 2 * CANVAS)
 
 
 def _bounds(atom: Atom) -> list[Bound]:

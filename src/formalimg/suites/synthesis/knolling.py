@@ -12,6 +12,9 @@ from formalimg.suites.synthesis.skeleton import Skeleton, draw_skeleton
 
 _TRIES_PER_RELATION = 12
 
+_COLOR_WEIGHT = 0.75
+"""A colour goes with everything and is never given up; drawn less often, it is said about as often as the rest."""
+
 _SAME_PAIR: tuple[frozenset[str], ...] = (
     frozenset({"LeftOf", "RightOf", "AlignedVertically"}),
     frozenset({"Above", "Below", "AlignedHorizontally"}),
@@ -83,7 +86,7 @@ def _properties(names: tuple[str, ...], chance: random.Random) -> Iterator[Atom]
     colors = vocabulary("knolling").words["color"]
     for _ in range(_TRIES_PER_RELATION):
         variable = Variable(chance.choice(names))
-        predicate = chance.choice(["Has", *RULES_OF_ONE])
+        predicate = chance.choices(["Has", *RULES_OF_ONE], [_COLOR_WEIGHT] + [1] * len(RULES_OF_ONE))[0]
         value = (Value(chance.choice(colors)),) if predicate == "Has" else ()
         yield Atom(predicate, (variable, *value))
 

@@ -1,0 +1,45 @@
+"""`formalimg solve`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from formalimg.cli.pictures import save_picture
+from formalimg.cli.reading import checked, formula_argument
+from formalimg.logic import parse
+
+
+def solve_command(
+    formula: Annotated[
+        str, typer.Option(metavar="TEXT|FILE", help="The formula itself, or a file with it (- for standard input).")
+    ],
+    instances: Annotated[int, typer.Option(min=1, help="How many things each forall speaks of, at least.")] = 2,
+    margin: Annotated[
+        int, typer.Option(min=0, help="How far relations are to be from tipping over, on the canvas of 1000.")
+    ] = 20,
+    seed: Annotated[int, typer.Option(help="Another seed, other colours and places.")] = 0,
+    picture: Annotated[
+        Path | None, typer.Option("--draw", metavar="PNG", help="Draw the witness into this file.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Find a scene that satisfies a formula, or prove that there is none.
+
+    Exit code 0: there is a scene. 1: there is none. 2: wrong use, or it could not be decided.
+    """
+    from formalimg.scenes import Witness, draw, solve  # here, so that other commands start faster
+
+    instruction = formula_argument(formula)
+    checked(instruction, "knolling")
+    result = solve(parse(instruction.text), instances=instances, margin=margin, seed=seed)
+    if as_json:
+        print(json.dumps(result.to_json(), indent=2, ensure_ascii=False))
+    else:
+        typer.echo(str(result))
+    if picture is not None and isinstance(result, Witness):
+        save_picture(draw(result.scene), picture)
+    raise typer.Exit(0 if isinstance(result, Witness) else 1)

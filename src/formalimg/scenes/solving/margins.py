@@ -1,0 +1,124 @@
+"""Does a scene satisfy a formula with room to spare? Checked without the constraint solver."""
+
+from __future__ import annotations
+
+from formalimg.logic import (
+    And,
+    Atom,
+    Exists,
+    Forall,
+    Formula,
+    Or,
+    Value,
+    Variable,
+    members,
+    parse,
+    rename_apart,
+    verify,
+)
+from formalimg.scenes.rules import RULES_OF_ONE, RULES_OF_TWO
+from formalimg.scenes.scene import Scene
+from formalimg.scenes.solving.claims import AllOf, AnyOf, Claim, Each, Every, Fact, Some, claim_of
+from formalimg.scenes.solving.inequalities import DEFAULT_MARGIN, Ways, holds_of_itself, ways
+
+_NOT = "not "
+
+
+def keeps_margin(
+    formula: Formula | str, scene: Scene, margin: int = DEFAULT_MARGIN, *, style: str | None = None
+) -> bool:
+    """Does the formula hold (strictly), and would it still if every relation it rests on were a margin less clear?
+
+    Relations that must fail are kept from holding in the same way. The margin is a length on the canvas; areas are
+    compared with half as many per cent.
+    """
+    if isinstance(formula, str):
+        formula = parse(formula)
+    if not verify(formula, scene, style=style):
+        return False
+    if margin == 0 or not scene.things:
+        return True
+    spelt_out = _formula(claim_of(rename_apart(formula)), style)
+    return verify(spelt_out, _Cautious(scene, margin), "classical").passed
+
+
+def _formula(claim: Claim, style: str | None) -> Formula:
+    """A claim as a formula without `not` and style: that an atom fails is a predicate of its own."""
+
+    def inner(part: Claim) -> Formula:
+        return _formula(part, style)
+
+    match claim:
+        case Fact(Atom("IsStyle", (Value(word),)), holds):
+            return Exists(_ANY, Atom(str((word == style) == holds), (_ANY,)))
+        case Fact(atom, holds):
+            return atom if holds else Atom(_NOT + atom.predicate, atom.arguments)
+        case AllOf(parts):
+            return And(tuple(map(inner, parts)))
+        case AnyOf(parts):
+            return Or(tuple(map(inner, parts)))
+        case Some(variable, body):
+            return Exists(Variable(variable), inner(body))
+        case Each(variable, body):
+            return Forall(Variable(variable), inner(body))
+        case Every(variable, condition, exception, consequent):
+            name = Variable(variable)
+            rule = Forall(name, Or((inner(exception), inner(consequent))))
+            return And((Exists(name, inner(condition)), rule))
+
+
+_ANY = Variable("any thing")
+
+
+class _Cautious:
+    """A scene that calls a relation so, or not so, only if it is by a margin."""
+
+    def __init__(self, scene: Scene, margin: int) -> None:
+        self.scene = scene
+        self.margin = margin
+
+    def __len__(self) -> int:
+        return len(self.scene)
+
+    def objection(self, atom: Atom) -> str | None:
+        """None: the formula has been verified already."""
+        return None
+
+    def having(self, predicate: str, value: str | None) -> int:
+        """The things for which a predicate of one variable is so."""
+        name, holds = predicate.removeprefix(_NOT), not predicate.startswith(_NOT)
+        everything = (1 << len(self.scene)) - 1
+        if name in ("True", "False"):
+            return everything if name == "True" else 0
+        if name in RULES_OF_ONE:
+            found = ways(name, holds, self.margin)
+            return sum(1 << i for i, thing in enumerate(self.scene.things) if _met(found, thing.box))
+        having = self.scene.having(name, value)
+        return having if holds else everything & ~having
+
+    def seconds(self, predicate: str, firsts: int, among: int) -> int:
+        """The things b, out of a set, for which predicate(a, b) is so for some a of the firsts."""
+        return sum(1 << b for b in members(among) if any(self._related(predicate, a, b) for a in members(firsts)))
+
+    def firsts(self, predicate: str, seconds: int, among: int) -> int:
+        """The things a, out of a set, for which predicate(a, b) is so for some b of the seconds."""
+        return sum(1 << a for a in members(among) if any(self._related(predicate, a, b) for b in members(seconds)))
+
+    def describe(self, thing: int) -> str:
+        """A thing in a few words."""
+        return self.scene.describe(thing)
+
+    def evidence(self, atom: Atom, things: tuple[int, ...]) -> str:
+        """Nothing is told: only the yes or no is wanted."""
+        return ""
+
+    def _related(self, predicate: str, a: int, b: int) -> bool:
+        name, holds = predicate.removeprefix(_NOT), not predicate.startswith(_NOT)
+        assert name in RULES_OF_TWO
+        if a == b:
+            return holds_of_itself(name) == holds  # no error of a detector can part a thing from itself
+        return _met(ways(name, holds, self.margin), self.scene.things[a].box, self.scene.things[b].box)
+
+
+def _met(found: Ways, *boxes: object) -> bool:
+    return any(all(inequality.holds(*boxes) for inequality in way) for way in found)  # type: ignore[arg-type]

@@ -1,0 +1,100 @@
+"""What solving ends with: a witness, a proof that there is none, or an error that says it could not be decided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from formalimg.errors import FormalimgError
+from formalimg.logic import Formula
+from formalimg.scenes.scene import Scene
+
+LEAST_SIDE = 20
+"""The smallest side of a box that counts as a thing, on the canvas of 1000."""
+
+
+class SolverLimitError(FormalimgError):
+    """The formula could be neither satisfied nor refuted within the limits."""
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A scene that satisfies a formula.
+
+    Attributes:
+        scene: the things, with classes, colours and boxes that do not overlap.
+        formula: the formula.
+        margin: how far the relations on which its truth rests are from tipping over: by this much on the canvas, by
+            half as many per cent in area.
+        instances: how many things (at least) meet the condition of each `forall` that must hold.
+        bindings: for each variable that an outermost `exists` binds, the number of its thing.
+        style: the style the picture must have, if the formula speaks of style.
+    """
+
+    scene: Scene
+    formula: Formula
+    margin: int
+    instances: int
+    bindings: Mapping[str, int]
+    style: str | None = None
+
+    def __str__(self) -> str:
+        count = len(self.scene)
+        things = "an empty scene" if not count else f"{count} thing{'s' * (count != 1)}"
+        style = f", style {self.style}" if self.style else ""
+        named = {place: f" ?{name}" for name, place in reversed(list(self.bindings.items()))}
+        lines = [f"{things}, margin {self.margin}{style}"]
+        for number, thing in enumerate(self.scene.things):
+            lines.append(f"  #{number} {thing.looks()} {thing.box}{named.get(number, '')}")
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, object]:
+        """The witness as plain data; the scene in the published grounding format."""
+        return {
+            "satisfiable": True,
+            "formula": str(self.formula),
+            "margin": self.margin,
+            "instances": self.instances,
+            "style": self.style,
+            "bindings": dict(self.bindings),
+            "scene": self.scene.to_json(),
+        }
+
+
+@dataclass(frozen=True)
+class Unsatisfiable:
+    """A proof that no scene satisfies a formula. False in conditions.
+
+    It speaks of scenes whose boxes lie on whole coordinates of the canvas, do not overlap, and have sides of at least
+    `LEAST_SIDE`, and whose things have one class and one colour each.
+
+    Attributes:
+        formula: the formula.
+        most_things: the proof covers scenes of up to so many things; None if it covers any number.
+        conflict: pieces of the formula that cannot be true together, each with its place in the text. A piece that
+            is the condition of a `forall` stands for "something meets this condition".
+    """
+
+    formula: Formula
+    most_things: int | None
+    conflict: tuple[Formula, ...]
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __str__(self) -> str:
+        reach = "with any number of things" if self.most_things is None else f"with up to {self.most_things} things"
+        lines = [f"unsatisfiable {reach}; these cannot be true together:"]
+        lines += [f"  line {piece.span.line}, column {piece.span.column}: {piece}" for piece in self.conflict]
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, object]:
+        """The result as plain data."""
+        return {
+            "satisfiable": False,
+            "formula": str(self.formula),
+            "most_things": self.most_things,
+            "conflict": [
+                {"formula": str(piece), "line": piece.span.line, "column": piece.span.column} for piece in self.conflict
+            ],
+        }

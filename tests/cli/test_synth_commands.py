@@ -1,0 +1,96 @@
+"""`formalimg solve`, `synth`, `show` and `census`: what they print, write and answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from formalimg.cli.synth import read_levels
+from formalimg.errors import FormalimgError
+from tests.support.command import formalimg
+
+CUP_LEFT_OF_FORK = "(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'fork') (LeftOf ?a ?b))))"
+CYCLE = "(exists ?a (exists ?b (and (LeftOf ?a ?b) (LeftOf ?b ?a))))"
+
+
+def test_solve_finds_and_draws_a_scene(tmp_path: Path) -> None:
+    picture = tmp_path / "witness.png"
+    code, out, err = formalimg("solve", "--formula", CUP_LEFT_OF_FORK, "--draw", str(picture))
+    assert (code, err) == (0, "")
+    assert out.startswith("2 things, margin 20\n")
+    assert Image.open(picture).size == (1024, 1024)
+    scene = tmp_path / "scene.json"
+    scene.write_text(json.dumps(json.loads(formalimg("solve", "--formula", CUP_LEFT_OF_FORK, "--json").out)["scene"]))
+    assert formalimg("verify", "--formula", CUP_LEFT_OF_FORK, "--scene", str(scene)).code == 0
+
+
+def test_solve_proves_that_there_is_none() -> None:
+    code, out, _ = formalimg("solve", "--formula", CYCLE)
+    assert code == 1
+    assert out == (
+        "unsatisfiable with any number of things; these cannot be true together:\n"
+        "  line 1, column 28: (LeftOf ?a ?b)\n"
+        "  line 1, column 43: (LeftOf ?b ?a)\n"
+    )
+    data = json.loads(formalimg("solve", "--formula", CYCLE, "--json").out)
+    assert data["satisfiable"] is False
+
+
+def test_solve_refuses_what_it_cannot_decide(tmp_path: Path) -> None:
+    assert formalimg("solve", "--formula", "(exists ?x (Is ?x 'cupp'))").code == 2
+    code, _, err = formalimg("solve", "--formula", CUP_LEFT_OF_FORK, "--draw", str(tmp_path / "none" / "a.png"))
+    assert code == 2
+    assert err.startswith("error: cannot write the picture")
+
+
+def test_synth_writes_items_that_show_and_census_read(tmp_path: Path) -> None:
+    code, out, _ = formalimg(
+        "synth", "knolling", "--levels", "1-2,4", "--per-level", "3", "--out", str(tmp_path), "--published"
+    )
+    assert code == 0
+    assert "9 items of knolling (K=1: 3, K=2: 3, K=4: 3)" in out
+    assert "instructions sha256:" in out
+    assert len((tmp_path / "items.jsonl").read_text().splitlines()) == 9
+    assert len(list((tmp_path / "published" / "benchmarks" / "knolling").glob("*.json"))) == 9
+    assert "9 items of knolling" in formalimg("census", "knolling", "--items", str(tmp_path)).out
+
+    picture = tmp_path / "item.png"
+    code, out, _ = formalimg("show", "knolling/7", "--items", str(tmp_path), "--draw", str(picture))
+    assert code == 0
+    assert out.startswith("knolling/7, K = 4\n")
+    assert "object     (Is ?" in out
+    assert picture.exists()
+    assert formalimg("check", str(tmp_path / "published" / "benchmarks" / "knolling")).code == 0
+
+
+def test_show_says_what_is_missing(tmp_path: Path) -> None:
+    formalimg("synth", "natural", "--levels", "1", "--per-level", "2", "--out", str(tmp_path))
+    for arguments, says in [
+        (("show", "natural/9", "--items", str(tmp_path)), "natural has no item 9"),
+        (("show", "natural", "--items", str(tmp_path)), "name an item as SUITE/ID"),
+        (("show", "natural/0", "--items", str(tmp_path), "--draw", "x.png"), "has no witness to draw"),
+    ]:
+        code, _, err = formalimg(*arguments)
+        assert code == 2
+        assert says in err
+
+
+def test_synth_refuses_nonsense(tmp_path: Path) -> None:
+    for arguments, says in [
+        (("zoo",), "unknown suite"),
+        (("natural", "--levels", "a"), "cannot read the levels"),
+        (("natural", "--levels", "11"), "between 1 and 10"),
+        (("natural", "--levels", "3", "--objects", "10"), "cannot be divided"),
+    ]:
+        code, _, err = formalimg("synth", *arguments, "--out", str(tmp_path))
+        assert code == 2
+        assert says in err
+
+
+def test_levels() -> None:
+    assert read_levels("1-3,7") == (1, 2, 3, 7)
+    with pytest.raises(FormalimgError):
+        read_levels("1-")

@@ -1,0 +1,188 @@
+"""What the sentences look like, what cannot be said, and what cannot be read."""
+
+from __future__ import annotations
+
+import pytest
+
+from formalimg.logic import parse
+from formalimg.suites.wording import WordingError, realize, same_meaning_as_written, understand
+
+KNOLLING = "Make an image in the knolling style, seen straight from above. "
+FRAME = "Left and right are meant as the viewer sees them in the frame. "
+
+
+def wordings(formula: str, suite: str) -> set[str]:
+    """All that is said for a formula, without the opening."""
+    texts = {realize(parse(formula), suite, seed=seed) for seed in range(60)}
+    return {text.removeprefix(KNOLLING).removeprefix(FRAME) for text in texts}
+
+
+@pytest.mark.parametrize(
+    ("suite", "formula", "text"),
+    [
+        ("knolling", "(exists ?a (and (Is ?a 'apple') (Has ?a 'green')))", "There is a green apple."),
+        (
+            "knolling",
+            "(exists ?a (and (Is ?a 'jeans') (OnTopSide ?a)))",
+            "A pair of jeans is in the top half of the image.",
+        ),
+        (
+            "knolling",
+            "(exists ?a (and (Is ?a 'hat') (OnTopSide ?a) (OnLeftSide ?a)))",
+            "A hat is in the upper left quarter of the image.",
+        ),
+        ("knolling", "(forall ?a (implies (Is ?a 'book') (Has ?a 'green')))", "All books are green."),
+        (
+            "knolling",
+            "(forall ?a (implies (Is ?a 'fork') (exists ?b (and (Is ?b 'cup') (LeftOf ?b ?a)))))",
+            "Every fork has a cup to its left.",
+        ),
+        (
+            "knolling",
+            "(forall ?a (implies (Is ?a 'fork') (exists ?b (and (Is ?b 'cup') (LeftOf ?b ?a)))))",
+            "For every fork there is a cup to its left.",
+        ),
+        (
+            "knolling",
+            "(exists ?b (and (Is ?b 'plate') (forall ?a (implies (Is ?a 'fork') (Above ?b ?a)))))",
+            "There is a plate that is above every fork.",
+        ),
+        (
+            "knolling",
+            "(exists ?b (and (Is ?b 'fork') (OnTopSide ?b) (forall ?a (implies (Is ?a 'fork') (Below ?a ?b)))))",
+            "A particular fork is in the top half of the image. Every fork is below that particular fork.",
+        ),
+        (
+            "knolling",
+            "(exists ?a (exists ?b (exists ?c (and (Is ?a 'pen') (Is ?b 'book') (Is ?c 'cup')"
+            " (AlignedHorizontally ?a ?b) (AlignedHorizontally ?a ?c) (AlignedHorizontally ?b ?c)))))",
+            "A pen, a book and a cup together form one row.",
+        ),
+        (
+            "knolling",
+            "(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'cup') (Has ?a 'red') (Has ?b 'blue') (Above ?a ?b)"
+            " (OnTopSide ?b))))",
+            "A red cup is above a blue cup. The blue cup is in the top half of the image.",
+        ),
+        (
+            "knolling",
+            "(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'cup') (Above ?a ?b))))",
+            "A first cup is above a second cup.",
+        ),
+        (
+            "knolling",
+            "(exists ?a (and (Is ?a 'cup') (or (Has ?a 'red') (Has ?a 'blue')) (OnTopSide ?a)))",
+            "A red or blue cup is in the top half of the image.",
+        ),
+        ("knolling", "(exists ?a (and (Is ?a 'cup') (not (Has ?a 'red'))))", "There is a cup that is not red."),
+        (
+            "knolling",
+            "(forall ?a (implies (Is ?a 'cup') (not (Has ?a 'red'))))",
+            "For every cup, the cup is not red.",
+        ),
+        ("natural", "(and (IsStyle 'photo') (exists ?a (and (Is ?a 'lamp') (HasState ?a 'on'))))",
+         "A photo of a lamp that is switched on."),
+        ("natural", "(exists ?a (and (Is ?a 'cat') (HasState ?a 'sleeping') (HasColor ?a 'black')))",
+         "There is a sleeping black cat."),
+        ("natural", "(exists ?a (and (Is ?a 'orange') (HasColor ?a 'orange')))", "There is an orange orange."),
+        (
+            "natural",
+            "(exists ?a (exists ?b (and (Is ?a 'table') (HasShape ?a 'round') (HasMaterial ?a 'wooden') (Is ?b 'cup')"
+            " (On ?b ?a))))",
+            "A cup is on a round wooden table.",
+        ),
+        ("natural", "(and (IsStyle 'oil painting') (forall ?a (implies (Is ?a 'woman') (HasState ?a 'smiling'))))",
+         "An oil painting in which every woman is smiling."),
+        ("natural", "(forall ?a (implies (Is ?a 'woman') (exists ?b (and (Is ?b 'cup') (LeftOf ?b ?a)))))",
+         "Every woman has a cup to her left."),
+    ],
+)  # fmt: skip
+def test_a_formula_can_be_said_like_this(suite: str, formula: str, text: str) -> None:
+    assert text in wordings(formula, suite)
+
+
+def test_a_chain_is_not_said_to_be_a_row() -> None:
+    """Alignment is not transitive: a with b and b with c does not give a with c."""
+    chain = (
+        "(exists ?a (exists ?b (exists ?c (and (Is ?a 'pen') (Is ?b 'book') (Is ?c 'cup') (AlignedHorizontally ?a ?b)"
+        " (AlignedHorizontally ?b ?c)))))"
+    )
+    assert not any("form one row" in text for text in wordings(chain, "knolling"))
+
+
+def test_direction_and_subject_of_a_relation_are_kept() -> None:
+    things = "(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'fork') {})))"
+    left, right = things.format("(LeftOf ?a ?b)"), things.format("(RightOf ?b ?a)")
+    assert not wordings(left, "knolling") & wordings(right, "knolling")
+
+
+def test_openings() -> None:
+    directed = parse("(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'fork') (LeftOf ?a ?b))))")
+    plain = parse("(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'fork') (NextTo ?a ?b))))")
+    assert realize(directed, "knolling").startswith(KNOLLING)
+    assert realize(directed, "natural").startswith(FRAME)
+    assert FRAME not in realize(plain, "natural")
+
+
+@pytest.mark.parametrize(
+    ("formula", "reason"),
+    [
+        ("(exists ?a (iff (Is ?a 'cup') (Has ?a 'red')))", "no iff"),
+        ("(exists ?a (implies (Is ?a 'cup') (Has ?a 'red')))", "directly under a forall"),
+        ("(not (exists ?a (Is ?a 'cup')))", "single atoms"),
+        ("(exists ?a (and (Is ?a 'cup') (not (and (Has ?a 'red') (OnTopSide ?a)))))", "single atoms"),
+        ("(exists ?a (or (Is ?a 'cup') (and (Is ?a 'fork') (Has ?a 'red'))))", "single atoms"),
+        ("(forall ?a (implies (Is ?a 'cup') (forall ?b (implies (Is ?b 'fork') (Above ?a ?b)))))", "inside a forall"),
+        ("(exists ?a (and (Is ?a 'cup') (Is ?a 'fork')))", "two classes"),
+        ("(exists ?a (and (Is ?a 'cup') (Above ?a ?a)))", "to itself"),
+        ("(exists ?a (and (Is ?a 'cup') (Is ?a 'cup')))", "twice"),
+        ("(exists ?a (exists ?b (Is ?a 'cup')))", "never used"),
+        ("(forall ?a (implies (exists ?b (Above ?b ?a)) (Is ?a 'cup')))", "of it alone"),
+        ("(exists ?a (Is ?a 'dragon'))", "not one of knolling"),
+        ("(exists ?a (Is ?b 'cup'))", "not one of knolling"),
+    ],
+)
+def test_what_cannot_be_said_is_a_clear_error(formula: str, reason: str) -> None:
+    with pytest.raises(WordingError, match=reason):
+        realize(parse(formula), "knolling")
+
+
+def test_two_styles_cannot_be_said() -> None:
+    with pytest.raises(WordingError, match="style"):
+        realize(parse("(and (IsStyle 'photo') (IsStyle 'cartoon') (exists ?a (Is ?a 'cup')))"), "natural")
+
+
+def test_an_unknown_suite_is_a_clear_error() -> None:
+    with pytest.raises(WordingError, match="known are knolling, natural"):
+        understand("There is a cup.", "conceptmix")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "say nothing"),
+        ("There is a dragon.", "expected was a noun"),
+        ("There is a cup", "expected was '.'"),
+        ("There is a jeans.", "pair of jeans"),
+        ("The cup is red.", "calls nothing"),
+        ("There is a red cup. There is a blue cup. The cup is above the red cup.", "more than one"),
+        ("Every fork has a cup to its left. The cup is red.", "calls nothing"),
+        ("A cup is larger than it.", "pronoun"),
+        ("A cup is kind of red.", "an attribute, a place or a relation"),
+        ("A cup and a fork have a plate to their left.", "one subject"),
+        ("A cup is red %.", "expected was"),
+        ("There is a cup. " * 2000, "limit"),
+    ],
+)
+def test_what_cannot_be_read_is_a_clear_error(text: str, reason: str) -> None:
+    with pytest.raises(WordingError, match=reason):
+        understand(text, "knolling")
+
+
+def test_reading_does_not_need_our_own_order_of_words() -> None:
+    text = "There is a red cup. The image contains a plate and a fork. The fork is above the cup and below the plate."
+    formula = parse(
+        "(exists ?p (exists ?c (exists ?f (and (Is ?f 'fork') (Above ?f ?c) (Below ?f ?p) (Is ?p 'plate') (Is ?c 'cup')"
+        " (Has ?c 'red')))))"
+    )
+    assert same_meaning_as_written(understand(text, "knolling"), formula)
