@@ -33,6 +33,8 @@ lint: $(VENV)/.installed-lint  ## Check style and types
 
 bench: $(VENV)/.installed-core  ## Measure speed against the baselines
 	$(BIN)/python benchmarks/verify.py
+	$(BIN)/python benchmarks/solve.py
+	$(BIN)/python benchmarks/synthesize.py
 
 clean:  ## Remove everything that was installed or cached
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -58,6 +58,15 @@ def test_expected_complexity_and_components() -> None:
     assert formalimg("check", "--single-component", stdin=apart).code == 1
 
 
+def test_plausibility_is_an_option() -> None:
+    absurd = b"(exists ?x (and (Is ?x 'lion') (HasShape ?x 'rectangular')))"
+    assert formalimg("check", "--suite", "natural", stdin=absurd).code == 0
+    code, _, err = formalimg("check", "--suite", "natural", "--plausible", stdin=absurd)
+    assert code == 1
+    assert "line 1, column 32" in err
+    assert formalimg("check", "--plausible", stdin=GOOD.encode()).code == 2
+
+
 def test_as_json() -> None:
     code, out, _ = formalimg("check", "--json", stdin=b"(exists ?x (Is ?x 'cupp'))")
     assert code == 1

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from formalimg.cli.reading import STANDARD_INPUT, Instruction, instruction_paths, read_instruction
-from formalimg.logic import FormulaError, Problem, check, clauses, complexity, parse, vocabulary
+from formalimg.errors import FormalimgError
+from formalimg.logic import FormulaError, Problem, Vocabulary, check, clauses, complexity, parse, vocabulary
 
 
 def check_command(
@@ -27,6 +28,9 @@ def check_command(
     single_component: Annotated[
         bool, typer.Option("--single-component", help="All variables must hang together.")
     ] = False,
+    plausible: Annotated[
+        bool, typer.Option("--plausible", help="Natural formulas must assert nothing that no picture would show.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Find everything that is wrong with formulas.
@@ -41,6 +45,8 @@ def check_command(
     for instruction in map(read_instruction, paths):
         expected = k if k is not None else instruction.k
         problems = check(instruction.text, words, k=expected, single_component=single_component)
+        if plausible and not problems:
+            problems = _implausible(instruction, words)
         unreadable = any(problem.kind in ("syntax", "size") for problem in problems)
         code = max(code, 2 if unreadable else 1 if problems else 0)
         faulty += bool(problems)
@@ -60,6 +66,14 @@ def _show(instruction: Instruction, problems: list[Problem], suite: str) -> None
         typer.echo(f"{instruction.name}: {problem.render()}", err=True)
     if not problems:
         typer.echo(f"{instruction.name}: fine ({suite}): {_measured(instruction)}")
+
+
+def _implausible(instruction: Instruction, words: Vocabulary) -> list[Problem]:
+    if words.name != "natural":
+        raise FormalimgError(f"--plausible is for natural formulas: the ontology does not know {words.name}")
+    from formalimg.suites import implausible  # here, so that other commands start faster
+
+    return implausible(parse(instruction.text))
 
 
 def _measured(instruction: Instruction) -> str:

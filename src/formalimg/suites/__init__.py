@@ -10,11 +10,13 @@ from formalimg.suites.item import FormulaSpec, Item
 from formalimg.suites.loading import load
 
 if TYPE_CHECKING:
+    from formalimg.suites.ontology import implausible
     from formalimg.suites.pulling import Pulled, PullError, Source, pull, source, source_names
     from formalimg.suites.synthesis import Recipe, instruction_digest, make_items, take_census
 
 # Loaded when first asked for: most programs neither pull nor make items.
 _LATER = {
+    "implausible": "ontology",
     **dict.fromkeys(["PullError", "Pulled", "Source", "pull", "source", "source_names"], "pulling"),
     **dict.fromkeys(["Recipe", "instruction_digest", "make_items", "take_census"], "synthesis"),
 }
@@ -34,6 +36,7 @@ __all__ = [
     "Pulled",
     "Recipe",
     "Source",
+    "implausible",
     "instruction_digest",
     "load",
     "make_items",

@@ -1,0 +1,61 @@
+"""How fast suites are made, and whether everything that is promised of their items holds. Run with `make bench`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+
+from formalimg.logic import atoms, check, verify
+from formalimg.scenes import keeps_margin
+from formalimg.suites import FormulaSpec, Item, Recipe, instruction_digest, make_items
+from formalimg.suites.ontology import implausible
+from formalimg.suites.synthesis.geometry import redundant
+from formalimg.suites.wording import same_meaning_as_written, understand
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--per-level", type=int, default=200, help="items of each level (default 200)")
+    options.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    chosen = options.parse_args()
+    for suite in ("knolling", "natural"):
+        start = time.perf_counter()
+        items = make_items(Recipe(suite, per_level=chosen.per_level), jobs=chosen.jobs).items
+        seconds = time.perf_counter() - start
+        print(
+            f"{suite}: {len(items)} items in {seconds:.0f} s, {len(items) / seconds:.0f} a second, {chosen.jobs} jobs"
+        )
+        print(f"    instructions {instruction_digest(items)}")
+        audit(items)
+
+
+def audit(items: list[Item[FormulaSpec]]) -> None:
+    """Count what holds, by other means than those that made the items."""
+    suite = items[0].suite
+    promises = {
+        "well formed, with exact K, in one component": lambda item: (
+            not check(item.spec.formula, suite, k=item.level, single_component=True)
+        ),
+        "words that read back to the formula": lambda item: same_meaning_as_written(
+            understand(item.prompt, suite), item.spec.formula
+        ),
+    }
+    if suite == "knolling":
+        promises["a witness that verifies and keeps its margin"] = lambda item: (
+            item.spec.witness is not None
+            and verify(item.spec.formula, item.spec.witness).passed
+            and keeps_margin(item.spec.formula, item.spec.witness)
+        )
+        promises["nothing that follows from the rest"] = lambda item: (
+            not redundant([atom for atom in atoms(item.spec.formula) if atom.predicate not in ("Is", "Has")])
+        )
+    else:
+        promises["nothing implausible"] = lambda item: not implausible(item.spec.formula)
+    for promise, kept in promises.items():
+        print(f"    {sum(map(kept, items)):>5} of {len(items)}: {promise}")
+    print(f"    {len({item.prompt for item in items}):>5} of {len(items)}: unlike all others")
+
+
+if __name__ == "__main__":
+    main()
