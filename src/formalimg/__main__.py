@@ -2,4 +2,5 @@
 
 from formalimg.cli import main
 
-main()
+if __name__ == "__main__":  # processes that make items import this file again
+    main()

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from formalimg.suites import FormulaSpec, Item, load
+from formalimg.cli.progress import load_items
+from formalimg.suites import FormulaSpec, Item
 
 
 def census_command(
@@ -18,7 +19,7 @@ def census_command(
     ] = None,
 ) -> None:
     """Show what the items of a suite are made of: predicates, classes, patterns of quantifiers."""
-    show_census(suite, load(suite, items))
+    show_census(suite, load_items(suite, items))
 
 
 def show_census(suite: str, items: Sequence[Item[FormulaSpec]]) -> None:

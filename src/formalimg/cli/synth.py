@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from formalimg.cli.census import show_census
+from formalimg.cli.progress import progress_of
 from formalimg.errors import FormalimgError
 from formalimg.suites import write_items, write_published
 
@@ -35,16 +36,11 @@ def synth_command(
 
     The same options give the same bytes on any machine. Knolling items come with a witness, a scene that shows them.
     """
-    from rich.progress import Progress  # here, so that other commands start faster
-
-    from formalimg.suites import Recipe, instruction_digest, make_items
+    from formalimg.suites import Recipe, instruction_digest, make_items  # here, so that other commands start faster
 
     recipe = Recipe(suite, read_levels(levels), per_level, seed, objects, connectives)
-    with Progress(transient=True) as progress:
-        task = progress.add_task(f"making {suite}", total=len(recipe.levels) * per_level)
-        made = make_items(
-            recipe, jobs=jobs or os.cpu_count() or 1, told=lambda count: progress.update(task, completed=count)
-        )
+    with progress_of(f"making {suite}", len(recipe.levels) * per_level) as told:
+        made = make_items(recipe, jobs=jobs or os.cpu_count() or 1, told=told)
     path = write_items(made.items, out)
     if published:
         write_published(made.items, out / "published")

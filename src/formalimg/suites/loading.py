@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from formalimg.errors import FormalimgError
@@ -12,14 +13,17 @@ from formalimg.suites.formalimg_data.published import read_instances
 from formalimg.suites.item import FormulaSpec, Item, in_order
 
 
-def load(suite: str, path: str | Path | None = None) -> list[Item[FormulaSpec]]:
+def load(
+    suite: str, path: str | Path | None = None, *, told: Callable[[int], None] = lambda count: None
+) -> list[Item[FormulaSpec]]:
     """The items of a suite, sorted by id.
 
     Args:
         suite: `knolling` or `natural`.
         path: where the items lie. Either as published: the repository (or what `formalimg pull` made), its
             `benchmarks` folder, the suite's folder in it, or one file. Or ours: `items.jsonl` or its folder.
-            None for the default suite, which is made on first use and kept.
+            None for the default suite, which is made on first use (in a minute or two) and kept.
+        told: is called with the number of items made so far, where the default suite has to be made.
 
     Raises:
         ItemsError: naming everything that is wrong with the files, each with its place.
@@ -30,7 +34,7 @@ def load(suite: str, path: str | Path | None = None) -> list[Item[FormulaSpec]]:
         advice = f"did you mean {near}?" if near else f"known are {', '.join(vocabulary_names())}"
         raise FormalimgError(f"unknown suite {suite!r}: {advice}")
     if path is None:
-        return default_items(suite)
+        return default_items(suite, told)
     findings = Findings()
     place = Path(path)
     lines = _lines_file(place)
@@ -44,11 +48,11 @@ def load(suite: str, path: str | Path | None = None) -> list[Item[FormulaSpec]]:
     return in_order(items)
 
 
-def default_items(suite: str) -> list[Item[FormulaSpec]]:
+def default_items(suite: str, told: Callable[[int], None]) -> list[Item[FormulaSpec]]:
     """The items of the default suite, made on first use."""
     from formalimg.suites.synthesis import load_default  # heavy, and needed only here
 
-    return load_default(suite)
+    return load_default(suite, told)
 
 
 def _lines_file(place: Path) -> Path | None:

@@ -48,7 +48,11 @@ def known_digest(suite: str) -> str | None:
 
 
 def load_default(suite: str, told: Callable[[int], None] = lambda count: None) -> list[Item[FormulaSpec]]:
-    """The items of a default suite: read where they were kept, or made now and kept.
+    """The items of a default suite: read where they were kept, or made now (in a minute or two) and kept.
+
+    Args:
+        suite: `knolling` or `natural`.
+        told: is called with the number of items made so far, where they have to be made.
 
     Raises:
         DigestError: if they are not the items that this version of the package knows.
@@ -59,7 +63,8 @@ def load_default(suite: str, told: Callable[[int], None] = lambda count: None) -
         items = read_lines(folder / ITEMS_FILE, suite, findings)
         if not len(findings) and instruction_digest(items) == known_digest(suite):
             return in_order(items)
-    items = make_items(default_recipe(suite), jobs=os.cpu_count() or 1, told=told).items
+    jobs = (os.cpu_count() or 1) if sys.platform == "linux" else 1  # see make_items
+    items = make_items(default_recipe(suite), jobs=jobs, told=told).items
     expected, found = known_digest(suite), instruction_digest(items)
     if found != expected:
         raise DigestError(

@@ -6,7 +6,9 @@ any order and by several processes, and come out the same. A draw that comes to 
 
 from __future__ import annotations
 
+import multiprocessing
 import random
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -92,7 +94,8 @@ def make_items(recipe: Recipe, *, jobs: int = 1, told: Callable[[int], None] = l
 
     Args:
         recipe: what to make.
-        jobs: how many processes to use.
+        jobs: how many processes to use. Where processes cannot be forked (all but Linux), several jobs need a script
+            whose main part is guarded by `if __name__ == "__main__"`.
         told: is called with the number of items made so far.
     """
     places = [
@@ -119,7 +122,9 @@ def _attempts(recipe: Recipe, places: list[Place], jobs: int) -> Iterator[_Attem
     if jobs == 1:
         yield from map(partial(make_item, recipe), places)
         return
-    with ProcessPoolExecutor(jobs) as pool:
+    # Forked processes, where there are any, do not run the caller's script again, as spawned ones would.
+    method = "fork" if sys.platform == "linux" else None
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context(method)) as pool:
         # The hardest levels come last: small chunks keep all processes busy until the end.
         yield from pool.map(partial(make_item, recipe), places, chunksize=5)
 
