@@ -13,6 +13,7 @@ from formalimg.logic.lifting import (
     component_sizes,
     lift,
 )
+from formalimg.logic.nearness import nearest
 from formalimg.logic.parser import parse, read
 from formalimg.logic.printer import to_pretty_text, to_text
 from formalimg.logic.problem import FormulaError, Problem
@@ -40,7 +41,6 @@ from formalimg.logic.vocabulary import (
     Predicate,
     Vocabulary,
     VocabularyError,
-    nearest,
     vocabulary,
     vocabulary_names,
 )

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from formalimg.logic.lifting import component_sizes
+from formalimg.logic.nearness import nearest
 from formalimg.logic.parser import parse, read
 from formalimg.logic.problem import FormulaError, Problem, ProblemKind
 from formalimg.logic.source import NOWHERE, Span
 from formalimg.logic.syntax import Atom, Exists, Forall, Formula, Value, Variable, children
 from formalimg.logic.variables import unbound
-from formalimg.logic.vocabulary import VARIABLE, Predicate, Vocabulary, nearest, vocabulary
+from formalimg.logic.vocabulary import VARIABLE, Predicate, Vocabulary, vocabulary
 
 
 def check(

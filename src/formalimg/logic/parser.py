@@ -8,9 +8,9 @@ the lists around it are still looked at.
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from typing import NamedTuple, TypeAlias
 
+from formalimg.logic.nearness import nearest
 from formalimg.logic.problem import FormulaError, Problem
 from formalimg.logic.source import Source, Span
 from formalimg.logic.syntax import (
@@ -250,8 +250,8 @@ class _Reader:
                     f"put values in quotes ('{item.text}') and a '?' before variables (?{item.text})", item.span
                 )
             elif not isinstance(item, _Hole):
-                near = get_close_matches(head.text.lower(), OPERATORS, n=1)
-                advice = f"did you mean {near[0]}?" if near else f"the operators are {', '.join(OPERATORS)}"
+                near = nearest(head.text, OPERATORS)
+                advice = f"did you mean {near}?" if near else f"the operators are {', '.join(OPERATORS)}"
                 return self.report(
                     f"{head.text} is not an operator, so no formula can stand in it: {advice}", head.span
                 )

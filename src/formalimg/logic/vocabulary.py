@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 from formalimg.errors import FormalimgError
+from formalimg.logic.nearness import nearest
+
+_FOLDER = Path(__file__).parent / "vocabularies"
 
 VARIABLE = "variable"
 """The kind of an argument that must be a variable; every other kind names a list of words."""
@@ -50,17 +50,6 @@ class Vocabulary:
         return next((p.name for p in self.predicates.values() if kind in p.arguments), None)
 
 
-def nearest(word: str, known: Mapping[str, object] | tuple[str, ...]) -> str | None:
-    """The known word that `word` most likely meant, whatever its case and spacing; None if none is near."""
-    folded = {_folded(candidate): candidate for candidate in known}
-    matches = get_close_matches(_folded(word), folded, n=1, cutoff=0.5)
-    return folded[matches[0]] if matches else None
-
-
-def _folded(word: str) -> str:
-    return word[:80].casefold().replace("_", " ").replace("-", " ").strip()
-
-
 def vocabulary(suite: str | Path | Vocabulary) -> Vocabulary:
     """The vocabulary of a suite (`"knolling"`, `"natural"`), or of a TOML file of the same form."""
     if isinstance(suite, Vocabulary):
@@ -77,17 +66,17 @@ def vocabulary(suite: str | Path | Vocabulary) -> Vocabulary:
 @cache
 def vocabulary_names() -> tuple[str, ...]:
     """The suites whose vocabularies come with the package."""
-    entries = (files("formalimg.logic") / "vocabularies").iterdir()
-    return tuple(sorted(entry.name.removesuffix(".toml") for entry in entries if entry.name.endswith(".toml")))
+    return tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
 
 
 @cache
 def _builtin(name: str) -> Vocabulary:
-    text = (files("formalimg.logic") / "vocabularies" / f"{name}.toml").read_text(encoding="utf-8")
-    return _validated(tomllib.loads(text), f"{name}.toml")
+    return _loaded(_FOLDER / f"{name}.toml")
 
 
 def _loaded(path: Path) -> Vocabulary:
+    import tomllib  # here, so that programs start faster
+
     try:
         return _validated(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
     except OSError as error:
