@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Literal as OneOf
@@ -35,7 +34,7 @@ from formalimg.logic.syntax import (
     Not,
     Or,
 )
-from formalimg.logic.variables import Names, bound_variables, connected, rename_arguments, require_closed
+from formalimg.logic.variables import Names, connected, rename_arguments, require_closed
 
 MAX_LITERALS = 50_000
 """The most literals a lifted form may have: nested `iff`s double them, an `or` of `and`s multiplies them."""
@@ -80,10 +79,10 @@ class Clause:
 
     literals: tuple[Literal, ...]
 
-    @cached_property
+    @property
     def variables(self) -> frozenset[str]:
         """Names of the variables in the clause."""
-        return frozenset(name for literal in self.literals for name in literal.atom.variables)
+        return frozenset([name for literal in self.literals for name in literal.atom.variables])
 
     @property
     def formula(self) -> Formula:
@@ -200,11 +199,11 @@ def component_sizes(formula: Formula | str) -> list[int]:
 
 
 class _Lifting:
-    """Walks a formula once, collecting quantifiers and counting literals."""
+    """Walks a formula once, collecting quantifiers and counting literals; `names` are the variables renamed so far."""
 
-    def __init__(self, formula: Formula) -> None:
+    def __init__(self, formula: Formula, bound: list[str]) -> None:
         self.formula = formula
-        self.fresh = Names(bound_variables(formula))
+        self.fresh = Names(bound)
         self.prefix: list[Quantifier] = []
         self.literals = 0
 
@@ -230,20 +229,21 @@ class _Lifting:
                 kind: QuantifierKind = "exists" if isinstance(formula, Exists) is positive else "forall"
                 name = self.fresh.fresh(variable.name)
                 self.prefix.append(Quantifier(kind, name))
-                return self.matrix(body, positive, {**names, variable.name: name})
+                if name != variable.name or name in names:  # most names stay as they are
+                    names = {**names, variable.name: name}
+                return self.matrix(body, positive, names)
 
     def literal(self, atom: Atom, positive: bool, names: Mapping[str, str]) -> Literal:
         self.literals += 1
         if self.literals > MAX_LITERALS:
             raise _too_large(self.formula, f"more than {MAX_LITERALS:,} literals")
-        if all(names[name] == name for name in atom.variables):
+        if not names:
             return Literal(atom, positive)
         return Literal(Atom(atom.predicate, rename_arguments(atom.arguments, names), atom.span), positive)
 
 
 def _take_out_quantifiers(formula: Formula) -> tuple[list[Quantifier], _Matrix]:
-    require_closed(formula)
-    lifting = _Lifting(formula)
+    lifting = _Lifting(formula, require_closed(formula))
     matrix = lifting.matrix(formula, True, {})
     return lifting.prefix, matrix
 

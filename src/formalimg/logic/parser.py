@@ -36,6 +36,10 @@ MAX_DEPTH = 200
 
 OPERATORS = ("and", "or", "not", "implies", "iff", "exists", "forall")
 
+# Sets, because parsing is what takes most of the time of reading a suite.
+_OPERATOR_SET = frozenset(OPERATORS)
+_FORMULAS = frozenset([Atom, Not, And, Or, Implies, Iff, Exists, Forall])
+
 _TOKEN = re.compile(
     r"""[()]                        # a parenthesis
       | '[^'\n]*' | "[^"\n]*"       # a quoted value
@@ -183,11 +187,11 @@ class _Reader:
             if isinstance(head, _Hole):
                 return _Hole(span)
             return self.report("a list begins with an operator or a predicate, as in (and …) or (Is …)", head.span)
+        if head.text not in _OPERATOR_SET:
+            return self.atom(head, arguments, span)
         if head.text in ("exists", "forall"):
             return self.quantified(head, arguments, span)
-        if head.text in OPERATORS:
-            return self.connected(head, arguments, span)
-        return self.atom(head, arguments, span)
+        return self.connected(head, arguments, span)
 
     def quantified(self, head: _Symbol, items: list[_Item], span: Span) -> Formula | _Hole:
         usage = f"({head.text} ?x F)"
@@ -232,18 +236,18 @@ class _Reader:
         """The items as formulas; those that are not are reported."""
         formulas: list[Formula] = []
         for item in items:
-            if isinstance(item, Variable | Value | _Symbol):
-                self.report(f"{head.text} takes formulas in parentheses, not {item.span.text}", item.span)
+            if type(item) in _FORMULAS:
+                formulas.append(item)  # type: ignore[arg-type]
             elif not isinstance(item, _Hole):
-                formulas.append(item)
+                self.report(f"{head.text} takes formulas in parentheses, not {item.span.text}", item.span)
         return tuple(formulas) if len(formulas) == len(items) else None
 
     def atom(self, head: _Symbol, items: list[_Item], span: Span) -> Formula | _Hole:
-        if head.text.lower() in OPERATORS:
+        if head.text.lower() in _OPERATOR_SET:
             return self.report(f"write operators in small letters: {head.text.lower()}", head.span)
         arguments: list[Argument] = []
         for item in items:
-            if isinstance(item, Variable | Value):
+            if type(item) is Variable or type(item) is Value:
                 arguments.append(item)
             elif isinstance(item, _Symbol):
                 self.report(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from formalimg.logic.problem import FormulaError, Problem
 from formalimg.logic.syntax import (
@@ -35,11 +35,14 @@ def bound_variables(formula: Formula) -> list[str]:
     return [node.variable.name for node in subformulas(formula) if isinstance(node, Exists | Forall)]
 
 
-def require_closed(formula: Formula) -> None:
-    """Raise a FormulaError that names every unbound variable, if there is one."""
-    problems = [unbound(variable) for variable in _unbound_variables(formula, frozenset())]
-    if problems:
-        raise FormulaError(problems)
+def require_closed(formula: Formula) -> list[str]:
+    """The variable of each quantifier of a closed formula; a FormulaError that names every unbound variable if not."""
+    bound: list[str] = []
+    open_: list[Variable] = []
+    _note_variables(formula, {}, bound, open_)
+    if open_:
+        raise FormulaError([unbound(variable) for variable in open_])
+    return bound
 
 
 def unbound(variable: Variable) -> Problem:
@@ -47,14 +50,18 @@ def unbound(variable: Variable) -> Problem:
     return Problem("scope", f"?{variable.name} is not bound by an exists or forall around it", variable.span)
 
 
-def _unbound_variables(formula: Formula, scope: frozenset[str]) -> Iterator[Variable]:
-    if isinstance(formula, Atom):
-        yield from (a for a in formula.arguments if isinstance(a, Variable) and a.name not in scope)
+def _note_variables(formula: Formula, scope: dict[str, None], bound: list[str], open_: list[Variable]) -> None:
+    kind = type(formula)
+    if kind is Atom:
+        arguments = formula.arguments  # type: ignore[union-attr]
+        open_ += [a for a in arguments if type(a) is Variable and a.name not in scope]
         return
-    if isinstance(formula, Exists | Forall):
-        scope = scope | {formula.variable.name}
+    if kind is Exists or kind is Forall:
+        name = formula.variable.name  # type: ignore[union-attr]
+        bound.append(name)
+        scope = {**scope, name: None}
     for part in children(formula):
-        yield from _unbound_variables(part, scope)
+        _note_variables(part, scope, bound, open_)
 
 
 class Names:
@@ -119,21 +126,23 @@ def connected(sets: Iterable[frozenset[str]]) -> list[tuple[set[str], list[int]]
     groups: list[tuple[set[str], list[int]]] = []
     home: dict[str, int] = {}
     for index, variables in enumerate(sets):
-        touched = sorted({home[name] for name in variables if name in home})
+        touched = {home[name] for name in variables if name in home}
         if not touched:
             target = len(groups)
-            groups.append((set(), []))
+            groups.append((set(variables), [index]))
         else:
-            target, *absorbed = touched
-            for group in absorbed:
-                groups[target][0].update(groups[group][0])
-                groups[target][1].extend(groups[group][1])
+            target = min(touched)
+            names, members = groups[target]
+            for group in touched - {target}:
+                names.update(groups[group][0])
+                members.extend(groups[group][1])
                 home.update(dict.fromkeys(groups[group][0], target))
                 groups[group] = (set(), [])
-        groups[target][0].update(variables)
-        groups[target][1].append(index)
-        home.update(dict.fromkeys(variables, target))
-    return [(variables, sorted(members)) for variables, members in groups if members]
+            names.update(variables)
+            members.append(index)
+        for name in variables:
+            home[name] = target
+    return [(names, sorted(members)) for names, members in groups if members]
 
 
 def existential_block(formula: Formula) -> tuple[list[str], list[Formula]]:
