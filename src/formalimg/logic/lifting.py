@@ -163,7 +163,7 @@ def lift(formula: Formula | str) -> Lifted:
     expected = _size(matrix)
     if expected.literals > MAX_LITERALS:
         raise _too_large(formula, f"{_counted(expected.clauses)} clauses with {_counted(expected.literals)} literals")
-    found = [Clause(literals) for literals in _multiply_out(matrix)]
+    found = list(map(Clause, _multiply_out(matrix)))
     groups = connected([clause.variables for clause in found])
     return Lifted(
         tuple(
@@ -242,10 +242,18 @@ class _Lifting:
         return Literal(Atom(atom.predicate, rename_arguments(atom.arguments, names), atom.span), positive)
 
 
+_latest: tuple[Formula, list[Quantifier], _Matrix] | None = None
+"""The formula that was lifted last, by identity: K and clauses of one formula are mostly asked for together."""
+
+
 def _take_out_quantifiers(formula: Formula) -> tuple[list[Quantifier], _Matrix]:
-    lifting = _Lifting(formula, require_closed(formula))
-    matrix = lifting.matrix(formula, True, {})
-    return lifting.prefix, matrix
+    global _latest
+    latest = _latest
+    if latest is None or latest[0] is not formula:
+        lifting = _Lifting(formula, require_closed(formula))
+        matrix = lifting.matrix(formula, True, {})
+        latest = _latest = (formula, lifting.prefix, matrix)
+    return latest[1], latest[2]
 
 
 def _joined(conjunction: bool, parts: list[_Matrix]) -> _Matrix:
@@ -282,13 +290,13 @@ def _size(matrix: _Matrix) -> _Size:
 def _multiply_out(matrix: _Matrix) -> list[tuple[Literal, ...]]:
     """The clauses of a matrix, in the order of the text."""
     match matrix:
+        case Literal():
+            return [(matrix,)]
         case _All(parts):
             return [clause for part in parts for clause in _multiply_out(part)]
         case _Any(parts):
             choices = product(*map(_multiply_out, parts))
-            return [tuple(literal for clause in choice for literal in clause) for choice in choices]
-        case _:
-            return [(matrix,)]
+            return [tuple([literal for clause in choice for literal in clause]) for choice in choices]
 
 
 # --- step 3: components
