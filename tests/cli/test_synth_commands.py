@@ -43,7 +43,19 @@ def test_solve_refuses_what_it_cannot_decide(tmp_path: Path) -> None:
     assert formalimg("solve", "--formula", "(exists ?x (Is ?x 'cupp'))").code == 2
     code, _, err = formalimg("solve", "--formula", CUP_LEFT_OF_FORK, "--draw", str(tmp_path / "none" / "a.png"))
     assert code == 2
-    assert err.startswith("error: cannot write the picture")
+    assert (
+        err == f"error: cannot draw into {tmp_path / 'none' / 'a.png'}: the folder {tmp_path / 'none'} does not exist\n"
+    )
+    code, _, err = formalimg("solve", "--formula", CUP_LEFT_OF_FORK, "--draw", "a.txt")
+    assert (code, err) == (2, "error: cannot draw into a.txt: give a name such as out.png\n")
+    assert formalimg("solve", "--formula", CUP_LEFT_OF_FORK, "--instances", "100000").code == 2
+
+
+def test_solve_says_how_far_it_has_looked() -> None:
+    endless = "(forall ?x (implies (Is ?x 'cup') (exists ?y (and (Is ?y 'cup') (RightOf ?y ?x)))))"
+    code, out, _ = formalimg("solve", "--formula", endless, "--up-to", "3")
+    assert code == 1
+    assert out.startswith("no scene of up to 3 things satisfies it; larger ones were not tried\n")
 
 
 def test_synth_writes_items_that_show_and_census_read(tmp_path: Path) -> None:
@@ -64,6 +76,11 @@ def test_synth_writes_items_that_show_and_census_read(tmp_path: Path) -> None:
     assert "object     (Is ?" in out
     assert picture.exists()
     assert formalimg("check", str(tmp_path / "published" / "benchmarks" / "knolling")).code == 0
+    code, _, err = formalimg(
+        "synth", "knolling", "--levels", "1", "--per-level", "1", "--out", str(tmp_path), "--published"
+    )
+    assert code == 2
+    assert "is there already" in err
 
 
 def test_show_says_what_is_missing(tmp_path: Path) -> None:
@@ -84,6 +101,8 @@ def test_synth_refuses_nonsense(tmp_path: Path) -> None:
         (("natural", "--levels", "a"), "cannot read the levels"),
         (("natural", "--levels", "11"), "between 1 and 10"),
         (("natural", "--levels", "3", "--objects", "10"), "cannot be divided"),
+        (("natural", "--levels", "1", "--objects", "0"), "objects must lie between"),
+        (("natural", "--levels", "5-1"), "5 is larger than 1"),
     ]:
         code, _, err = formalimg("synth", *arguments, "--out", str(tmp_path))
         assert code == 2

@@ -57,6 +57,10 @@ def test_as_json(scene: str) -> None:
     assert data["proof"]["parts"][0]["reason"] == "centre x 650 ≥ 500"
 
 
+def test_a_formula_may_begin_with_a_comment(scene: str) -> None:
+    assert formalimg("verify", "--formula", f"; why\n{CUP_LEFT}", "--scene", scene).code == 1
+
+
 def test_formula_from_a_file_and_from_standard_input(scene: str, tmp_path: Path) -> None:
     path = tmp_path / "cup.formula"
     path.write_text(CUP_LEFT)

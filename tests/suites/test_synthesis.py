@@ -113,6 +113,11 @@ def test_the_controlled_set_has_many_things_and_low_k() -> None:
             assert len(item.spec.object_classes) == 10
 
 
+def test_components_are_plausible_together() -> None:
+    items = make_items(Recipe("natural", (1, 2), 20, seed=2, objects=10)).items
+    assert [item.prompt for item in items if implausible(item.spec.formula)] == []
+
+
 def test_connectives_are_an_option() -> None:
     for suite in SUITES:
         items = make_items(Recipe(suite, (3, 5), 12, connectives=True)).items

@@ -11,9 +11,17 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
+def require_picture_name(path: Path) -> None:
+    """Refuse a name that no picture can be written to, before the work is done."""
+    if path.suffix.lower() not in (".png", ".jpg", ".jpeg", ".webp"):
+        raise FormalimgError(f"cannot draw into {path}: give a name such as out.png")
+    if not path.parent.is_dir():
+        raise FormalimgError(f"cannot draw into {path}: the folder {path.parent} does not exist")
+
+
 def save_picture(image: Image, path: Path) -> None:
     """Save a picture; its kind is told by the name."""
     try:
         image.save(path)
-    except (OSError, ValueError) as error:
-        raise FormalimgError(f"cannot write the picture {path}: {error}; give a name such as out.png") from error
+    except OSError as error:
+        raise FormalimgError(f"cannot write the picture {path}: {error.strerror}") from error

@@ -26,6 +26,8 @@ class Instruction:
 def read_bytes(path: str) -> bytes:
     """The contents of a file, or of standard input for `-`."""
     try:
+        if not path:
+            raise FormalimgError("the name of a file is empty")
         return sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).read_bytes()
     except OSError as error:
         raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
@@ -34,7 +36,7 @@ def read_bytes(path: str) -> bytes:
 def instruction_paths(path: str) -> list[str]:
     """The path itself, or the files with instructions in it, if it is a folder: numbers in their order."""
     folder = Path(path)
-    if path == STANDARD_INPUT or not folder.is_dir():
+    if path in (STANDARD_INPUT, "") or not folder.is_dir():
         return [path]
     found = [file for file in folder.iterdir() if file.suffix in (".json", ".formula")]
     if not found:
@@ -55,8 +57,8 @@ def read_instruction(path: str) -> Instruction:
 
 
 def formula_argument(argument: str) -> Instruction:
-    """The formula that an argument is, or names: text begins with a parenthesis, anything else is a file."""
-    is_text = argument.lstrip().startswith("(") or not argument.strip()
+    """The formula that an argument is, or names: text begins with a parenthesis or a comment, all else is a file."""
+    is_text = argument.lstrip().startswith(("(", ";")) or not argument.strip()
     return Instruction("formula", argument) if is_text else read_instruction(argument)
 
 
@@ -79,6 +81,7 @@ def read_scene(path: str) -> Scene:
 
 
 def _decoded(data: bytes, path: str) -> object:
+    path = "standard input" if path == STANDARD_INPUT else path
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:

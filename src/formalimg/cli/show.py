@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from formalimg.cli.pictures import save_picture
+from formalimg.cli.pictures import require_picture_name, save_picture
 from formalimg.cli.progress import load_items
 from formalimg.errors import FormalimgError
 from formalimg.logic import clauses, complexity, to_pretty_text
@@ -26,6 +26,8 @@ def show_command(
     ] = None,
 ) -> None:
     """Show an item: its words, its formula, its clauses, and the scene that proves it can be satisfied."""
+    if picture is not None:
+        require_picture_name(picture)
     found = _find(item, items)
     spec = found.spec
     typer.echo(f"{found.suite}/{found.id}, K = {complexity(spec.formula)}\n\n{found.prompt}\n")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from formalimg.cli.pictures import save_picture
+from formalimg.cli.pictures import require_picture_name, save_picture
 from formalimg.cli.reading import checked, formula_argument
 from formalimg.logic import parse
 
@@ -17,10 +17,13 @@ def solve_command(
     formula: Annotated[
         str, typer.Option(metavar="TEXT|FILE", help="The formula itself, or a file with it (- for standard input).")
     ],
-    instances: Annotated[int, typer.Option(min=1, help="How many things each forall speaks of, at least.")] = 2,
+    instances: Annotated[int, typer.Option(min=1, max=12, help="How many things each forall speaks of, at least.")] = 2,
     margin: Annotated[
         int, typer.Option(min=0, help="How far relations are to be from tipping over, on the canvas of 1000.")
     ] = 20,
+    up_to: Annotated[
+        int, typer.Option(min=1, max=20, help="How many things to consider where the formula sets no bound itself.")
+    ] = 6,
     seed: Annotated[int, typer.Option(help="Another seed, other colours and places.")] = 0,
     picture: Annotated[
         Path | None, typer.Option("--draw", metavar="PNG", help="Draw the witness into this file.")
@@ -29,13 +32,16 @@ def solve_command(
 ) -> None:
     """Find a scene that satisfies a formula, or prove that there is none.
 
-    Exit code 0: there is a scene. 1: there is none. 2: wrong use, or it could not be decided.
+    Exit code 0: there is a scene. 1: there is none, at all or of up to so many things; it says which. 2: wrong use, or
+    it could not be decided.
     """
     from formalimg.scenes import Witness, draw, solve  # here, so that other commands start faster
 
+    if picture is not None:
+        require_picture_name(picture)
     instruction = formula_argument(formula)
     checked(instruction, "knolling")
-    result = solve(parse(instruction.text), instances=instances, margin=margin, seed=seed)
+    result = solve(parse(instruction.text), instances=instances, margin=margin, seed=seed, up_to=up_to)
     if as_json:
         print(json.dumps(result.to_json(), indent=2, ensure_ascii=False))
     else:

@@ -28,7 +28,7 @@ def synth_command(
         bool, typer.Option("--connectives", help="Some items have an or or a not, which published ones never have.")
     ] = False,
     published: Annotated[
-        bool, typer.Option("--published", help="Write the published format as well: DIR/benchmarks/<suite>/<id>.json.")
+        bool, typer.Option("--published", help="Also write DIR/published/benchmarks/<suite>/<id>.json.")
     ] = False,
     jobs: Annotated[int | None, typer.Option(min=1, help="How many processes. Default: one per core.")] = None,
 ) -> None:
@@ -38,6 +38,8 @@ def synth_command(
     """
     from formalimg.suites import Recipe, instruction_digest, make_items  # here, so that other commands start faster
 
+    if published and (out / "published").exists():
+        raise FormalimgError(f"{out / 'published'} is there already: move it away, or choose another folder")
     recipe = Recipe(suite, read_levels(levels), per_level, seed, objects, connectives)
     with progress_of(f"making {suite}", len(recipe.levels) * per_level) as told:
         made = make_items(recipe, jobs=jobs or os.cpu_count() or 1, told=told)
@@ -47,7 +49,9 @@ def synth_command(
     show_census(suite, made.items)
     given_up = ", ".join(f"{count} {reason}" for reason, count in sorted(made.given_up.items())) or "none"
     typer.echo(f"\ndraws given up: {given_up}")
-    typer.echo(f"{len(made.items)} items in {path}, instructions {instruction_digest(made.items)}")
+    typer.echo(
+        f"{len(made.items)} item{'s' * (len(made.items) != 1)} in {path}, instructions {instruction_digest(made.items)}"
+    )
 
 
 def read_levels(text: str) -> tuple[int, ...]:
@@ -57,5 +61,7 @@ def read_levels(text: str) -> tuple[int, ...]:
     found: set[int] = set()
     for part in text.split(","):
         first, _, last = part.partition("-")
+        if last and int(last) < int(first):
+            raise FormalimgError(f"cannot read the levels {text!r}: {first} is larger than {last}")
         found.update(range(int(first), int(last or first) + 1))
     return tuple(sorted(found))

@@ -116,17 +116,16 @@ def join(relations: Sequence[Relation], variables: tuple[str, ...], domains: Dom
 
     def fill(depth: int) -> None:
         nonlocal looked_at
+        looked_at += 1
+        if looked_at > MAX_ROWS:
+            raise TooWideError
         allowed = domains[variables[depth]]
         for fitting in filters[depth]:
             allowed = fitting(values, allowed)
         if depth < deepest:
             for values[depth] in members(allowed):
                 fill(depth + 1)
-            return
-        looked_at += 1
-        if looked_at > MAX_ROWS:
-            raise TooWideError
-        if allowed:
+        elif allowed:
             rows[tuple(values[:deepest])] = allowed
 
     if variables:

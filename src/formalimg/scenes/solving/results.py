@@ -83,8 +83,13 @@ class Unsatisfiable:
         return False
 
     def __str__(self) -> str:
-        reach = "with any number of things" if self.most_things is None else f"with up to {self.most_things} things"
-        lines = [f"unsatisfiable {reach}; these cannot be true together:"]
+        if self.most_things is None:
+            lines = ["unsatisfiable with any number of things; these cannot be true together:"]
+        else:
+            lines = [
+                f"no scene of up to {self.most_things} things satisfies it; larger ones were not tried",
+                "so far, these cannot be true together:",
+            ]
         lines += [f"  line {piece.span.line}, column {piece.span.column}: {piece}" for piece in self.conflict]
         return "\n".join(lines)
 

@@ -41,7 +41,7 @@ def well_shaped(formula: Formula, scene: Scene, margin: int, style: str | None) 
 
 
 def _suitable_boxes(thing: Thing) -> Iterator[Box]:
-    """Boxes around the same centre, the most natural first: of the same area, then shrunk, then half-way."""
+    """Boxes around the same centre, the most natural first: of the same area, shrunk, small; then half-way to it."""
     width, height = thing.box.xmax - thing.box.xmin, thing.box.ymax - thing.box.ymin
     if thing.label not in drawable_classes() or not width or not height:
         return
@@ -55,6 +55,7 @@ def _suitable_boxes(thing: Thing) -> Iterator[Box]:
         shape = exp(way)
         yield _around(thing.box, sqrt(area * shape), sqrt(area / shape))
         yield _around(thing.box, min(width, height * shape), min(height, width / shape))
+        yield _around(thing.box, _LEAST_SIDE * max(1, shape), _LEAST_SIDE * max(1, 1 / shape))
 
 
 def _around(box: Box, width: float, height: float) -> Box:

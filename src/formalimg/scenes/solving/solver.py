@@ -12,6 +12,8 @@ from formalimg.scenes.solving.results import Unsatisfiable, Witness
 from formalimg.scenes.solving.search import STYLE, Search, mentioned_styles
 
 _LARGEST_MARGIN = 60
+_MOST_INSTANCES = 12
+_MOST_THINGS = 20
 
 
 def solve(
@@ -46,8 +48,10 @@ def solve(
     _require_solvable(formula)
     if not 0 <= margin <= _LARGEST_MARGIN:
         raise FormalimgError(f"margin {margin} is out of range: use 0 to {_LARGEST_MARGIN}")
-    if instances < 1 or up_to < 1 or effort <= 0:
-        raise FormalimgError("instances and up_to must be 1 or more, and effort more than 0")
+    if not 1 <= instances <= _MOST_INSTANCES or not 1 <= up_to <= _MOST_THINGS or effort <= 0:
+        raise FormalimgError(
+            f"instances must be 1 to {_MOST_INSTANCES}, up_to 1 to {_MOST_THINGS}, and effort more than 0"
+        )
     return Search(formula, instances, margin, seed, up_to, effort, settle).run()
 
 

@@ -60,6 +60,8 @@ def write_items(items: Iterable[Item[FormulaSpec]], folder: str | Path) -> Path:
         ItemsError: if the items would not read back: two suites, one id twice, a level that is not K, and so on.
     """
     lines = _checked_lines(in_order(items))
+    if not lines:
+        raise ItemsError(["there are no items to write"])
     path = Path(folder) / ITEMS_FILE
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

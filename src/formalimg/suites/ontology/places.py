@@ -137,12 +137,14 @@ def _compatible(situation: Situation, one: Step, other: Step, onward: Mapping[st
 
 
 def _nested(situation: Situation, steps: list[Step], report: Report) -> None:
-    """Report what is inside a thing by way of another, and too big for it."""
-    inward = _onward(step for step in steps if step.way == "In")
-    facts = {step.thing: step.fact for step in steps if step.way == "In"}
-    for thing, direct in inward.items():
-        for place in list(_reached(thing, inward))[1:]:
-            if place in direct or place == thing:
+    """Report what is inside a thing by way of another, in which or on which it is, and too big for it."""
+    carried = [step for step in steps if step.way in ("In", "On")]
+    onward = _onward(carried)
+    containers = {step.place for step in carried if step.way == "In"}
+    facts = {step.thing: step.fact for step in carried}
+    for thing, direct in onward.items():
+        for place in list(_reached(thing, onward))[1:]:
+            if place in direct or place == thing or place not in containers:
                 continue
             if not all(_fits(situation, a, b) for a in _of(situation, thing) for b in _of(situation, place)):
                 message = (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 
-from formalimg.logic import And, Atom, Exists, Forall, Formula, Implies, Not, Or, Value, vocabulary
+from formalimg.logic import And, Atom, Exists, Forall, Formula, Implies, Not, Or, Value, Variable, atoms, vocabulary
+from formalimg.suites.ontology import ontology
 
 _COLORS = {"knolling": "Has", "natural": "HasColor"}
 
@@ -12,7 +13,8 @@ _COLORS = {"knolling": "Has", "natural": "HasColor"}
 def with_connectives(formula: Formula, suite: str, chance: random.Random) -> Formula:
     """The formula with one of its colours made a choice ("red or blue") or an exclusion ("not red"), if it has any.
 
-    Only colours in the scope of `exists` are changed, so that the formula hangs together as it did.
+    Colours are changed where they are asserted, not where they are the condition of a `forall`. The other colour of a
+    choice suits the thing as well.
     """
     places = list(_colors(formula, _COLORS[suite]))
     if not places:
@@ -21,9 +23,20 @@ def with_connectives(formula: Formula, suite: str, chance: random.Random) -> For
     variable, value = chosen.arguments
     if chance.random() < 0.5:
         return _replaced(formula, chosen, Not(chosen))
-    others = [word for word in vocabulary(suite).words["color"] if value != Value(word)]
+    others = [word for word in _colors_of(formula, variable, suite) if value != Value(word)]
+    if not others:
+        return formula
     other = Atom(chosen.predicate, (variable, Value(chance.choice(others))))
     return _replaced(formula, chosen, Or((chosen, other)))
+
+
+def _colors_of(formula: Formula, variable: Variable | Value, suite: str) -> tuple[str, ...]:
+    """The colours that suit what a variable is."""
+    if suite == "natural":
+        for atom in atoms(formula):
+            if atom.predicate == "Is" and atom.arguments[0] == variable and isinstance(atom.arguments[1], Value):
+                return ontology().words_for(atom.arguments[1].text, "color")
+    return vocabulary(suite).words["color"]
 
 
 def _colors(formula: Formula, predicate: str) -> list[Atom]:

@@ -6,6 +6,7 @@ import hashlib
 import os
 import sys
 import tomllib
+import warnings
 from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -71,7 +72,12 @@ def load_default(suite: str, told: Callable[[int], None] = lambda count: None) -
             f"the items of {suite} came out as {found}, expected was {expected}: "
             "compare the versions of your packages with those in pyproject.toml"
         )
-    write_items(items, folder)
+    try:
+        write_items(items, folder)
+    except FormalimgError as error:
+        warnings.warn(
+            f"the items of {suite} are made anew each time, because they cannot be kept: {error}", stacklevel=2
+        )
     return in_order(items)
 
 

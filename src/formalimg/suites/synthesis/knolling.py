@@ -46,7 +46,7 @@ def draw_knolling(level: int, chance: random.Random) -> Formula | None:
                 atoms.append(atom)
                 break
     needed = {frozenset(atom.variables) for atom in atoms if len(atom.variables) == 2}
-    if not _hangs_together(skeleton.names, needed) or redundant(atoms) or not _complete(skeleton, atoms):
+    if not _hangs_together(skeleton.names, needed) or redundant(atoms) or not skeleton.says_something_of_each(atoms):
         return None
     return skeleton.formula(atoms)
 
@@ -106,9 +106,3 @@ def _hangs_together(names: tuple[str, ...], pairs: set[frozenset[str]]) -> bool:
         if not more:
             return len(reached) == len(names)
         reached |= more
-
-
-def _complete(skeleton: Skeleton, atoms: list[Atom]) -> bool:
-    """Does a `forall` say something of its instances?"""
-    split = skeleton.forall_at
-    return split is None or split < len(skeleton.names) - 1 or any(skeleton.depth(atom) == split for atom in atoms)

@@ -17,9 +17,10 @@ from functools import partial
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import And, Formula, Value, Variable, atoms, check, parse, rename_apart, verify
-from formalimg.scenes import Scene, SolverLimitError, Witness, solve
+from formalimg.logic import And, Formula, Value, Variable, atoms, check, parse, rename_apart
+from formalimg.scenes import SolverLimitError, Witness, solve
 from formalimg.suites.item import FormulaSpec, Item
+from formalimg.suites.ontology import implausible
 from formalimg.suites.synthesis.connectives import with_connectives
 from formalimg.suites.synthesis.knolling import draw_knolling
 from formalimg.suites.synthesis.natural import draw_natural
@@ -29,6 +30,8 @@ VERSION = "1"
 """Of the default suites: to be raised whenever a change gives other items."""
 
 _MOST_DRAWS = 400
+_MOST_OBJECTS = 20
+_MOST_JOBS = 64
 
 
 class SynthesisError(FormalimgError):
@@ -63,8 +66,13 @@ class Recipe:
             raise SynthesisError("levels must lie between 1 and 10, as in --levels 1-10")
         if self.per_level < 1:
             raise SynthesisError("at least one item per level must be asked for")
-        if self.objects is not None and any(self.objects % level for level in self.levels):
-            raise SynthesisError(f"{self.objects} objects cannot be divided into components of every level asked for")
+        if self.objects is not None:
+            if not 1 <= self.objects <= _MOST_OBJECTS:
+                raise SynthesisError(f"objects must lie between 1 and {_MOST_OBJECTS}")
+            if any(self.objects % level for level in self.levels):
+                raise SynthesisError(
+                    f"{self.objects} objects cannot be divided into components of every level asked for"
+                )
 
 
 class Place(NamedTuple):
@@ -119,6 +127,9 @@ def make_items(recipe: Recipe, *, jobs: int = 1, told: Callable[[int], None] = l
 
 
 def _attempts(recipe: Recipe, places: list[Place], jobs: int) -> Iterator[_Attempt]:
+    if jobs < 1:
+        raise SynthesisError("at least one job is needed")
+    jobs = min(jobs, len(places), _MOST_JOBS)
     if jobs == 1:
         yield from map(partial(make_item, recipe), places)
         return
@@ -167,6 +178,8 @@ def _draw(recipe: Recipe, level: int, chance: random.Random) -> Formula | None:
     if recipe.connectives and chance.random() < 0.4:
         formula = with_connectives(formula, recipe.suite, chance)
     formula = parse(str(rename_apart(formula)))
+    if recipe.suite == "natural" and components > 1 and implausible(formula):
+        return None  # components that are plausible alone may not be together: every person kneels, every child runs
     problems = check(formula, recipe.suite, k=level, single_component=components == 1)
     return None if problems else formula
 
@@ -195,8 +208,6 @@ def _proven(suite: str, formula: Formula, seed: int) -> FormulaSpec | str:
         return "tight"
     if not isinstance(result, Witness):
         return "unsatisfiable"
-    if verify(formula, Scene(())).passed:
-        return "trivial"
     return FormulaSpec.of(formula, result.scene)
 
 

@@ -39,7 +39,7 @@ def draw_natural(level: int, chance: random.Random, *, styled: bool | None = Non
     atoms += _draw_attributes(skeleton, chance)
     if level == 1 and not atoms:
         return None
-    if not _says_something_of_each(skeleton, atoms) or _is_in_many_places(skeleton, atoms):
+    if not skeleton.says_something_of_each(atoms) or _is_in_many_places(skeleton, atoms):
         return None
     formula = skeleton.formula(atoms)
     if implausible(formula):
@@ -48,12 +48,6 @@ def draw_natural(level: int, chance: random.Random, *, styled: bool | None = Non
         return formula
     style = Atom("IsStyle", (Value(chance.choice(vocabulary("natural").words["style"])),))
     return And((style, *(formula.parts if isinstance(formula, And) else (formula,))))
-
-
-def _says_something_of_each(skeleton: Skeleton, atoms: Sequence[Atom]) -> bool:
-    """Does a `forall` say something of its instances?"""
-    split = skeleton.forall_at
-    return split is None or split < len(skeleton.names) - 1 or any(skeleton.depth(atom) == split for atom in atoms)
 
 
 def _is_in_many_places(skeleton: Skeleton, atoms: Sequence[Atom]) -> bool:

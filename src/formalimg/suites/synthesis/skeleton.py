@@ -40,35 +40,34 @@ class Skeleton:
         """The place of the last variable that an atom mentions."""
         return max(self.names.index(name) for name in atom.variables)
 
-    def formula(self, atoms: Sequence[Atom], conditions: Sequence[Atom] = ()) -> Formula:
-        """The formula that says of the variables what the atoms say, each as far out as its variables allow.
+    def says_something_of_each(self, atoms: Sequence[Atom]) -> bool:
+        """Is something said of the instances of the `forall`, if there is one?"""
+        split = self.forall_at
+        return split is None or split < len(self.names) - 1 or any(self.depth(atom) == split for atom in atoms)
 
-        Args:
-            atoms: what is said, but for the classes.
-            conditions: more conditions on the variable of the `forall`, beside its class.
-        """
+    def formula(self, atoms: Sequence[Atom]) -> Formula:
+        """The formula that says of the variables their classes and what the atoms say, each as far out as can be."""
         about = [
             [Atom("Is", (Variable(name), Value(word)))] for name, word in zip(self.names, self.classes, strict=True)
         ]
-        said: list[Formula] = []
         relations: list[Atom] = []
         for atom in atoms:
             (about[self.depth(atom)] if len(atom.variables) == 1 else relations).append(atom)
         split = len(self.names) if self.forall_at is None else self.forall_at
-        said = [atom for atoms_ in about[:split] for atom in atoms_]
+        said: list[Formula] = [atom for known in about[:split] for atom in known]
         said += [atom for atom in relations if self.depth(atom) < split]
         if self.forall_at is not None:
-            said.append(self._forall(about, [a for a in relations if self.depth(a) >= split], conditions))
+            said.append(self._forall(about, [atom for atom in relations if self.depth(atom) >= split]))
         return _bound(self.names[:split], _conjunction(said))
 
-    def _forall(self, about: list[list[Atom]], relations: list[Atom], conditions: Sequence[Atom]) -> Formula:
+    def _forall(self, about: list[list[Atom]], relations: list[Atom]) -> Formula:
         assert self.forall_at is not None
         split = self.forall_at
         is_of_class, *of_instance = about[split]
         inner: list[Formula] = [atom for atoms in about[split + 1 :] for atom in atoms]
         inner += [*of_instance, *relations]
         consequence = _bound(self.names[split + 1 :], _conjunction(inner))
-        return Forall(Variable(self.names[split]), Implies(_conjunction([is_of_class, *conditions]), consequence))
+        return Forall(Variable(self.names[split]), Implies(is_of_class, consequence))
 
 
 def draw_skeleton(level: int, classes: Sequence[str], chance: random.Random) -> Skeleton:
