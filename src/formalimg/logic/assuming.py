@@ -58,8 +58,12 @@ class Assuming:
         """
         return self._settled(variables, [(formula, True) for formula in formulas], domains)
 
-    def _settled(self, variables: Sequence[str], claims: Sequence[_Claim], domains: Domains) -> Block | None:
+    def _settled(
+        self, variables: Sequence[str], claims: Sequence[_Claim], domains: Domains, whole: str | None = None
+    ) -> Block | None:
+        """All that the claims say; None if they cannot all be true, or not for every value of the variable `whole`."""
         block = Block({**domains, **dict.fromkeys(variables, self.everything)}, variables)
+        block.whole = whole
         for claim, holds in claims:
             if not self._assume(claim, holds, block):
                 return None
@@ -169,6 +173,11 @@ class Assuming:
         for variables, claims in self._independent(consequent):
             if not variables and isinstance(claims[0][0], Atom):
                 if not self._assume_for_each(instances, name, claims[0][0], block):
+                    return False
+                continue
+            mentioned = {other for claim, _ in claims for other in self._free_variables(claim)}
+            if mentioned <= {name, *variables}:  # of each instance for itself: it is enough that none is lost
+                if self._settled(variables, claims, {name: instances}, whole=name) is None:
                     return False
                 continue
             table = self._table(variables, claims, domains, last=name)

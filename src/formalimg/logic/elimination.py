@@ -23,7 +23,7 @@ class Block:
     Claims that are more than literals wait until the domains are as narrow as literals make them.
     """
 
-    __slots__ = ("bound", "domains", "relations", "tries_left", "waiting")
+    __slots__ = ("bound", "domains", "relations", "tries_left", "waiting", "whole")
 
     def __init__(self, domains: Domains, bound: Iterable[str] = ()) -> None:
         self.domains = domains
@@ -31,12 +31,14 @@ class Block:
         self.relations: list[Relation] = []
         self.waiting: list[tuple[Formula, bool]] = []
         self.tries_left = _MAX_TRIES
+        self.whole: str | None = None  # a variable that may lose no value: then all is lost
 
     def narrow(self, variable: str, things: int) -> bool:
-        """Allow only these things for a variable; False if none is left."""
-        left = self.domains[variable] & things
+        """Allow only these things for a variable; False if none is left, or one is missing where none may be."""
+        before = self.domains[variable]
+        left = before & things
         self.domains[variable] = left
-        return left != 0
+        return left != 0 if variable != self.whole else left == before
 
     def add(self, table: Table) -> bool:
         """Assume that a table holds; False if that is impossible."""
