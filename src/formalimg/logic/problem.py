@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from formalimg.errors import FormalimgError
+from formalimg.errors import FormalimgError, presentable
 from formalimg.logic.source import Span
 
 ProblemKind = Literal[
@@ -24,9 +24,6 @@ ProblemKind = Literal[
 ]
 
 
-_LONGEST_MESSAGE = 350
-
-
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing that is wrong with a formula, and where."""
@@ -37,7 +34,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         # Messages quote what was written, which can be endless or hold control characters.
-        object.__setattr__(self, "message", _presentable(self.message))
+        object.__setattr__(self, "message", presentable(self.message, 150, 200))
 
     @property
     def line(self) -> int:
@@ -59,12 +56,6 @@ class Problem:
     def to_json(self) -> dict[str, object]:
         """The problem as plain data."""
         return {"kind": self.kind, "message": self.message, "line": self.line, "column": self.column}
-
-
-def _presentable(message: str) -> str:
-    if len(message) > _LONGEST_MESSAGE:
-        message = f"{message[:150]}…{message[150 - _LONGEST_MESSAGE :]}"
-    return "".join(character if character.isprintable() else "·" for character in message)
 
 
 class FormulaError(FormalimgError, ValueError):

@@ -230,10 +230,8 @@ class _Prover:
 
     def every(self, formula: Forall, binding: Binding) -> Proof:
         name, body = formula.variable.name, formula.body
-        strict = self.decider.strict
         if not len(self.world):
-            return Proof(formula, not strict, "there is nothing in the scene")
-        conditional = isinstance(body, Implies)
+            return Proof(formula, not self.decider.strict, "there is nothing in the scene")
         antecedent, consequent = (body.antecedent, body.consequent) if isinstance(body, Implies) else (None, body)
         concerned = (1 << len(self.world)) - 1
         if antecedent is not None:
@@ -243,7 +241,7 @@ class _Prover:
         fitting = concerned & self.decider.selected(name, (), [consequent], binding)
         failing = concerned & ~fitting
         count, bad = concerned.bit_count(), failing.bit_count()
-        which = "things that meet the condition" if conditional else "things"
+        which = "things that meet the condition" if antecedent is not None else "things"
         if not failing:
             names = self.listed(concerned)
             reason = (

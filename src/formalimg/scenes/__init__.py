@@ -17,7 +17,7 @@ from formalimg.scenes.rules import (
     PairRule,
 )
 from formalimg.scenes.scene import Relation, Scene
-from formalimg.scenes.thing import Thing
+from formalimg.scenes.thing import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, Thing
 
 if TYPE_CHECKING:
     from formalimg.scenes.drawing import (
@@ -58,6 +58,8 @@ def __getattr__(name: str) -> object:
 
 __all__ = [
     "ALIGNMENT",
+    "ATTRIBUTE_KINDS",
+    "ATTRIBUTE_PREDICATES",
     "CANVAS",
     "DEFAULT_MARGIN",
     "LEAST_SIDE",

@@ -11,7 +11,7 @@ from formalimg.logic import Atom, Value, Variable, Vocabulary, nearest, vocabula
 from formalimg.scenes.grounding import read_grounding, write_grounding
 from formalimg.scenes.ranking import Ranking
 from formalimg.scenes.rules import RULES_OF_ONE, RULES_OF_TWO, Measure, PairRule, RankedPair
-from formalimg.scenes.thing import ATTRIBUTE_KINDS, Thing
+from formalimg.scenes.thing import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, Thing
 
 
 class Relation(NamedTuple):
@@ -22,13 +22,12 @@ class Relation(NamedTuple):
     second: int
 
 
-_ATTRIBUTE_PREDICATES = {"HasColor": "color", "HasMaterial": "material", "HasShape": "shape", "HasState": "state"}
 _SEEN_PREDICATES = ("On", "In", "Holding", "NextTo")
 
 _WRITTEN: dict[str, tuple[type, ...]] = {
     "Is": (Variable, Value),
     "Has": (Variable, Value),
-    **dict.fromkeys(_ATTRIBUTE_PREDICATES, (Variable, Value)),
+    **dict.fromkeys(ATTRIBUTE_PREDICATES, (Variable, Value)),
     **dict.fromkeys(RULES_OF_ONE, (Variable,)),
     **dict.fromkeys([*RULES_OF_TWO, *_SEEN_PREDICATES], (Variable, Variable)),
 }
@@ -96,7 +95,7 @@ class Scene:
             return f"{name} is written ({usage})"
         if name in _SEEN_PREDICATES and self.relations is None:
             return f"this scene does not record {name}: boxes cannot tell it, add relations to the scene"
-        kind = _ATTRIBUTE_PREDICATES.get(name, "color")
+        kind = ATTRIBUTE_PREDICATES.get(name, "color")
         if kind != "color" and self.things and not any(thing.values(kind) for thing in self.things):
             return f"this scene records no {kind} of any thing, so {name} cannot be decided"
         return None
@@ -107,9 +106,8 @@ class Scene:
             return self._labelled.get(value, 0)
         if predicate in RULES_OF_ONE:
             return RULES_OF_ONE[predicate].things((1 << len(self.things)) - 1, self._ranked_by)
-        kinds = [_ATTRIBUTE_PREDICATES[predicate]] if predicate in _ATTRIBUTE_PREDICATES else ATTRIBUTE_KINDS
         found = 0
-        for kind in kinds:
+        for kind in _kinds_asked_for(predicate):
             found |= self._attributed.get((kind, value), 0)
         return found
 
@@ -144,11 +142,9 @@ class Scene:
             return "recorded" if self.seconds(name, 1 << things[0], 1 << things[1]) else "not recorded"
         if name == "Is":
             return f"is a {first.label}"
-        kinds = (
-            [_ATTRIBUTE_PREDICATES[name]] if name in _ATTRIBUTE_PREDICATES else ["color", "material", "shape", "state"]
-        )
+        kinds = _kinds_asked_for(name)
         values = [value for kind in kinds for value in first.values(kind)]
-        return f"is {', '.join(values)}" if values else f"has no {' or '.join(kinds[:1])}"
+        return f"is {', '.join(values)}" if values else f"has no {kinds[0]}"
 
     @cached_property
     def _labelled(self) -> dict[str | None, int]:
@@ -190,3 +186,9 @@ class Scene:
             pair = RankedPair(self._ranked_by(rule.first), self._ranked_by(rule.second))
             known = self._ranked_pairs[predicate] = pair
         return known
+
+
+def _kinds_asked_for(predicate: str) -> tuple[str, ...]:
+    """The kinds of attributes that decide a predicate: one, or for `Has` all of them."""
+    kind = ATTRIBUTE_PREDICATES.get(predicate)
+    return ATTRIBUTE_KINDS if kind is None else (kind,)

@@ -10,7 +10,11 @@ NO_WORD = "other"
 """What detectors say where no word of the vocabulary fits."""
 
 
-ATTRIBUTE_KINDS = ("color", "material", "shape", "state")
+ATTRIBUTE_PREDICATES = {"HasColor": "color", "HasMaterial": "material", "HasShape": "shape", "HasState": "state"}
+"""The predicates that ask for an attribute of one kind, and which."""
+
+ATTRIBUTE_KINDS = tuple(ATTRIBUTE_PREDICATES.values())
+"""The kinds of attributes, in the order in which they are told."""
 
 
 @dataclass(frozen=True, slots=True)

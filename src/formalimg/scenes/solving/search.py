@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import ceil, sqrt
 from typing import NamedTuple
 
-from formalimg.logic import Formula, Value, atoms, rename_apart, verify
+from formalimg.logic import STYLE, Formula, Value, atoms, rename_apart, verify
 from formalimg.scenes.scene import Scene
 from formalimg.scenes.solving.bodies import BARE, SNUG, Grid, Layout, comfortable, is_roomy
 from formalimg.scenes.solving.claims import Claim, claim_of, conjuncts
@@ -20,9 +20,6 @@ from formalimg.scenes.solving.model import Arrangement, Attempt, Outcome, arrang
 from formalimg.scenes.solving.places import Places, separate_places, shared_places
 from formalimg.scenes.solving.results import SolverLimitError, Unsatisfiable, Witness
 from formalimg.scenes.solving.shaping import well_shaped
-
-STYLE = "IsStyle"
-"""The predicate about the picture as a whole."""
 
 _MOST_THINGS = 40
 """Bounds on the number of things above this are not used."""

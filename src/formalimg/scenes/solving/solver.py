@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import Atom, Formula, FormulaError, Problem, atoms, parse, verify
+from formalimg.logic import STYLE, Atom, Formula, FormulaError, Problem, atoms, parse, verify
 from formalimg.scenes.rules import RULES_OF_ONE, RULES_OF_TWO
 from formalimg.scenes.scene import Scene
 from formalimg.scenes.solving.inequalities import DEFAULT_MARGIN
 from formalimg.scenes.solving.places import LOOKS
 from formalimg.scenes.solving.results import Unsatisfiable, Witness
-from formalimg.scenes.solving.search import STYLE, Search, mentioned_styles
+from formalimg.scenes.solving.search import Search, mentioned_styles
 
 _LARGEST_MARGIN = 60
 _MOST_INSTANCES = 12

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from formalimg.errors import FormalimgError
+from formalimg.errors import FormalimgError, presentable
 
 MOST_FINDINGS = 20
 """Reading stops after this many findings: whoever has so many needs no more of them."""
-
-_LONGEST = 400
 
 
 class ItemsError(FormalimgError, ValueError):
@@ -34,7 +32,7 @@ class Findings:
 
     def add(self, where: str, message: str) -> None:
         """Note that something is wrong at a place: a file, or a file and a line."""
-        self._found.append(presentable(f"{where}: {message}"))
+        self._found.append(presentable(f"{where}: {message}", 200, 200))
         if len(self._found) >= MOST_FINDINGS:
             raise ItemsError(self._found)
 
@@ -45,10 +43,3 @@ class Findings:
         """Raise what was found, if anything was."""
         if self._found:
             raise ItemsError(self._found)
-
-
-def presentable(message: str) -> str:
-    """A message on one line of bearable length: what it quotes may be endless or hold control characters."""
-    if len(message) > _LONGEST:
-        message = f"{message[: _LONGEST // 2]}…{message[-_LONGEST // 2 :]}"
-    return "".join(character if character.isprintable() else "·" for character in message)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import combinations
 
 from formalimg.logic import vocabulary
+from formalimg.scenes import ATTRIBUTE_PREDICATES
 from formalimg.suites.ontology.facts import Fact
 from formalimg.suites.ontology.report import Report
-from formalimg.suites.ontology.situations import ATTRIBUTES, Situation
+from formalimg.suites.ontology.situations import Situation
 from formalimg.suites.ontology.wording import named
 
 
@@ -32,7 +33,7 @@ def _two_classes(situation: Situation, report: Report) -> None:
 
 
 def _unsuitable(situation: Situation, fact: Fact, report: Report) -> None:
-    kind = ATTRIBUTES[fact.predicate]
+    kind = ATTRIBUTE_PREDICATES[fact.predicate]
     if not _known(kind, fact.other):
         return
     for cls in situation.classes.get(fact.thing, ()):
@@ -42,7 +43,7 @@ def _unsuitable(situation: Situation, fact: Fact, report: Report) -> None:
 
 
 def _clashing(situation: Situation, thing: str, one: Fact, other: Fact, report: Report) -> None:
-    words = [(ATTRIBUTES[fact.predicate], fact.other) for fact in (one, other)]
+    words = [(ATTRIBUTE_PREDICATES[fact.predicate], fact.other) for fact in (one, other)]
     if all(_known(*word) for word in words) and not situation.ontology.agree(*words):
         message = f"{situation.name(thing)} cannot be {one.other} and {other.other} at once"
         report.add(message, one, other)

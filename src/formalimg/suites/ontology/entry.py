@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-KINDS = ("color", "material", "shape", "state")
-"""The kinds of words that describe a thing."""
-
 
 class Extent(NamedTuple):
     """From the smallest to the largest usual specimen."""

@@ -9,8 +9,9 @@ from importlib.resources import files
 from typing import Literal
 
 from formalimg.logic import nearest, vocabulary
+from formalimg.scenes import ATTRIBUTE_KINDS
 from formalimg.suites.ontology.clashes import Clashes
-from formalimg.suites.ontology.entry import KINDS, Entry
+from formalimg.suites.ontology.entry import Entry
 from formalimg.suites.ontology.loading import OntologyError, load
 from formalimg.suites.ontology.wording import named
 
@@ -124,7 +125,7 @@ def _why_not_holding(holder: Entry, thing: Entry) -> str | None:
 
 
 def _kind(kind: str) -> str:
-    _require("kind of word", kind, KINDS)
+    _require("kind of word", kind, ATTRIBUTE_KINDS)
     return kind
 
 

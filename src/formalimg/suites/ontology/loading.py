@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.logic import Vocabulary, nearest
+from formalimg.scenes import ATTRIBUTE_KINDS
 from formalimg.suites.ontology.clashes import Clashes
-from formalimg.suites.ontology.entry import KINDS, Entry, Extent, Grip, Inside, Top, Worn
+from formalimg.suites.ontology.entry import Entry, Extent, Grip, Inside, Top, Worn
 
-FIELDS = ("category", "broader", "size", "across", "weight", "holds", "inside", "top", "worn", *KINDS)
+FIELDS = ("category", "broader", "size", "across", "weight", "holds", "inside", "top", "worn", *ATTRIBUTE_KINDS)
 
 
 class OntologyError(FormalimgError):
@@ -68,7 +69,7 @@ class _Reader:
 
     def __init__(self, vocabulary: Vocabulary, groups: Mapping[str, Any], classes: Mapping[str, Any]) -> None:
         self.vocabulary = vocabulary
-        _same_names("groups.toml", groups, ("class", *KINDS))
+        _same_names("groups.toml", groups, ("class", *ATTRIBUTE_KINDS))
         self.groups: dict[str, dict[str, list[str]]] = {kind: dict(lists) for kind, lists in groups.items()}
         named = self.groups["class"]
         for name, fields in classes.items():
@@ -94,7 +95,7 @@ class _Reader:
             inside=self.inside(f"{name}.inside", fields["inside"]),
             top=self.top(f"{name}.top", fields["top"]),
             worn=self.worn(f"{name}.worn", fields["worn"]),
-            words={kind: self.words(f"{name}.{kind}", fields[kind], kind) for kind in KINDS},
+            words={kind: self.words(f"{name}.{kind}", fields[kind], kind) for kind in ATTRIBUTE_KINDS},
         )
 
     def words(self, where: str, written: object, kind: str, trail: tuple[str, ...] = ()) -> tuple[str, ...]:

@@ -8,13 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from formalimg.logic import Formula
-from formalimg.suites.ontology.entry import KINDS
+from formalimg.scenes import ATTRIBUTE_PREDICATES
 from formalimg.suites.ontology.facts import Claim, Condition, Fact, Scope, asserted
 from formalimg.suites.ontology.knowledge import RELATIONS, Ontology
 from formalimg.suites.ontology.wording import named
-
-ATTRIBUTES = {f"Has{kind.capitalize()}": kind for kind in KINDS}
-"""The kind of word that each predicate on one thing takes."""
 
 _APART = " "
 """Stands between the variable of a thing that a condition brings in and the thing it is brought in for."""
@@ -44,7 +41,7 @@ class Situation:
         """What is said of each variable by attributes."""
         found: dict[str, list[Fact]] = defaultdict(list)
         for fact in self.facts:
-            if fact.predicate in ATTRIBUTES:
+            if fact.predicate in ATTRIBUTE_PREDICATES:
                 found[fact.thing].append(fact)
         return dict(found)
 

@@ -17,7 +17,7 @@ from functools import partial
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import And, Formula, Value, Variable, atoms, check, parse, rename_apart
+from formalimg.logic import And, Formula, atoms, check, parse, rename_apart
 from formalimg.scenes import SolverLimitError, Witness, solve
 from formalimg.suites.item import FormulaSpec, Item
 from formalimg.suites.ontology import implausible
@@ -190,9 +190,7 @@ def _conjuncts(formulas: Iterable[Formula]) -> Iterator[Formula]:
 
 
 def _classes_repeat(formula: Formula) -> bool:
-    classes = [a.arguments[1] for a in atoms(formula) if a.predicate == "Is" and isinstance(a.arguments[0], Variable)]
-    words = [word.text for word in classes if isinstance(word, Value)]
-    return len(set(words)) < len(words)
+    return len(FormulaSpec(formula).object_classes) < sum(atom.predicate == "Is" for atom in atoms(formula))
 
 
 def _proven(suite: str, formula: Formula, seed: int) -> FormulaSpec | str:

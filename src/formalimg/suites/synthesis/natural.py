@@ -9,10 +9,9 @@ from functools import cache
 from importlib.resources import files
 
 from formalimg.logic import And, Atom, Formula, Value, Variable, vocabulary
+from formalimg.scenes import ATTRIBUTE_PREDICATES
 from formalimg.suites.ontology import RELATIONS, implausible, ontology
 from formalimg.suites.synthesis.skeleton import Skeleton, draw_skeleton
-
-ATTRIBUTES = {"HasColor": "color", "HasMaterial": "material", "HasShape": "shape", "HasState": "state"}
 
 _RELATION_WEIGHTS = {"LeftOf": 0.8, "RightOf": 0.8, "On": 1.1, "In": 2.3, "Holding": 3.2, "NextTo": 0.85}
 _ATTRIBUTE_WEIGHTS = {"HasColor": 0.8, "HasMaterial": 1.0, "HasShape": 1.3, "HasState": 0.75}
@@ -66,7 +65,7 @@ def _draw_ties(level: int, chance: random.Random) -> list[tuple[str, Atom | None
     for place in range(1, level):
         taken = [cls for cls, _ in ties]
         for _ in range(20):
-            predicate = chance.choices(RELATIONS, [_RELATION_WEIGHTS[name] for name in RELATIONS])[0]
+            predicate = chance.choices(list(_RELATION_WEIGHTS), list(_RELATION_WEIGHTS.values()))[0]
             partner = taken[place - 1 if chance.random() < 0.5 else chance.randrange(place)]
             comes_first = chance.random() < 0.5
             free = [cls for cls in _partners(predicate, partner, comes_first) if cls not in taken]
@@ -161,8 +160,8 @@ def _draw_attributes(skeleton: Skeleton, chance: random.Random) -> Iterator[Atom
     given: dict[str, list[tuple[str, str]]] = {name: [] for name in skeleton.names}
     for _ in range(max(1, round(level * 0.66 + chance.random() - 0.5))):
         for _ in range(12):
-            predicate = chance.choices(list(ATTRIBUTES), [_ATTRIBUTE_WEIGHTS[name] for name in ATTRIBUTES])[0]
-            kind = ATTRIBUTES[predicate]
+            predicate = chance.choices(list(_ATTRIBUTE_WEIGHTS), list(_ATTRIBUTE_WEIGHTS.values()))[0]
+            kind = ATTRIBUTE_PREDICATES[predicate]
             place = chance.randrange(level)
             name, cls = skeleton.names[place], skeleton.classes[place]
             words = [
