@@ -10,20 +10,19 @@ import formalimg
 
 SOURCE = Path(formalimg.__file__).parent
 
-ALL = {"logic", "scenes", "suites", "models", "judges", "runs", "stats", "report", "web", "cli"}
-
 MAY_IMPORT = {
     "logic": set(),
     "scenes": {"logic"},
-    "suites": {"logic", "scenes", "models"},
+    "suites": {"logic", "scenes"},
     "models": set(),
-    "judges": {"logic", "scenes", "models"},
-    "runs": {"suites", "models", "judges"},
+    "artists": {"logic", "scenes", "suites", "models"},
+    "judges": {"logic", "scenes", "suites", "models"},
+    "runs": {"logic", "scenes", "suites", "models", "judges"},
     "stats": set(),
-    "report": {"runs", "stats"},
-    "web": {"runs", "report"},
-    "cli": ALL,
+    "report": {"logic", "scenes", "suites", "models", "judges", "runs", "stats"},
+    "web": {"logic", "scenes", "suites", "models", "judges", "runs", "stats", "report"},
 }
+MAY_IMPORT["cli"] = set(MAY_IMPORT)
 
 ROOF = {"__init__", "__main__", "errors"}
 """Modules beside the rooms: `errors` is open to all, the others only export and start."""

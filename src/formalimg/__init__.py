@@ -1,7 +1,7 @@
 """Formal, verifiable evaluation of text-to-image models."""
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import FormulaError, Problem, Verdict, check, clauses, complexity, parse, verify
+from formalimg.logic import FormulaError, Problem, Verification, check, clauses, complexity, parse, verify
 from formalimg.scenes import Box, Scene, SceneError, Thing
 from formalimg.suites import load
 
@@ -15,7 +15,7 @@ __all__ = [
     "Scene",
     "SceneError",
     "Thing",
-    "Verdict",
+    "Verification",
     "__version__",
     "check",
     "clauses",

@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from formalimg.cli.progress import load_items
-from formalimg.suites import FormulaSpec, Item
+from formalimg.suites import FormulaSpec, Item, load
 
 
 def census_command(
@@ -19,7 +18,7 @@ def census_command(
     ] = None,
 ) -> None:
     """Show what the items of a suite are made of: predicates, classes, patterns of quantifiers."""
-    show_census(suite, load_items(suite, items))
+    show_census(suite, load(suite, items))
 
 
 def show_census(suite: str, items: Sequence[Item[FormulaSpec]]) -> None:

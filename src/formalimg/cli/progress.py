@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-
-from formalimg.suites import FormulaSpec, Item, load
-
-_ITEMS_OF_A_SUITE = 2000
 
 
 @contextmanager
@@ -24,9 +19,3 @@ def progress_of(title: str, total: int) -> Iterator[Callable[[int], None]]:
     with Progress(transient=True, console=console) as progress:
         task = progress.add_task(title, total=total, visible=False)
         yield lambda done: progress.update(task, completed=done, visible=True)
-
-
-def load_items(suite: str, path: Path | None) -> list[Item[FormulaSpec]]:
-    """The items at a path, or of the default suite, which may have to be made first."""
-    with progress_of(f"making {suite}, once", _ITEMS_OF_A_SUITE) as told:
-        return load(suite, path, told=told)

@@ -8,10 +8,9 @@ from typing import Annotated
 import typer
 
 from formalimg.cli.pictures import require_picture_name, save_picture
-from formalimg.cli.progress import load_items
 from formalimg.errors import FormalimgError
 from formalimg.logic import clauses, complexity, to_pretty_text
-from formalimg.suites import FormulaSpec, Item
+from formalimg.suites import FormulaSpec, Item, load
 
 
 def show_command(
@@ -51,7 +50,7 @@ def _find(name: str, path: Path | None) -> Item[FormulaSpec]:
     suite, slash, number = name.partition("/")
     if not slash or not number:
         raise FormalimgError(f"cannot find {name!r}: name an item as SUITE/ID, such as knolling/7")
-    for item in load_items(suite, path):
+    for item in load(suite, path):
         if item.id == number:
             return item
     raise FormalimgError(f"{suite} has no item {number}: ids are those in its items.jsonl or file names")

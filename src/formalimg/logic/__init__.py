@@ -18,7 +18,7 @@ from formalimg.logic.parser import parse, read
 from formalimg.logic.printer import to_pretty_text, to_text
 from formalimg.logic.problem import FormulaError, Problem
 from formalimg.logic.proof import Proof
-from formalimg.logic.semantics import STYLE, Verdict, verify
+from formalimg.logic.semantics import STYLE, Verification, verify
 from formalimg.logic.source import Source, Span
 from formalimg.logic.syntax import (
     And,
@@ -71,7 +71,7 @@ __all__ = [
     "Span",
     "Value",
     "Variable",
-    "Verdict",
+    "Verification",
     "Vocabulary",
     "VocabularyError",
     "World",

@@ -22,7 +22,7 @@ STYLE = "IsStyle"
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verification:
     """Whether a formula holds in a scene. True in conditions if and only if it does."""
 
     passed: bool
@@ -44,7 +44,7 @@ class Verdict:
         return tell(self.proof)
 
     def to_json(self) -> dict[str, object]:
-        """Verdict and proof as plain data."""
+        """Verification and proof as plain data."""
         return {
             "passed": self.passed,
             "semantics": self.semantics,
@@ -54,7 +54,7 @@ class Verdict:
         }
 
 
-def verify(formula: Formula | str, scene: World, semantics: Semantics = "strict", style: str | None = None) -> Verdict:
+def verify(formula: Formula | str, scene: World, semantics: Semantics = "strict", style: str | None = None) -> Verification:
     """Decide exactly whether a formula holds in a scene.
 
     Args:
@@ -77,7 +77,7 @@ def verify(formula: Formula | str, scene: World, semantics: Semantics = "strict"
             return verify(str(formula), scene, semantics, style)
         raise FormulaError(examination.problems)
     once = rename_apart(formula) if examination.names_repeat else formula
-    return Verdict(Decider(scene, semantics, style).holds(once, {}), formula, scene, semantics, style)
+    return Verification(Decider(scene, semantics, style).holds(once, {}), formula, scene, semantics, style)
 
 
 class _Examination:

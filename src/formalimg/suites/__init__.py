@@ -3,22 +3,24 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from formalimg.suites.defaults import DigestError, instruction_digest
 from formalimg.suites.formalimg_data.findings import ItemsError
 from formalimg.suites.formalimg_data.lines import write_items
 from formalimg.suites.formalimg_data.published import write_published
 from formalimg.suites.item import FormulaSpec, Item
 from formalimg.suites.loading import load
+from formalimg.suites.suite import Suite, suite, suite_names
 
 if TYPE_CHECKING:
     from formalimg.suites.ontology import implausible
     from formalimg.suites.pulling import Pulled, PullError, Source, pull, source, source_names
-    from formalimg.suites.synthesis import Recipe, instruction_digest, make_items, take_census
+    from formalimg.suites.synthesis import Recipe, make_items, take_census
 
 # Loaded when first asked for: most programs neither pull nor make items.
 _LATER = {
     "implausible": "ontology",
     **dict.fromkeys(["PullError", "Pulled", "Source", "pull", "source", "source_names"], "pulling"),
-    **dict.fromkeys(["Recipe", "instruction_digest", "make_items", "take_census"], "synthesis"),
+    **dict.fromkeys(["Recipe", "make_items", "take_census"], "synthesis"),
 }
 
 
@@ -29,6 +31,7 @@ def __getattr__(name: str) -> object:
 
 
 __all__ = [
+    "DigestError",
     "FormulaSpec",
     "Item",
     "ItemsError",
@@ -36,6 +39,7 @@ __all__ = [
     "Pulled",
     "Recipe",
     "Source",
+    "Suite",
     "implausible",
     "instruction_digest",
     "load",
@@ -43,6 +47,8 @@ __all__ = [
     "pull",
     "source",
     "source_names",
+    "suite",
+    "suite_names",
     "take_census",
     "write_items",
     "write_published",

@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import nearest, vocabulary_names
+from formalimg.logic import vocabulary_names
+from formalimg.suites.defaults import load_default
 from formalimg.suites.formalimg_data.findings import Findings
 from formalimg.suites.formalimg_data.lines import ITEMS_FILE, read_lines
 from formalimg.suites.formalimg_data.published import read_instances
 from formalimg.suites.item import FormulaSpec, Item, in_order
+from formalimg.suites.suite import suite as known_suite
 
 
-def load(
-    suite: str, path: str | Path | None = None, *, told: Callable[[int], None] = lambda count: None
-) -> list[Item[FormulaSpec]]:
+def load(suite: str, path: str | Path | None = None) -> list[Item[FormulaSpec]]:
     """The items of a suite, sorted by id.
 
     Args:
         suite: `knolling` or `natural`.
         path: where the items lie. Either as published: the repository (or what `formalimg pull` made), its
             `benchmarks` folder, the suite's folder in it, or one file. Or ours: `items.jsonl` or its folder.
-            None for the default suite, which is made on first use (in a minute or two) and kept.
-        told: is called with the number of items made so far, where the default suite has to be made.
+            None for the default suite, which ships with the package.
 
     Raises:
         ItemsError: naming everything that is wrong with the files, each with its place.
         FormalimgError: if there is no such suite, or nothing to read at the path.
     """
-    if suite not in vocabulary_names():
-        near = nearest(suite, vocabulary_names())
-        advice = f"did you mean {near}?" if near else f"known are {', '.join(vocabulary_names())}"
-        raise FormalimgError(f"unknown suite {suite!r}: {advice}")
+    known_suite(suite)
     if path is None:
-        return default_items(suite, told)
+        return load_default(suite)
     findings = Findings()
     place = Path(path)
     lines = _lines_file(place)
@@ -46,13 +41,6 @@ def load(
     if not items:
         raise FormalimgError(f"{path} holds no items of {suite}: give the folder with its items")
     return in_order(items)
-
-
-def default_items(suite: str, told: Callable[[int], None]) -> list[Item[FormulaSpec]]:
-    """The items of the default suite, made on first use."""
-    from formalimg.suites.synthesis import load_default  # heavy, and needed only here
-
-    return load_default(suite, told)
 
 
 def _lines_file(place: Path) -> Path | None:

@@ -8,12 +8,13 @@ bytes. The version of the program is left out on purpose: a new release must not
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from formalimg.errors import FormalimgError
 from formalimg.suites.formalimg_data.findings import Findings, ItemsError
@@ -32,7 +33,7 @@ def read_lines(path: Path, suite: str, findings: Findings) -> list[Item[FormulaS
     items: dict[str, Item[FormulaSpec]] = {}
     first: dict[str, str] = {}
     try:
-        with path.open("rb") as file:
+        with _opened(path) as file:
             number = 0
             while line := file.readline(LONGEST_RECORD + 2):
                 number += 1
@@ -75,6 +76,10 @@ def write_items(items: Iterable[Item[FormulaSpec]], folder: str | Path) -> Path:
     except OSError as error:
         raise FormalimgError(f"cannot write {path}: {error.strerror}") from error
     return path
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
 
 
 def _read_line(line: bytes, where: str, suite: str, findings: Findings) -> Item[FormulaSpec] | None:

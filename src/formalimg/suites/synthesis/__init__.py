@@ -1,18 +1,13 @@
 """Synthesis: instructions drawn from a vocabulary, proven satisfiable, and put into words."""
 
 from formalimg.suites.synthesis.census import Census, pattern_of, take_census
-from formalimg.suites.synthesis.default import DigestError, default_recipe, instruction_digest, load_default
 from formalimg.suites.synthesis.making import Made, Recipe, SynthesisError, make_items
 
 __all__ = [
     "Census",
-    "DigestError",
     "Made",
     "Recipe",
     "SynthesisError",
-    "default_recipe",
-    "instruction_digest",
-    "load_default",
     "make_items",
     "pattern_of",
     "take_census",

@@ -1,0 +1,99 @@
+"""What a judge says about a picture: a verdict made of parts, or why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from formalimg.errors import FormalimgError
+
+UnscoredReason: TypeAlias = Literal[
+    "no image",  # the image model has not answered yet
+    "refused",  # the image model declined
+    "generation failed",  # the image model did not answer
+    "unreadable image",  # a file that cannot be decoded
+    "too large",  # more pixels than anyone should decode
+    "not understood",  # the judge looked, and cannot tell
+    "judge failed",  # the judge did not answer
+    "not judged",  # nobody has looked yet
+]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One graded piece of a verdict: a clause, a question, a dimension.
+
+    Attributes:
+        name: what was asked, such as the text of a clause.
+        kind: what sort of thing was asked, such as object, attribute, relation, condition, style.
+        score: 0 to 1.
+        weight: how much it counts.
+        about: the words by which failures are grouped, such as the predicates of a clause.
+        reason: why, in a few words, with numbers where there are any.
+    """
+
+    name: str
+    kind: str
+    score: float
+    weight: float = 1.0
+    about: tuple[str, ...] = ()
+    reason: str = ""
+
+    def to_json(self) -> dict[str, object]:
+        """The part as plain data."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "score": self.score,
+            "weight": self.weight,
+            "about": list(self.about),
+            "reason": self.reason,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, object]) -> Part:
+        """The part that `to_json` wrote."""
+        name, kind, score, weight, about, reason = (data[key] for key in cls.__dataclass_fields__)
+        if not (isinstance(score, int | float) and isinstance(weight, int | float) and isinstance(about, list)):
+            raise FormalimgError(f"not a part of a verdict: {data!r}")
+        return cls(str(name), str(kind), float(score), float(weight), tuple(map(str, about)), str(reason))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a judge found in a picture.
+
+    Attributes:
+        passed: does the picture show all that the item asks for?
+        parts: what was asked, piece by piece.
+        evidence: what the judge saw and why it decided so, as plain data; see each judge for its keys. Judges that
+            explain themselves in words do so under `explanation`.
+    """
+
+    passed: bool
+    parts: tuple[Part, ...] = ()
+    evidence: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def score(self) -> float:
+        """How much of what was asked is shown: the weighted share of the parts; 1 if and only if all of it is."""
+        weight = sum(part.weight for part in self.parts)
+        if not weight:
+            return float(self.passed)
+        return sum(part.score * part.weight for part in self.parts) / weight
+
+
+@dataclass(frozen=True)
+class Unscored:
+    """No verdict, and why: never a 0, never left out of the count.
+
+    Attributes:
+        reason: the sort of reason.
+        detail: what happened, in one line.
+        evidence: what the judge saw, if it looked.
+    """
+
+    reason: UnscoredReason
+    detail: str = ""
+    evidence: Mapping[str, object] = field(default_factory=dict)

@@ -1,0 +1,93 @@
+"""Image models: words in, a picture out. What everyone who writes or calls one agrees on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+Setting: TypeAlias = str | int | float | bool | None
+"""A value of a setting: it is written to files and takes part in keys, so it is plain."""
+
+
+@dataclass(frozen=True)
+class ImageRequest:
+    """One picture to be made.
+
+    Attributes:
+        item: the id of the item the picture is for; only models that fetch finished pictures look at it.
+        sample: which of the item's pictures this is, from 0.
+        prompt: the words.
+        seed: for models that can be seeded, so that the picture can be made again.
+        size: width and height wished for, in pixels; a model may answer with another size.
+        spec: what the picture must show, in the suite's own terms. None unless the model `sees_spec`.
+    """
+
+    item: str
+    sample: int
+    prompt: str
+    seed: int
+    size: int = 1024
+    spec: object | None = None
+
+
+@dataclass(frozen=True)
+class Generated:
+    """A picture was made.
+
+    Attributes:
+        data: the file as it came: PNG, JPEG or WebP.
+        served: what was really used (model id, size, steps …), as far as the model says.
+    """
+
+    data: bytes
+    served: Mapping[str, Setting] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The model declined to make this picture, for instance by a safety filter."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Failed:
+    """No picture came, and it is not known what the model would have made: an outage, a time-out, a missing file."""
+
+    reason: str
+
+
+Answer: TypeAlias = Generated | Refused | Failed
+
+
+class ImageModel(Protocol):
+    """Text in, image out.
+
+    Attributes:
+        name: how users write it, `provider/model`.
+        settings: everything besides the request that shapes its pictures. Two models with the same name and settings
+            are taken to be the same. No secrets: settings are stored and shown.
+        batch: how many requests it likes to be given at once.
+        concurrency: how many calls of `generate` may run at the same time.
+        sees_spec: whether requests must carry what the picture has to show. Only for models that mark the ceiling.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def settings(self) -> Mapping[str, Setting]: ...
+    @property
+    def batch(self) -> int: ...
+    @property
+    def concurrency(self) -> int: ...
+    @property
+    def sees_spec(self) -> bool: ...
+
+    def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+        """One answer for each request, in their order, each as soon as it is there.
+
+        What goes wrong with a picture is an answer, not an exception. An exception fails the requests that have
+        not been answered yet; a `FormalimgError` (a wrong key, a model that does not exist) ends the run.
+        """
+        ...

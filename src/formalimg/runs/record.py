@@ -1,0 +1,133 @@
+"""Runs as they are read: what was asked, what came, what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from formalimg.judges import Unscored, Verdict
+from formalimg.models import Setting
+
+
+@dataclass(frozen=True)
+class Party:
+    """A model or a judge, by name and settings."""
+
+    name: str
+    settings: Mapping[str, Setting]
+
+
+@dataclass(frozen=True)
+class RunCard:
+    """What was asked of a run: enough to do it again.
+
+    Attributes:
+        suite, suite_version: the benchmark.
+        items_digest: known for whole suites only by their makers; here, of the items planned.
+        model: the image model.
+        judge: who judged last; None if nobody has yet.
+        samples: pictures per item.
+        seed: the number from which all seeds of the run follow.
+        size: the width and height that were asked for, in pixels.
+        created: when the run began, in UTC, as in 2026-01-31T10:00:00Z.
+        made_with: the version of formalimg.
+    """
+
+    suite: str
+    suite_version: str
+    items_digest: str
+    model: Party
+    judge: Party | None
+    samples: int
+    seed: int
+    size: int
+    created: str
+    made_with: str
+
+
+class PlannedItem(NamedTuple):
+    """An item of a run, as it was asked.
+
+    Attributes:
+        id: its name in the suite.
+        level: its level.
+        prompt: the words sent to the model.
+        formula: the logic of it as text; empty for suites without.
+        tags: words to group items by.
+    """
+
+    id: str
+    level: int
+    prompt: str
+    formula: str
+    tags: tuple[str, ...]
+
+
+class Outcome(NamedTuple):
+    """How one picture of one item fared.
+
+    Attributes:
+        item: the item's id.
+        level: the item's level.
+        sample: which of the item's pictures, from 0.
+        passed: the verdict; None if unscored.
+        score: the share of parts that hold; None if unscored.
+        reason: why it is unscored; empty if scored.
+        detail: what happened, in one line; empty if scored.
+    """
+
+    item: str
+    level: int
+    sample: int
+    passed: bool | None
+    score: float | None
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One picture with all that is known of it.
+
+    Attributes:
+        outcome: how it fared.
+        seed: the seed it was made with.
+        image: the file; None if there is none.
+        served: what the image model said it used.
+        verdict: parts and evidence, or why there is no verdict.
+    """
+
+    outcome: Outcome
+    seed: int
+    image: Path | None
+    served: Mapping[str, Setting]
+    verdict: Verdict | Unscored
+
+
+class RunRecord(Protocol):
+    """A run folder, opened for reading. Never locks, never writes; a run may go on meanwhile."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies."""
+        ...
+
+    @property
+    def card(self) -> RunCard:
+        """What was asked."""
+        ...
+
+    @property
+    def items(self) -> Mapping[str, PlannedItem]:
+        """The items, by id, in the order of the suite."""
+        ...
+
+    def outcomes(self) -> Sequence[Outcome]:
+        """How each planned picture fared, in the order of items and samples."""
+        ...
+
+    def judged(self, pictures: Sequence[tuple[str, int]] | None = None) -> Iterator[Judged]:
+        """All that is known of these pictures (item and sample), or of all planned ones."""
+        ...
