@@ -32,7 +32,8 @@ class Rate(NamedTuple):
         scored: how many were scored.
         expected: how many were to be scored.
         value: the rate, 0 to 1, after the rule for what is missing; None if nothing was counted.
-        interval: its confidence interval; None where there is no value.
+        interval: its exact confidence interval, clustered by item where items have several pictures; None where there
+            is no value.
     """
 
     passed: int
@@ -53,7 +54,7 @@ class Band(NamedTuple):
     Attributes:
         levels: the levels it is the mean of.
         value: the mean, 0 to 1.
-        interval: its bootstrap interval.
+        interval: its bootstrap interval; items are resampled within their levels.
         coverage: the share of pictures that were scored.
     """
 
@@ -68,7 +69,8 @@ class Generalizability(NamedTuple):
 
     Attributes:
         epsilon: the rate to hold.
-        value: the level; 0 if the first level is lost already; None where a level that matters has no value.
+        value: the level; 0 if the first level is lost already; None where a level that matters has no value. A level
+            after the first lost one does not matter.
         low, high: its bootstrap interval.
     """
 

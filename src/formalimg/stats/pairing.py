@@ -1,0 +1,110 @@
+"""Two runs over the same items, compared item by item."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from fractions import Fraction
+from math import exp, log
+from typing import NamedTuple
+
+from formalimg.errors import FormalimgError
+from formalimg.stats.binomial import checked_confidence, log_tail
+from formalimg.stats.resampling import checked_resampling, difference_interval
+from formalimg.stats.summary import Interval, Observation
+from formalimg.stats.tallying import ItemTally, tally
+
+
+class Paired(NamedTuple):
+    """How two runs differ on the items that both have verdicts for.
+
+    Attributes:
+        wins: items that the first does better than the second.
+        losses: items that the second does better than the first.
+        ties: items that both do equally well.
+        difference: the mean over these items of the first's rate minus the second's; None if there is no such item.
+        interval: its bootstrap interval.
+        p_value: the chance of wins and losses at least as uneven as these if neither run is better; None if there is
+            no such item.
+        only_first: items with a verdict in the first run only.
+        only_second: items with a verdict in the second run only.
+        unscored: items with a verdict in neither.
+    """
+
+    wins: int
+    losses: int
+    ties: int
+    difference: float | None
+    interval: Interval | None
+    p_value: float | None
+    only_first: tuple[str, ...]
+    only_second: tuple[str, ...]
+    unscored: tuple[str, ...]
+
+
+def paired(
+    first: Iterable[Observation],
+    second: Iterable[Observation],
+    *,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Paired:
+    """Compares two runs item by item.
+
+    An item with several pictures counts once, by the share of its scored pictures that passed. Items without a verdict
+    on both sides take no part in the comparison; they are named instead.
+
+    Args:
+        first: what was observed in one run.
+        second: what was observed in the other.
+        confidence: of the interval.
+        resamples: how often the items are resampled for the interval.
+        seed: of the resampling.
+
+    Raises:
+        FormalimgError: if an item is at different levels in the two runs, or an observation makes no sense.
+    """
+    how = checked_resampling(checked_confidence(confidence), resamples, seed)
+    here, there = _by_item(first), _by_item(second)
+    names = sorted({*here, *there})
+    for name in names:
+        if name in here and name in there and here[name][0] != there[name][0]:
+            raise FormalimgError(
+                f"item {name!r} is at level {here[name][0]} in one run and at level {there[name][0]} in the other: "
+                "compare runs over the same items"
+            )
+    rates = {name: (_share(here.get(name)), _share(there.get(name))) for name in names}
+    differences = [one - other for one, other in rates.values() if one is not None and other is not None]
+    wins, losses = sum(each > 0 for each in differences), sum(each < 0 for each in differences)
+    difference, interval = None, None
+    if differences:
+        difference = float(sum(differences) / len(differences))
+        low, high = difference_interval({float(each): n for each, n in sorted(Counter(differences).items())}, how)
+        interval = Interval(min(low, difference), max(high, difference))
+    return Paired(
+        wins,
+        losses,
+        len(differences) - wins - losses,
+        difference,
+        interval,
+        _sign_test(wins, losses) if differences else None,
+        tuple(name for name, (one, other) in rates.items() if one is not None and other is None),
+        tuple(name for name, (one, other) in rates.items() if one is None and other is not None),
+        tuple(name for name, (one, other) in rates.items() if one is None and other is None),
+    )
+
+
+def _by_item(observations: Iterable[Observation]) -> dict[str, tuple[int, ItemTally]]:
+    return {item: (level, counts) for level, items in tally(observations).items() for item, counts in items.items()}
+
+
+def _share(item: tuple[int, ItemTally] | None) -> Fraction | None:
+    return Fraction(item[1].passed, item[1].scored) if item and item[1].scored else None
+
+
+def _sign_test(wins: int, losses: int) -> float:
+    """The exact sign test, two-sided; with one picture per item it is McNemar's."""
+    if wins == losses:
+        return 1.0
+    return min(1.0, 2 * exp(log_tail(max(wins, losses), wins + losses, log(0.5))))

@@ -1,0 +1,40 @@
+"""Observations to be summed up: made at random, or by a simulated model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from hypothesis import strategies as st
+
+from formalimg.stats import Observation
+
+LEVELS = 4
+
+VERDICTS = st.sampled_from([True, False, None])
+
+
+def observations(verdicts: st.SearchStrategy[bool | None] = VERDICTS) -> st.SearchStrategy[list[Observation]]:
+    """Pictures of up to a dozen items; an item's level follows from its name."""
+    item = st.integers(0, 11)
+    return st.lists(st.tuples(item, verdicts), max_size=40).map(
+        lambda seen: [Observation(f"item {name}", name % LEVELS + 1, passed) for name, passed in seen]
+    )
+
+
+def simulated(
+    rates: Sequence[float], items: int, samples: int, alike: float, chance: np.random.Generator
+) -> list[Observation]:
+    """What a model with these rates might do, level by level, where pictures of one item have this correlation."""
+    seen = []
+    for level, rate in enumerate(rates, start=1):
+        if alike == 0:
+            of_items = np.full(items, rate)
+        elif alike == 1:
+            of_items = (chance.random(items) < rate).astype(float)
+        else:
+            weight = (1 - alike) / alike
+            of_items = chance.beta(rate * weight, (1 - rate) * weight, items)
+        for item, passes in enumerate(chance.random((items, samples)) < of_items[:, None]):
+            seen += [Observation(f"{level}-{item}", level, bool(passed)) for passed in passes]
+    return seen

@@ -1,0 +1,96 @@
+"""Intervals cover the true numbers of simulated models about as often as they say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from formalimg.stats import Observation, clopper_pearson, generalizability, paired, summarize
+from formalimg.stats.clustering import clustered_interval, design_effect
+from formalimg.stats.tallying import Outcome
+from tests.stats.observing import simulated
+
+TRIALS = 200
+
+LEAST = 0.91
+"""What 200 trials of a true 95 % fall below once in a hundred cases; all is seeded, so it does not happen by chance."""
+
+
+@pytest.mark.parametrize("alike", [0, 0.4, 1])
+@pytest.mark.parametrize(("rate", "items", "samples"), [(0.3, 50, 4), (0.9, 20, 8), (0.02, 50, 4)])
+def test_of_levels_with_several_pictures_per_item(alike: float, rate: float, items: int, samples: int) -> None:
+    chance = np.random.default_rng(7)
+    clustered = plain = 0
+    for _ in range(TRIALS):
+        rates = summarize(simulated([rate], items, samples, alike, chance), bands={}, epsilon=None, resamples=40)
+        interval, naive = rates.levels[1].interval, clopper_pearson(rates.overall.passed, rates.overall.scored)
+        assert interval is not None
+        clustered += interval.low <= rate <= interval.high
+        plain += naive.low <= rate <= naive.high
+    assert clustered >= LEAST * TRIALS
+    if alike == 1:
+        assert plain < LEAST * TRIALS, "the simulation would not show a forgotten clustering"
+
+
+@pytest.mark.parametrize(
+    ("rates", "items", "samples", "alike"),
+    [
+        ([0.9, 0.8, 0.72, 0.6], 40, 1, 0),
+        ([0.05, 0.02, 0.01, 0.005], 40, 1, 0),
+        ([0.8, 0.75, 0.5, 0.2], 20, 3, 0.5),
+    ],
+)
+def test_of_bands_and_g(rates: list[float], items: int, samples: int, alike: float) -> None:
+    chance = np.random.default_rng(8)
+    mean, held = sum(rates) / 4, generalizability(dict(enumerate(rates, start=1)), 0.7)
+    covered_means = covered_levels = 0
+    for _ in range(TRIALS):
+        seen = simulated(rates, items, samples, alike, chance)
+        summary = summarize(seen, bands={"all": [1, 2, 3, 4]}, epsilon=0.7, resamples=400)
+        band, found = summary.bands["all"].interval, summary.generalizability
+        assert band is not None
+        assert found is not None
+        assert found.low is not None
+        assert found.high is not None
+        covered_means += band.low <= mean <= band.high
+        covered_levels += found.low <= held <= found.high
+    assert covered_means >= LEAST * TRIALS
+    assert covered_levels >= LEAST * TRIALS
+
+
+@pytest.mark.parametrize(("one", "other"), [(0.5, 0.5), (0.7, 0.5), (0.03, 0.01)])
+def test_of_differences_between_runs(one: float, other: float) -> None:
+    chance = np.random.default_rng(9)
+    covered = rejected = 0
+    for _ in range(TRIALS):
+        hardness, own = chance.random(60), chance.random(60)
+        mixed = np.where(chance.random(60) < 0.6, hardness, own)  # items that are hard for both
+        first, second = (
+            [Observation(str(item), 1, bool(value < rate)) for item, value in enumerate(values)]
+            for values, rate in ((hardness, one), (mixed, other))
+        )
+        found = paired(first, second, resamples=400)
+        assert found.interval is not None
+        assert found.p_value is not None
+        covered += found.interval.low <= one - other <= found.interval.high
+        rejected += found.p_value <= 0.05
+    assert covered >= LEAST * TRIALS
+    if one == other:
+        assert rejected <= 0.09 * TRIALS
+
+
+@given(st.integers(1, 40), st.integers(0, 40), st.integers(1, 9))
+def test_pictures_that_are_all_alike_count_once_per_item(passing: int, failing: int, samples: int) -> None:
+    """Nothing is won by showing the same picture several times, nor lost."""
+    kinds = {Outcome(samples, samples): passing, Outcome(0, samples): failing}
+    assert design_effect(kinds) == pytest.approx(samples)
+    found = clustered_interval(kinds, 0.95)
+    assert found == pytest.approx(clopper_pearson(passing, passing + failing), abs=1e-9)
+
+
+@given(st.dictionaries(st.tuples(st.integers(0, 6), st.integers(0, 6)), st.integers(1, 50), min_size=1))
+def test_a_picture_is_worth_at_most_one_and_an_item_at_least_one(items: dict[tuple[int, int], int]) -> None:
+    kinds = {Outcome(passed, passed + failed + 1): number for (passed, failed), number in items.items()}
+    assert 1 <= design_effect(kinds) <= max(kind.counted for kind in kinds) + 1e-9
