@@ -62,27 +62,32 @@ Answer: TypeAlias = Generated | Refused | Failed
 
 
 class ImageModel(Protocol):
-    """Text in, image out.
-
-    Attributes:
-        name: how users write it, `provider/model`.
-        settings: everything besides the request that shapes its pictures. Two models with the same name and settings
-            are taken to be the same. No secrets: settings are stored and shown.
-        batch: how many requests it likes to be given at once.
-        concurrency: how many calls of `generate` may run at the same time.
-        sees_spec: whether requests must carry what the picture has to show. Only for models that mark the ceiling.
-    """
+    """Text in, image out. Two models with the same name and settings are taken to be the same."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """How users write it, `provider/model`."""
+        ...
+
     @property
-    def settings(self) -> Mapping[str, Setting]: ...
+    def settings(self) -> Mapping[str, Setting]:
+        """Everything besides the request that shapes its pictures. No secrets: settings are stored and shown."""
+        ...
+
     @property
-    def batch(self) -> int: ...
+    def batch(self) -> int:
+        """How many requests it likes to be given at once."""
+        ...
+
     @property
-    def concurrency(self) -> int: ...
+    def concurrency(self) -> int:
+        """How many calls of `generate` may run at the same time."""
+        ...
+
     @property
-    def sees_spec(self) -> bool: ...
+    def sees_spec(self) -> bool:
+        """Must requests carry what the picture has to show? Only for models that mark the ceiling."""
+        ...
 
     def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
         """One answer for each request, in their order, each as soon as it is there.

@@ -1,8 +1,8 @@
 """Scenes: what is in a picture and where, the rules that decide the geometry, solving and drawing."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from formalimg.lazily import lazily
 from formalimg.scenes.box import CANVAS, Box
 from formalimg.scenes.grounding import SceneError
 from formalimg.scenes.rules import (
@@ -38,23 +38,22 @@ if TYPE_CHECKING:
         solve,
     )
 
-# Loaded when first asked for, so that a program that only verifies starts at once.
-_LATER = {
-    **dict.fromkeys(
-        ["DrawingError", "contact_sheet", "draw", "drawable_classes", "layout_image", "natural_aspect"], "drawing"
-    ),
-    **dict.fromkeys(
-        ["DEFAULT_MARGIN", "LEAST_SIDE", "SolverLimitError", "Unsatisfiable", "Witness", "keeps_margin", "solve"],
-        "solving",
-    ),
-}
-
-
-def __getattr__(name: str) -> object:
-    if name in _LATER:
-        return getattr(import_module(f"formalimg.scenes.{_LATER[name]}"), name)
-    raise AttributeError(f"module 'formalimg.scenes' has no attribute {name!r}")
-
+# So that a program that only verifies starts at once.
+__getattr__ = lazily(
+    "formalimg.scenes",
+    {
+        "drawing": ["DrawingError", "contact_sheet", "draw", "drawable_classes", "layout_image", "natural_aspect"],
+        "solving": [
+            "DEFAULT_MARGIN",
+            "LEAST_SIDE",
+            "SolverLimitError",
+            "Unsatisfiable",
+            "Witness",
+            "keeps_margin",
+            "solve",
+        ],
+    },
+)
 
 __all__ = [
     "ALIGNMENT",

@@ -1,9 +1,10 @@
 """Suites: benchmarks as items, how they are made, and how they are brought here."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from formalimg.lazily import lazily
 from formalimg.suites.defaults import DigestError, instruction_digest
+from formalimg.suites.encoding import decode_item, encode_item
 from formalimg.suites.formalimg_data.findings import ItemsError
 from formalimg.suites.formalimg_data.lines import write_items
 from formalimg.suites.formalimg_data.published import write_published
@@ -15,20 +16,18 @@ if TYPE_CHECKING:
     from formalimg.suites.ontology import implausible
     from formalimg.suites.pulling import Pulled, PullError, Source, pull, source, source_names
     from formalimg.suites.synthesis import Recipe, make_items, take_census
+    from formalimg.suites.wording.dictionary import lexicon
 
-# Loaded when first asked for: most programs neither pull nor make items.
-_LATER = {
-    "implausible": "ontology",
-    **dict.fromkeys(["PullError", "Pulled", "Source", "pull", "source", "source_names"], "pulling"),
-    **dict.fromkeys(["Recipe", "make_items", "take_census"], "synthesis"),
-}
-
-
-def __getattr__(name: str) -> object:
-    if name in _LATER:
-        return getattr(import_module(f"formalimg.suites.{_LATER[name]}"), name)
-    raise AttributeError(f"module 'formalimg.suites' has no attribute {name!r}")
-
+# Most programs neither pull nor make items.
+__getattr__ = lazily(
+    "formalimg.suites",
+    {
+        "ontology": ["implausible"],
+        "pulling": ["PullError", "Pulled", "Source", "pull", "source", "source_names"],
+        "synthesis": ["Recipe", "make_items", "take_census"],
+        "wording.dictionary": ["lexicon"],
+    },
+)
 
 __all__ = [
     "DigestError",
@@ -40,8 +39,11 @@ __all__ = [
     "Recipe",
     "Source",
     "Suite",
+    "decode_item",
+    "encode_item",
     "implausible",
     "instruction_digest",
+    "lexicon",
     "load",
     "make_items",
     "pull",

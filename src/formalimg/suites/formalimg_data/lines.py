@@ -114,7 +114,8 @@ def _item(record: Record, suite: str) -> Item[FormulaSpec] | None:
     return Item(suite, name, level, prompt, FormulaSpec(formula, witness, style), tags, version)
 
 
-def _line(item: Item[FormulaSpec]) -> bytes:
+def line_of(item: Item[FormulaSpec], *, with_witness: bool = True) -> str:
+    """The item as one line of JSON, without the line's end."""
     spec = item.spec
     fields: dict[str, Any] = {
         "format": FORMAT,
@@ -127,11 +128,24 @@ def _line(item: Item[FormulaSpec]) -> bytes:
     }
     if spec.style is not None and spec.style != demanded_style(spec.formula):
         fields["style"] = spec.style
-    if spec.witness is not None:
+    if spec.witness is not None and with_witness:
         fields["witness"] = spec.witness.to_json()
     if item.tags:
         fields["tags"] = list(item.tags)
-    return json.dumps(fields, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass") + b"\n"
+    return json.dumps(fields, ensure_ascii=False, allow_nan=False)
+
+
+def item_of(line: str, suite: str) -> Item[FormulaSpec]:
+    """The item that `line_of` wrote.
+
+    Raises:
+        ItemsError: naming everything that is wrong with the line.
+    """
+    findings = Findings()
+    item = _read_line(line.encode("utf-8", "surrogatepass"), f"an item of {suite}", suite, findings)
+    findings.raise_any()
+    assert item is not None, "what cannot be read has findings"
+    return item
 
 
 def _checked_lines(items: list[Item[FormulaSpec]]) -> list[bytes]:
@@ -146,7 +160,7 @@ def _checked_lines(items: list[Item[FormulaSpec]]) -> list[bytes]:
             findings.add(where, "an id must be there only once, and ids must be all numbers or all names")
         ids.add(item.id)
         try:
-            lines.append(_line(item))
+            lines.append(line_of(item).encode("utf-8", "surrogatepass") + b"\n")
         except (TypeError, ValueError) as error:
             raise ItemsError([f"{where}: cannot be written as JSON: {error}"]) from error
         read_back = _read_line(lines[-1], where, suite, findings)

@@ -1,0 +1,109 @@
+"""Which of the wanted pictures are there, told before anything is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from formalimg.errors import presentable
+
+_SHOWN = 3
+_LONGEST_NAME = 60
+
+
+class Wanted(NamedTuple):
+    """One picture that a run needs.
+
+    Attributes:
+        item: the id of the item.
+        sample: which of the item's pictures, from 0.
+        prompt: the words it should have been made from.
+        place: where the item stands in its whole suite, from 0; None if only the order of what is wanted is known.
+    """
+
+    item: str
+    sample: int
+    prompt: str
+    place: int | None = None
+
+
+class Found(NamedTuple):
+    """A wanted picture and the file it is in (or the marker that says it was blocked)."""
+
+    item: str
+    sample: int
+    file: str
+
+
+@dataclass(frozen=True)
+class Matching:
+    """What came of looking for pictures.
+
+    Attributes:
+        place: where was looked.
+        layout: how it was read: published, geneval, imagefolder or map.
+        found: the pictures that are there, in the order they were wanted.
+        blocked: those for which a marker says that the model declined to make them.
+        missing: those that are not there.
+        extra: files that belong to no wanted picture.
+        duplicates: files with the same bytes that stand for one picture; the first of each group is used.
+        absent: files that are named for a wanted picture, but are not there.
+    """
+
+    place: str
+    layout: str
+    found: tuple[Found, ...]
+    blocked: tuple[Found, ...] = ()
+    missing: tuple[Wanted, ...] = ()
+    extra: tuple[str, ...] = ()
+    duplicates: tuple[tuple[str, ...], ...] = ()
+    absent: tuple[str, ...] = ()
+
+    def told(self) -> str:
+        """A few lines for people: how many pictures there are of each kind, and the first names."""
+        wanted = len(self.found) + len(self.blocked) + len(self.missing)
+        rows = [
+            ("found", len(self.found), f"of {wanted:,} wanted"),
+            ("blocked", len(self.blocked), _listed([_picture(found) for found in self.blocked])),
+            ("missing", len(self.missing), _listed([_picture(lacking) for lacking in self.missing])),
+            ("not there", len(self.absent), _listed(self.absent)),
+            ("extra", len(self.extra), _listed(self.extra)),
+            ("twice", len(self.duplicates), _listed([" = ".join(map(named, group)) for group in self.duplicates])),
+        ]
+        width = max(len(f"{count:,}") for _, count, _ in rows)
+        lines = [
+            f"  {title:<9}  {count:>{width},}  {names}" for title, count, names in rows if count or title == "found"
+        ]
+        return "\n".join([f"pictures in {named(self.place)} (layout {self.layout})", *lines])
+
+
+@runtime_checkable
+class Matches(Protocol):
+    """An image model whose pictures are there already, so that it can say beforehand which ones it has."""
+
+    def match(self, wanted: Sequence[Wanted]) -> Matching:
+        """Look for these pictures, given in the order of the suite. Must be called before `generate`.
+
+        Raises:
+            FormalimgError: if there are none at all, or it is not certain which file is which picture.
+        """
+        ...
+
+    def fingerprint(self, item: str, sample: int) -> str:
+        """A short text that changes when the file of a picture does; the same text for all that are not there."""
+        ...
+
+
+def named(name: str) -> str:
+    """A file's name as it can be shown and stored: on one line, and not endless."""
+    return presentable(name, _LONGEST_NAME, _LONGEST_NAME)
+
+
+def _picture(picture: Found | Wanted) -> str:
+    return f"item {named(picture.item)}" + (f" sample {picture.sample}" if picture.sample else "")
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(presentable(name, 2 * _LONGEST_NAME, _LONGEST_NAME) for name in names[:_SHOWN])
+    return shown + (f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else "")

@@ -1,0 +1,163 @@
+"""The image model that makes nothing: it hands out pictures that are there already."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from formalimg.errors import FormalimgError
+from formalimg.models.folder.claims import Claim, settle
+from formalimg.models.folder.geneval import claims_by_folder, looks_like_geneval
+from formalimg.models.folder.imagefolder import METADATA, claims_by_metadata
+from formalimg.models.folder.maps import claims_by_map
+from formalimg.models.folder.matching import Found, Matching, Wanted, named
+from formalimg.models.folder.nothing import nothing_found
+from formalimg.models.folder.published import claims_by_name
+from formalimg.models.folder.scanning import Folder, scan
+from formalimg.models.folder.wishes import Picture, Wishes
+from formalimg.models.image import Answer, Failed, Generated, ImageRequest, Refused, Setting
+
+_IN_FOLDERS: Mapping[str, Callable[[Folder, Wishes], Iterable[Claim]]] = {
+    "published": claims_by_name,
+    "geneval": claims_by_folder,
+    "imagefolder": claims_by_metadata,
+}
+_LAYOUTS = (*_IN_FOLDERS, "map")
+_LARGEST = 256 * 1024 * 1024
+_VERSION = 1
+
+
+class FolderModel:
+    """Pictures that are there already, by item and sample. Call `match` before `generate`.
+
+    Attributes:
+        name: `folder/` and the path as the user wrote it.
+        settings: how the folder is read.
+        batch, concurrency, sees_spec: as for every image model.
+    """
+
+    batch = 1
+    concurrency = 16
+    sees_spec = False
+
+    def __init__(self, given: str, path: Path, layout: str, folder: Folder | None) -> None:
+        self.name = f"folder/{given}"
+        self.settings: Mapping[str, Setting] = {"version": _VERSION, "layout": layout}
+        self._given = given
+        self._path = path
+        self._layout = layout
+        self._folder = folder
+        self._matched: Mapping[Picture, Found] | None = None
+        self._blocked: Mapping[Picture, Found] = {}
+
+    def match(self, wanted: Sequence[Wanted]) -> Matching:
+        """Look for these pictures, given in the order of the suite.
+
+        Raises:
+            FormalimgError: if there are none at all, or it is not certain which file is which picture.
+        """
+        wishes = Wishes(wanted)
+        if self._folder is None:
+            claims = claims_by_map(self._path, wishes)
+        else:
+            claims = iter(_IN_FOLDERS[self._layout](self._folder, wishes))
+        matching = settle(claims, wishes, self._root, self._given, self._layout)
+        if wanted and not matching.found and not matching.blocked:
+            raise FormalimgError(nothing_found(matching, wishes, self._folder))
+        self._matched = {Picture(found.item, found.sample): found for found in matching.found}
+        self._blocked = {Picture(found.item, found.sample): found for found in matching.blocked}
+        return matching
+
+    def fingerprint(self, item: str, sample: int) -> str:
+        """Name, size and time of change of a picture's file as it is now; empty if there is none."""
+        found = self._found(item, sample) or self._blocked.get(Picture(item, sample))
+        if found is None:
+            return ""
+        try:
+            status = self._file(found).stat()
+        except OSError:
+            return ""
+        return f"{_shown(found.file)}:{status.st_size}:{status.st_mtime_ns}"
+
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+        """The files as they are, one answer for each request."""
+        for request in requests:
+            yield await asyncio.to_thread(self._answer, request)
+
+    def _answer(self, request: ImageRequest) -> Answer:
+        found = self._found(request.item, request.sample)
+        if found is None:
+            blocked = self._blocked.get(Picture(request.item, request.sample))
+            if blocked is not None:
+                return Refused(f"blocked, as {named(blocked.file)} says")
+            return Failed(f"no picture for item {request.item}, sample {request.sample} in {self._given}")
+        try:
+            with self._file(found).open("rb") as file:
+                data = file.read(_LARGEST + 1)
+        except OSError as error:
+            return Failed(f"cannot read {named(found.file)} in {self._given}: {error.strerror}")
+        if len(data) > _LARGEST:
+            return Failed(f"{named(found.file)} in {self._given} is too large for a picture")
+        if not _known_kind(data):
+            return Failed(f"{named(found.file)} in {self._given} is no PNG, JPEG or WebP file")
+        return Generated(data, {"file": _shown(found.file)})
+
+    def _found(self, item: str, sample: int) -> Found | None:
+        if self._matched is None:
+            raise RuntimeError("match must be called before pictures are asked for")
+        return self._matched.get(Picture(item, sample))
+
+    def _file(self, found: Found) -> Path:
+        return Path(self._root, found.file)
+
+    @property
+    def _root(self) -> str:
+        return str(self._path.parent if self._folder is None else self._path)
+
+
+def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
+    """A folder of pictures, or a JSON file that maps items to pictures, as an image model.
+
+    Args:
+        path: the folder or the file.
+        options: `layout` says how it is to be read: `published`, `geneval`, `imagefolder` or `map`. Without it, the
+            layout is seen from what is there.
+
+    Raises:
+        FormalimgError: if there is nothing at the path, or the options are wrong.
+    """
+    unknown = sorted(set(options) - {"layout"})
+    if unknown:
+        raise FormalimgError(f"folder/{path}: unknown option {unknown[0]!r}: the only one is layout")
+    layout = options.get("layout")
+    if layout is not None and layout not in _LAYOUTS:
+        raise FormalimgError(f"folder/{path}: unknown layout {layout!r}: known are {', '.join(_LAYOUTS)}")
+    # From os.path, because a Path would raise for users and names that cannot be.
+    place = Path(os.path.expanduser(path))  # noqa: PTH111
+    if not path or not os.path.exists(place):  # noqa: PTH110
+        raise FormalimgError(f"there is no folder {path!r}: say where the pictures are, as in folder/my/pictures")
+    if not place.is_dir():
+        if layout not in (None, "map") or (layout is None and place.suffix.lower() != ".json"):
+            raise FormalimgError(f"{path} is a file: give the folder of the pictures, or a map of them (a .json file)")
+        return FolderModel(path, place, "map", None)
+    if layout == "map":
+        raise FormalimgError(f"{path} is a folder: layout=map needs the JSON file that maps items to pictures")
+    folder = scan(str(place))
+    return FolderModel(path, place, layout or _seen_layout(folder), folder)
+
+
+def _seen_layout(folder: Folder) -> str:
+    if any(name in folder.files for name in METADATA):
+        return "imagefolder"
+    return "geneval" if looks_like_geneval(folder) else "published"
+
+
+def _known_kind(data: bytes) -> bool:
+    return data.startswith((b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")) or (data[:4], data[8:12]) == (b"RIFF", b"WEBP")
+
+
+def _shown(file: str) -> str:
+    """A name that can be stored as text, whatever bytes it is made of."""
+    return file.encode("utf-8", "replace").decode("utf-8")
