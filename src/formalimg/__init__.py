@@ -1,14 +1,24 @@
 """Formal, verifiable evaluation of text-to-image models."""
 
+from typing import TYPE_CHECKING
+
 from formalimg.errors import FormalimgError
+from formalimg.lazily import lazily
 from formalimg.logic import FormulaError, Problem, Verification, check, clauses, complexity, parse, verify
 from formalimg.scenes import Box, Scene, SceneError, Thing
 from formalimg.suites import load
+
+if TYPE_CHECKING:
+    from formalimg.evaluation import Evaluation, evaluate, run
+
+# Most programs that verify never run a model.
+__getattr__ = lazily("formalimg", {"evaluation": ["Evaluation", "evaluate", "run"]})
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Box",
+    "Evaluation",
     "FormalimgError",
     "FormulaError",
     "Problem",
@@ -20,7 +30,9 @@ __all__ = [
     "check",
     "clauses",
     "complexity",
+    "evaluate",
     "load",
     "parse",
+    "run",
     "verify",
 ]

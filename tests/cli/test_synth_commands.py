@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from formalimg.cli.synth import read_levels
+from formalimg.cli.options import read_levels
 from formalimg.errors import FormalimgError
 from tests.support.command import formalimg
 

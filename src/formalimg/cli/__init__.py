@@ -14,7 +14,11 @@ import typer
 from formalimg import __version__
 from formalimg.cli.census import census_command
 from formalimg.cli.check import check_command
+from formalimg.cli.doctor import doctor_command
+from formalimg.cli.judge import judge_command
 from formalimg.cli.pull import pull_command
+from formalimg.cli.report import report_command
+from formalimg.cli.run import generate_command, run_command
 from formalimg.cli.show import show_command
 from formalimg.cli.solve import solve_command
 from formalimg.cli.synth import synth_command
@@ -29,6 +33,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
+app.command("run")(run_command)
+app.command("generate")(generate_command)
+app.command("judge")(judge_command)
+app.command("report")(report_command)
 app.command("check")(check_command)
 app.command("verify")(verify_command)
 app.command("solve")(solve_command)
@@ -37,6 +45,7 @@ app.command("show")(show_command)
 app.command("census")(census_command)
 app.command("pull")(pull_command)
 app.command("vocabulary")(vocabulary_command)
+app.command("doctor")(doctor_command)
 
 
 def _show_version(wanted: bool) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from formalimg.cli.census import show_census
+from formalimg.cli.options import read_levels
 from formalimg.cli.progress import progress_of
 from formalimg.errors import FormalimgError
 from formalimg.suites import write_items, write_published
@@ -52,16 +52,3 @@ def synth_command(
     typer.echo(
         f"{len(made.items)} item{'s' * (len(made.items) != 1)} in {path}, instructions {instruction_digest(made.items)}"
     )
-
-
-def read_levels(text: str) -> tuple[int, ...]:
-    """The levels that a text such as `1-3,7` names."""
-    if not re.fullmatch(r"\d{1,2}(-\d{1,2})?(,\d{1,2}(-\d{1,2})?)*", text):
-        raise FormalimgError(f"cannot read the levels {text!r}: write them as 1-10 or 1,2,5")
-    found: set[int] = set()
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        if last and int(last) < int(first):
-            raise FormalimgError(f"cannot read the levels {text!r}: {first} is larger than {last}")
-        found.update(range(int(first), int(last or first) + 1))
-    return tuple(sorted(found))

@@ -29,21 +29,22 @@ class Picture:
 
 
 class Judge(Protocol):
-    """Item and picture in, verdict out.
-
-    Attributes:
-        name: how users write it, `provider/model`.
-        settings: everything besides item and picture that shapes its verdicts, with the version of its rules or
-            prompts. Two judges with the same name and settings are taken to be the same.
-        concurrency: how many pictures it may be given at the same time.
-    """
+    """Item and picture in, verdict out. Two judges with the same name and settings are taken to be the same."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """How users write it, `provider/model`."""
+        ...
+
     @property
-    def settings(self) -> Mapping[str, Setting]: ...
+    def settings(self) -> Mapping[str, Setting]:
+        """Everything besides its input that shapes its answers, with the version of its rules or prompts."""
+        ...
+
     @property
-    def concurrency(self) -> int: ...
+    def concurrency(self) -> int:
+        """How many pictures it may be given at the same time."""
+        ...
 
     async def judge(self, item: Item[object], picture: Picture) -> Verdict | Unscored:
         """What the picture shows of what the item asks. What cannot be told is `Unscored`, never a guess."""
@@ -66,14 +67,22 @@ class Grounding:
 
 
 class Grounder(Protocol):
-    """Picture in, scene out. Attributes as for `Judge`."""
+    """Picture in, scene out."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """How users write it, `provider/model`."""
+        ...
+
     @property
-    def settings(self) -> Mapping[str, Setting]: ...
+    def settings(self) -> Mapping[str, Setting]:
+        """Everything besides its input that shapes its answers, with the version of its rules or prompts."""
+        ...
+
     @property
-    def concurrency(self) -> int: ...
+    def concurrency(self) -> int:
+        """How many pictures it may be given at the same time."""
+        ...
 
     async def ground(self, picture: Picture, classes: Sequence[str]) -> Grounding | Unscored:
         """The things in a picture.

@@ -1,0 +1,43 @@
+"""Score any Python function that makes pictures: no model class, no configuration.
+
+Run it with `python examples/evaluate_a_function.py`. Put your own pipeline where `paint` is: it gets the words (and a
+seed and a size, if it has parameters of these names) and gives back a PIL image, bytes, or the path of a file.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+
+from PIL import Image
+
+import formalimg
+from formalimg.scenes import draw, drawable_classes
+
+
+def paint(prompt: str, seed: int, size: int) -> Image.Image:
+    """A model that draws whatever class it finds in the words, once, in the middle: right now and then at K = 1."""
+    named = [label for label in drawable_classes() if label.replace("_", " ") in prompt] or ["cup"]
+    things = [formalimg.Thing(label, formalimg.Box(380, 380, 620, 620), color="red") for label in named[:1]]
+    canvas = draw(formalimg.Scene.of(things), size)
+    return canvas if random.Random(seed).random() > 0.02 else Image.new("RGB", (size, size), "black")
+
+
+def main(folder: str) -> None:
+    """Evaluate the function on a few items of each level and print what there is to know."""
+    result = formalimg.evaluate(paint, "knolling", name="paint", per_level=4, size=512, folder=f"{folder}/run")
+    print(result.table())
+    summary = result.summary()
+    rate = summary.levels[1]
+    print(f"K=1: {rate.passed} of {rate.scored} passed, {rate.interval} with {summary.confidence:.0%} confidence")
+    for judged in result.run.judged():
+        if judged.outcome.passed is False:
+            print(f"\nwhy item {judged.outcome.item} failed:\n{judged.verdict.evidence['explanation']}")
+            break
+    result.write_report(f"{folder}/report.html")
+    print(f"\nreport in {folder}/report.html")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="formalimg-example-"))

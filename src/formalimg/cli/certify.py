@@ -1,0 +1,34 @@
+"""`formalimg certify`."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+
+def certify_command(
+    grounder: Annotated[str, typer.Argument(help="Who is examined.")] = "builtin/icons",
+    scenes: Annotated[int, typer.Option(min=1, help="How many random scenes to draw and show.")] = 300,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, other scenes.")] = 7,
+    others: Annotated[int, typer.Option(min=0, help="How many pictures that are no drawings to show.")] = 50,
+    require: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="The least precision, recall and F1 on clean pictures; or exit code 1."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the certificate as JSON.")] = False,
+) -> None:
+    """Measure how well a grounder sees, on drawings of random scenes whose content is certain.
+
+    Things count as found if their class is right and their box overlaps by 0.9. The drawings are shown as they are, and
+    after compression, scaling, blur and noise. With --require, other pictures must all be refused, too.
+    """
+    from formalimg.judges import certify, open_grounder  # here, so that other commands start faster
+
+    certificate = certify(open_grounder(grounder), scenes=scenes, seed=seed, others=others)
+    if as_json:
+        print(json.dumps(certificate.to_json(), indent=2, ensure_ascii=False))
+    else:
+        typer.echo(str(certificate))
+    raise typer.Exit(1 if require is not None and not certificate.reaches(require) else 0)

@@ -1,0 +1,32 @@
+"""`formalimg doctor`."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+_SIGNS = {"fine": "✓", "broken": "✗", "absent": "–"}
+
+
+def doctor_command(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> None:
+    """Check this installation: pictures with known verdicts go through the whole chain, true ones and false ones.
+
+    Exit code 0: all is well. 1: something is broken, and no number should be trusted. Keys are never printed.
+    """
+    from formalimg.doctor import examine  # here, so that other commands start faster
+
+    findings = []
+    for finding in examine():
+        findings.append(finding)
+        if not as_json:
+            typer.echo(f"{_SIGNS[finding.state]} {finding.name:<18} {finding.detail}")
+    if as_json:
+        print(json.dumps([finding._asdict() for finding in findings], indent=2, ensure_ascii=False))
+    broken = [finding.name for finding in findings if finding.state == "broken"]
+    if broken and not as_json:
+        typer.echo(f"\nbroken: {', '.join(broken)}. No number of this installation should be trusted.", err=True)
+    raise typer.Exit(1 if broken else 0)

@@ -1,0 +1,66 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from formalimg.errors import FormalimgError
+
+SuiteName = Annotated[str, typer.Argument(help="The benchmark: knolling or natural.", show_default=False)]
+ModelNames = Annotated[
+    list[str],
+    typer.Option(
+        "--model",
+        "-m",
+        help="The image model: builtin/oracle, builtin/reader, builtin/scatter or folder/PATH. Several: several runs.",
+        show_default=False,
+    ),
+]
+ModelOptions = Annotated[
+    list[str] | None, typer.Option("-M", metavar="KEY=VALUE", help="An option of the image model.", show_default=False)
+]
+JudgeName = Annotated[
+    str | None, typer.Option("--judge", "-j", help="Who judges. Default: the suite's judge that works offline.")
+]
+ItemsPath = Annotated[Path | None, typer.Option(help="Items from here. Default: the suite that ships with formalimg.")]
+Levels = Annotated[str | None, typer.Option(help="Which levels, as in 1-10 or 1,2,5. Default: all.")]
+PerLevel = Annotated[int | None, typer.Option(min=1, help="The first so many items of each level. Default: all.")]
+Samples = Annotated[int, typer.Option(min=1, help="Pictures per item, each with a seed of its own.")]
+Seed = Annotated[int, typer.Option(help="Another seed, other pictures, from models that can be seeded.")]
+Size = Annotated[int, typer.Option(min=64, max=4096, help="Width and height to ask for, in pixels.")]
+RunsFolder = Annotated[
+    Path, typer.Option("--runs", metavar="DIR", help="The folder that holds the runs, one folder for each.")
+]
+RunFolder = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="The run folder. Default: named after suite and model, in --runs."),
+]
+
+
+def read_options(given: Sequence[str] | None) -> dict[str, str]:
+    """Options written as `key=value`."""
+    found: dict[str, str] = {}
+    for text in given or ():
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise FormalimgError(f"cannot read the option {text!r}: write key=value")
+        found[key] = value
+    return found
+
+
+def read_levels(text: str) -> tuple[int, ...]:
+    """The levels that a text such as `1-3,7` names."""
+    if not re.fullmatch(r"\d{1,2}(-\d{1,2})?(,\d{1,2}(-\d{1,2})?)*", text):
+        raise FormalimgError(f"cannot read the levels {text!r}: write them as 1-10 or 1,2,5")
+    found: set[int] = set()
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        if last and int(last) < int(first):
+            raise FormalimgError(f"cannot read the levels {text!r}: {first} is larger than {last}")
+        found.update(range(int(first), int(last or first) + 1))
+    return tuple(sorted(found))

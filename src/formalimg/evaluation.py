@@ -1,0 +1,153 @@
+"""Evaluating an image model in one call."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from formalimg import __version__
+from formalimg.judges import Judge, open_judge
+from formalimg.models import CallableModel, ImageModel, Setting, open_image_model
+from formalimg.runs import Order, Progress, Selection, StoredRun, carry_out, open_run, run_name
+from formalimg.stats import Missing, Observation, Summary, summarize
+from formalimg.suites import Item, load
+from formalimg.suites import suite as suite_of
+
+RUNS = Path("runs")
+"""Where runs lie unless told otherwise, seen from the current folder."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What came of a run.
+
+    Attributes:
+        folder: the run folder; everything is in it.
+        progress: what this call did; what an earlier call had done already is not in it.
+    """
+
+    folder: Path
+    progress: Progress
+
+    @cached_property
+    def run(self) -> StoredRun:
+        """The run, opened for reading."""
+        return open_run(self.folder)
+
+    def summary(self, *, missing: Missing = "exclude", epsilon: float | None = None) -> Summary:
+        """The numbers: rates per level, bands, G_ε, each with its interval and coverage.
+
+        Args:
+            missing: what is done with pictures that have no verdict: `exclude`, `fail` or `error`.
+            epsilon: the rate to hold; the suite's own if None.
+        """
+        known = suite_of(self.run.card.suite)
+        return summarize(
+            (Observation(outcome.item, outcome.level, outcome.passed) for outcome in self.run.outcomes()),
+            bands=known.bands,
+            epsilon=known.epsilon if epsilon is None else epsilon,
+            missing=missing,
+        )
+
+    def table(self, *, missing: Missing = "exclude") -> str:
+        """The numbers as a table in Markdown."""
+        from formalimg.report import compare, render  # here, because most programs only want the numbers
+
+        return render(compare([self.run], missing=missing), "md")
+
+    def write_report(self, path: str | Path, *, missing: Missing = "exclude") -> Path:
+        """Write the report as one self-contained HTML file; its path is given back."""
+        from formalimg.report import write_html
+
+        write_html([self.run], Path(path), missing=missing)
+        return Path(path)
+
+
+def run(
+    suite: str = "knolling",
+    model: str | ImageModel = "builtin/reader",
+    judge: str | Judge | None = None,
+    *,
+    items: str | Path | Iterable[Item[Any]] | None = None,
+    levels: Collection[int] | None = None,
+    per_level: int | None = None,
+    samples: int = 1,
+    seed: int = 1,
+    size: int = 1024,
+    folder: str | Path | None = None,
+    told: Callable[[Progress], None] = lambda progress: None,
+) -> Evaluation:
+    """Let an image model make the pictures of a suite, judge them, and keep everything in a run folder.
+
+    The same call again goes on where the last one ended, whatever ended it.
+
+    Args:
+        suite: the benchmark, such as `knolling`.
+        model: the image model, by name (`builtin/reader`, `folder/…`) or itself.
+        judge: who judges, by name or itself; None for the judge of the suite that works offline.
+        items: where the items lie, or the items; None for the default suite.
+        levels: only items of these levels.
+        per_level: the first so many items of each level.
+        samples: pictures per item.
+        seed: another seed, other pictures, from models that can be seeded.
+        size: width and height to ask for, in pixels.
+        folder: the run folder; None for one named after suite and model in `runs`.
+        told: is called after each step with how far the run is.
+
+    Raises:
+        FormalimgError: if something was asked for that cannot be; the message says what to do.
+    """
+    model = open_image_model(model) if isinstance(model, str) else model
+    place = Path(folder) if folder is not None else RUNS / run_name(suite, model.name)
+    judge = open_judge(suite, judge) if judge is None or isinstance(judge, str) else judge
+    found: list[Item[Any]] = list(load(suite, items)) if items is None or isinstance(items, str | Path) else list(items)
+    order = Order(found, model, Selection(levels, per_level), samples, seed, size, f"formalimg {__version__}")
+    return Evaluation(place, carry_out(order, place, judge, told=told))
+
+
+def evaluate(
+    generate: Callable[..., Any],
+    suite: str = "knolling",
+    *,
+    name: str = "",
+    settings: Mapping[str, Setting] | None = None,
+    batch: int = 1,
+    concurrency: int = 1,
+    folder: str | Path | None = None,
+    **options: Any,
+) -> Evaluation:
+    """Evaluate any Python function that makes pictures.
+
+    Nothing is known of what a function does, so each call is a new run, unless `folder` names the run to go on with.
+
+    Args:
+        generate: takes a prompt, and also `seed` and `size` if it has parameters of these names; gives back a PIL
+            image, the bytes of a PNG, JPEG or WebP file, or the path of one. None means that it declines.
+        suite: the benchmark, such as `knolling`.
+        name: what to call the model in tables.
+        settings: what shapes its pictures and should be on record.
+        batch: with more than 1, the function takes a list of prompts (and of seeds) and gives back a list.
+        concurrency: how many calls may run at the same time.
+        folder: the run folder; None for a new one in `runs`.
+        options: as for `run`: judge, items, levels, per_level, samples, seed, size, told.
+    """
+    model = CallableModel(generate, name=name, settings=settings, batch=batch, concurrency=concurrency)
+    if folder is None:
+        folder = _new_folder(RUNS / f"{run_name(suite, model.name)}-{datetime.now():%Y%m%d-%H%M%S}")
+    return run(suite, model, folder=folder, **options)
+
+
+def _new_folder(wished: Path) -> Path:
+    """A folder that was not there before: two calls in one second are two runs."""
+    wished.parent.mkdir(parents=True, exist_ok=True)
+    for number in range(1, 1000):
+        place = wished if number == 1 else wished.with_name(f"{wished.name}-{number}")
+        with contextlib.suppress(FileExistsError):
+            place.mkdir()
+            return place
+    raise FileExistsError(wished)

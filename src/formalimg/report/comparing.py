@@ -1,0 +1,135 @@
+"""From run folders to a comparison."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from formalimg.errors import FormalimgError
+from formalimg.judges import Unscored, Verdict
+from formalimg.report.comparison import Comparison, PublishedRow, Row, Section, Tally
+from formalimg.report.figures import told
+from formalimg.report.naming import names_of
+from formalimg.report.noting import notes_on
+from formalimg.report.published import published_rows
+from formalimg.runs import RunRecord
+from formalimg.stats import Missing, Observation, summarize
+from formalimg.suites import Suite, suite
+
+CONFIDENCE = 0.95
+
+
+def compare(
+    runs: Sequence[RunRecord],
+    *,
+    missing: Missing = "exclude",
+    epsilon: float | None = None,
+    references: bool = False,
+) -> Comparison:
+    """Runs side by side, suite by suite.
+
+    Args:
+        runs: the runs; those of one suite share a table, in the order given.
+        missing: what is done with pictures that have no verdict: left out of the rates (`exclude`), counted as
+            failures (`fail`), or not accepted (`error`).
+        epsilon: the rate that a model has to hold for its generalizability. Default: what the suite says.
+        references: whether published figures of other models stand beside the runs.
+
+    Raises:
+        FormalimgError: if there is no run, or a picture has no verdict and `missing` is `error`.
+    """
+    if not runs:
+        raise FormalimgError("there is nothing to report: name at least one run folder")
+    names = list(dict.fromkeys(run.card.suite for run in runs))
+    return Comparison(
+        tuple(
+            _section(suite(name), [run for run in runs if run.card.suite == name], missing, epsilon, references)
+            for name in names
+        ),
+        missing,
+        CONFIDENCE,
+    )
+
+
+def _section(
+    about: Suite, runs: Sequence[RunRecord], missing: Missing, epsilon: float | None, references: bool
+) -> Section:
+    held = about.epsilon if epsilon is None else epsilon
+    published: Sequence[PublishedRow] = published_rows(about, held) if references else ()
+    rows = tuple(_row(name, run, about, missing, held) for name, run in zip(names_of(runs), runs, strict=True))
+    return Section(about, held, rows, tuple(published), tuple(notes_on(runs, rows, published)))
+
+
+def _row(name: str, run: RunRecord, about: Suite, missing: Missing, epsilon: float | None) -> Row:
+    found = _read(run)
+    unscored = _most_first(found.unscored)
+    if missing == "error" and unscored:
+        raise FormalimgError(
+            f"{name} has {sum(unscored.values())} pictures without a verdict ({told(unscored)}): "
+            "resume the run, or choose --missing exclude or --missing fail"
+        )
+    summary = summarize(found.observations, bands=about.bands, epsilon=epsilon, missing=missing, confidence=CONFIDENCE)
+    return Row(
+        name,
+        run.folder,
+        run.card,
+        len(run.items),
+        summary,
+        unscored,
+        _most_first(found.by_rule),
+        found.kinds,
+        found.predicates,
+    )
+
+
+class _Found(NamedTuple):
+    observations: Sequence[Observation]
+    unscored: Mapping[str, int]
+    by_rule: Mapping[str, int]
+    kinds: Mapping[str, Tally]
+    predicates: Mapping[str, Tally]
+
+
+def _read(run: RunRecord) -> _Found:
+    """One pass over a run, which may go on meanwhile: rates, reasons and clauses are of the same moment."""
+    observations: list[Observation] = []
+    unscored: Counter[str] = Counter()
+    by_rule: Counter[str] = Counter()
+    asked: Counter[tuple[str, str]] = Counter()
+    failed: Counter[tuple[str, str]] = Counter()
+    for judged in run.judged():
+        outcome, verdict = judged.outcome, judged.verdict
+        observations.append(Observation(outcome.item, outcome.level, outcome.passed))
+        if isinstance(verdict, Unscored):
+            unscored[verdict.reason] += 1
+            continue
+        if "rule" in verdict.evidence:
+            by_rule[str(verdict.evidence["rule"])] += 1
+        for group in _groups(verdict):
+            asked[group.key] += 1
+            failed[group.key] += group.failed
+    return _Found(
+        observations, unscored, by_rule, _tallies("kind", asked, failed), _tallies("predicate", asked, failed)
+    )
+
+
+class _Group(NamedTuple):
+    key: tuple[str, str]
+    failed: bool
+
+
+def _groups(verdict: Verdict) -> Iterable[_Group]:
+    for part in verdict.parts:
+        failed = part.score < 1
+        yield _Group(("kind", part.kind), failed)
+        for word in dict.fromkeys(part.about):
+            yield _Group(("predicate", word), failed)
+
+
+def _tallies(sort: str, asked: Counter[tuple[str, str]], failed: Counter[tuple[str, str]]) -> Mapping[str, Tally]:
+    return {name: Tally(failed[sort, name], count) for (of, name), count in sorted(asked.items()) if of == sort}
+
+
+def _most_first(counts: Mapping[str, int]) -> Mapping[str, int]:
+    return dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))

@@ -1,0 +1,111 @@
+"""Runs side by side: what every table, figure and file of a report is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from formalimg.runs import RunCard
+from formalimg.stats import Missing, Summary
+from formalimg.suites import Suite
+
+
+class Tally(NamedTuple):
+    """How often something was asked of pictures that were scored, and how often it was not shown."""
+
+    failed: int
+    asked: int
+
+    @property
+    def share(self) -> float:
+        """The share of what was asked that failed."""
+        return self.failed / self.asked if self.asked else 0.0
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run in a table.
+
+    Attributes:
+        name: what the run is called here: its model, and what tells it from other runs of the same model.
+        folder: where the run lies.
+        card: what was asked of the run.
+        items: how many items it is over.
+        summary: its numbers.
+        unscored: how many pictures have no verdict, by reason.
+        by_rule: how many pictures failed by a rule before anyone looked for things in them, by rule.
+        kinds: clauses by their kind.
+        predicates: clauses by the predicates in them; a clause counts for each of its predicates.
+    """
+
+    name: str
+    folder: Path
+    card: RunCard
+    items: int
+    summary: Summary
+    unscored: Mapping[str, int]
+    by_rule: Mapping[str, int]
+    kinds: Mapping[str, Tally]
+    predicates: Mapping[str, Tally]
+
+
+@dataclass(frozen=True)
+class PublishedRow:
+    """Figures that somebody published, to compare with. They have no intervals.
+
+    Attributes:
+        name: the model.
+        source: where the figures stand.
+        rates: the rate, 0 to 1, for each level.
+        bands: the means of the rates; None where a level is not published.
+        generalizability: the largest level up to which the rates hold; None where a level is not published.
+    """
+
+    name: str
+    source: str
+    rates: Mapping[int, float]
+    bands: Mapping[str, float | None]
+    generalizability: int | None
+
+
+@dataclass(frozen=True)
+class Section:
+    """All runs of one suite.
+
+    Attributes:
+        suite: the suite.
+        epsilon: the rate to be held; None where the suite has no such number.
+        rows: one for each run.
+        published: figures to compare with.
+        notes: what a reader must know before comparing the rows.
+    """
+
+    suite: Suite
+    epsilon: float | None
+    rows: tuple[Row, ...]
+    published: tuple[PublishedRow, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The levels that any row has a figure for, in order."""
+        found = {level for row in self.rows for level in row.summary.levels}
+        found.update(level for row in self.published for level in row.rates)
+        return tuple(sorted(found))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs side by side, suite by suite.
+
+    Attributes:
+        sections: one for each suite.
+        missing: what was done with pictures that have no verdict.
+        confidence: how sure the intervals are.
+    """
+
+    sections: tuple[Section, ...]
+    missing: Missing
+    confidence: float

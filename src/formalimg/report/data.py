@@ -1,0 +1,98 @@
+"""All of a comparison as plain data: JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from formalimg.report.captions import caption, remarks
+from formalimg.report.comparison import Comparison, PublishedRow, Row, Section, Tally
+from formalimg.stats import Band, Interval, Rate, Summary
+
+
+def json_text(comparison: Comparison) -> str:
+    """Everything the comparison holds, as JSON; rates are 0 to 1, what is not known is null."""
+    data = {
+        "missing": comparison.missing,
+        "confidence": comparison.confidence,
+        "sections": [_section(section, comparison) for section in comparison.sections],
+    }
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def _section(section: Section, comparison: Comparison) -> dict[str, object]:
+    return {
+        "suite": section.suite.name,
+        "title": section.suite.title,
+        "epsilon": section.epsilon,
+        "caption": caption(section, comparison),
+        "remarks": remarks(section),
+        "runs": [_run(row) for row in section.rows],
+        "published": [_published(row) for row in section.published],
+    }
+
+
+def _run(row: Row) -> dict[str, object]:
+    card = row.card
+    return {
+        "name": row.name,
+        "folder": str(row.folder),
+        "suite_version": card.suite_version,
+        "items_digest": card.items_digest,
+        "items": row.items,
+        "model": asdict(card.model),
+        "judge": asdict(card.judge) if card.judge else None,
+        "samples": card.samples,
+        "seed": card.seed,
+        "size": card.size,
+        "created": card.created,
+        "made_with": card.made_with,
+        **_summary(row.summary),
+        "unscored": dict(row.unscored),
+        "failed_by_rule": dict(row.by_rule),
+        "clauses_by_kind": _tallies(row.kinds),
+        "clauses_by_predicate": _tallies(row.predicates),
+    }
+
+
+def _summary(summary: Summary) -> dict[str, object]:
+    held = summary.generalizability
+    return {
+        "levels": {str(level): _rate(rate) for level, rate in summary.levels.items()},
+        "bands": {name: _band(band) for name, band in summary.bands.items()},
+        "overall": _rate(summary.overall),
+        "generalizability": held._asdict() if held else None,
+    }
+
+
+def _rate(rate: Rate) -> dict[str, object]:
+    counts = {"passed": rate.passed, "scored": rate.scored, "expected": rate.expected}
+    return {**counts, "value": rate.value, "interval": _interval(rate.interval)}
+
+
+def _band(band: Band) -> dict[str, object]:
+    return {
+        "levels": list(band.levels),
+        "value": band.value,
+        "interval": _interval(band.interval),
+        "coverage": band.coverage,
+    }
+
+
+def _interval(interval: Interval | None) -> list[float] | None:
+    return list(interval) if interval else None
+
+
+def _tallies(tallies: Mapping[str, Tally]) -> dict[str, dict[str, int]]:
+    return {name: tally._asdict() for name, tally in tallies.items()}
+
+
+def _published(row: PublishedRow) -> dict[str, object]:
+    return {
+        "name": row.name,
+        "source": row.source,
+        "levels": {str(level): rate for level, rate in row.rates.items()},
+        "bands": dict(row.bands),
+        "generalizability": row.generalizability,
+    }

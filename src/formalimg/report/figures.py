@@ -1,0 +1,64 @@
+"""Numbers as they are written in tables and sentences: rates in percent with one decimal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from formalimg.stats import Band, Generalizability, Interval, Rate
+
+NOTHING = "–"
+"""Stands where there is no figure."""
+
+INCOMPLETE = "†"
+"""Marks a figure for which some pictures were not scored."""
+
+
+def percent(value: float | None) -> str:
+    """A rate in percent, such as 86.5."""
+    return NOTHING if value is None else f"{100 * value:.1f}"
+
+
+def rate_text(rate: Rate | Band | None) -> str:
+    """The rate in percent, marked if some of its pictures were not scored."""
+    if rate is None or rate.value is None:
+        return NOTHING
+    return percent(rate.value) + incomplete(rate)
+
+
+def incomplete(rate: Rate | Band | None) -> str:
+    """The mark of a figure that not all pictures went into; empty if all did."""
+    return INCOMPLETE if rate is not None and rate.value is not None and rate.coverage < 1 else ""
+
+
+def interval_text(interval: Interval | None) -> str:
+    """An interval in percent, such as 81.0–90.6; empty if there is none."""
+    return "" if interval is None else f"{percent(interval.low)}–{percent(interval.high)}"
+
+
+def level_held(held: Generalizability | None) -> str:
+    """G with its interval, such as 4 (3–5)."""
+    if held is None or held.value is None:
+        return NOTHING
+    if held.low is None or held.high is None:
+        return str(held.value)
+    return f"{held.value} ({held.low}–{held.high})"
+
+
+def scored_text(rate: Rate) -> str:
+    """How many of the pictures were scored, such as 198/200."""
+    return f"{rate.scored}/{rate.expected}"
+
+
+def epsilon_text(epsilon: float) -> str:
+    """The rate to be held, such as 0.7."""
+    return f"{epsilon:g}"
+
+
+def counted(count: int, word: str) -> str:
+    """A number with its noun: `1 item`, `2,000 items`."""
+    return f"{count:,} {word}{'s' * (count != 1)}"
+
+
+def told(counts: Mapping[str, int]) -> str:
+    """Counts in words: `3 refused, 1 judge failed`."""
+    return ", ".join(f"{count:,} {reason}" for reason, count in counts.items())

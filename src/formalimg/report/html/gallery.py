@@ -1,0 +1,158 @@
+"""Pictures with what was asked, what was found, and why they pass or fail."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from formalimg.judges import Part, Unscored, Verdict
+from formalimg.report.comparison import Row, Section
+from formalimg.report.exhibits import Exhibit
+from formalimg.report.figures import counted
+from formalimg.report.html.formula import formula_tree
+from formalimg.report.html.markup import Markup, element, join, text
+from formalimg.report.html.picture import picture
+from formalimg.report.html.tones import tones_of
+
+
+def gallery(section: Section, exhibits: Mapping[int, Sequence[Exhibit]]) -> Markup:
+    """The pictures of all runs of a section; `exhibits` are by the run's place in it."""
+    shown = [number for number in range(len(section.rows)) if exhibits.get(number)]
+    if not shown:
+        return join()
+    tones = tones_of(section.rows)
+    return element(
+        "section",
+        element("h2", "Pictures"),
+        _filters(section, [exhibit for number in shown for exhibit in exhibits[number]]),
+        (_wall(section.rows[number], number, tones[number], section, exhibits[number]) for number in shown),
+        element("p", "No picture matches.", class_="no-match", hidden=True),
+        class_="gallery",
+    )
+
+
+def _filters(section: Section, exhibits: Sequence[Exhibit]) -> Markup:
+    levels = sorted({exhibit.item.level for exhibit in exhibits})
+    verdicts = [verdict for verdict in _SIGNS if any(_outcome(exhibit) == verdict for exhibit in exhibits)]
+    choices = [
+        ("run", [(str(number), row.name) for number, row in enumerate(section.rows)]),
+        ("level", [(str(level), f"{section.suite.level} {level}") for level in levels]),
+        ("verdict", [(verdict, verdict) for verdict in verdicts]),
+    ]
+    fields = (
+        element(
+            "label",
+            f"{name} ",
+            element(
+                "select",
+                element("option", "all", value=""),
+                (element("option", words, value=value) for value, words in options),
+                data_filter=name,
+            ),
+        )
+        for name, options in choices
+    )
+    boxes = element("label", element("input", type="checkbox", data_boxes=True), " show all boxes")
+    return element("form", fields, boxes, class_="filters", hidden=True)
+
+
+def _wall(row: Row, number: int, tone: str, section: Section, exhibits: Sequence[Exhibit]) -> Markup:
+    total = row.summary.overall.expected
+    title = element(
+        "h3",
+        element("span", class_="swatch"),
+        row.name,
+        element("small", f" {len(exhibits)} of {counted(total, 'picture')}, chosen from all levels"),
+    )
+    return element(
+        "div",
+        title,
+        element("div", (_exhibit(one, number, section) for one in exhibits), class_="wall"),
+        class_=f"run-wall {tone}",
+    )
+
+
+_SIGNS = {"fail": "✗", "pass": "✓", "unscored": "?"}
+
+
+def _outcome(exhibit: Exhibit) -> str:
+    passed = exhibit.judged.outcome.passed
+    return "unscored" if passed is None else "pass" if passed else "fail"
+
+
+def _exhibit(exhibit: Exhibit, run: int, section: Section) -> Markup:
+    outcome = _outcome(exhibit)
+    verdict = exhibit.judged.verdict
+    parts = verdict.parts if isinstance(verdict, Verdict) else ()
+    sample = f", picture {exhibit.judged.outcome.sample}" if section.rows[run].card.samples > 1 else ""
+    return element(
+        "figure",
+        picture(exhibit),
+        element(
+            "figcaption",
+            element(
+                "p",
+                element("b", f"{_SIGNS[outcome]} {outcome}", class_="verdict"),
+                element("span", f"{section.suite.level} {exhibit.item.level}, item {exhibit.item.id}{sample}"),
+                class_="head",
+            ),
+            _why_unscored(verdict) if isinstance(verdict, Unscored) else _rule(verdict),
+            element("p", exhibit.item.prompt, class_="prompt"),
+            _clauses(parts),
+            _folded("formula", formula_tree(exhibit.item.formula, parts)) if exhibit.item.formula else "",
+            _explanation(verdict),
+        ),
+        class_=f"exhibit {outcome}",
+        data_run=run,
+        data_level=exhibit.item.level,
+        data_verdict=outcome,
+    )
+
+
+def _why_unscored(verdict: Unscored) -> Markup:
+    detail = f": {verdict.detail}" if verdict.detail else ""
+    return element("p", element("b", verdict.reason), detail, class_="why")
+
+
+def _rule(verdict: Verdict) -> Markup:
+    if "rule" not in verdict.evidence:
+        return join()
+    return element("p", "failed by rule: ", element("b", str(verdict.evidence["rule"])), class_="why")
+
+
+def _clauses(parts: Sequence[Part]) -> Markup:
+    """Failed clauses with their reasons; those that hold are folded away."""
+    failed = [part for part in parts if part.score < 1]
+    held = [part for part in parts if part.score >= 1]
+    return join(
+        element("ul", map(_clause, failed), class_="clauses failed") if failed else "",
+        _folded(_holding(len(held), bool(failed)), element("ul", map(_clause, held), class_="clauses")) if held else "",
+    )
+
+
+def _holding(count: int, some_fail: bool) -> str:
+    clauses = counted(count, "clause" if not some_fail else "other clause")
+    return f"{clauses} hold{'s' * (count == 1)}"
+
+
+def _clause(part: Part) -> Markup:
+    sign = _SIGNS["pass" if part.score >= 1 else "fail"]
+    reason = element("span", _unbroken(part.reason), class_="reason") if part.reason else ""
+    return element("li", element("span", sign, class_="sign"), element("code", _unbroken(part.name)), " ", reason)
+
+
+def _unbroken(words: str) -> Markup:
+    """A clause or a reason, such that no line breaks between a question mark and the name behind it."""
+    pieces = re.split(r"(\?[^\s()]+)", words)
+    return join(*(element("span", piece, class_="name") if piece.startswith("?") else text(piece) for piece in pieces))
+
+
+def _explanation(verdict: Verdict | Unscored) -> Markup:
+    told = verdict.evidence.get("explanation")
+    if not isinstance(told, str) or not told:
+        return join()
+    return _folded("explanation", element("pre", told, class_="explanation"))
+
+
+def _folded(title: str, inside: Markup) -> Markup:
+    return element("details", element("summary", title), inside)

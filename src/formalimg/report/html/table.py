@@ -1,0 +1,120 @@
+"""The table of rates."""
+
+from __future__ import annotations
+
+from math import ceil, floor
+
+from formalimg.report.captions import caption, remarks
+from formalimg.report.comparison import Comparison, PublishedRow, Row, Section
+from formalimg.report.figures import NOTHING, epsilon_text, incomplete, interval_text, percent, scored_text
+from formalimg.report.html.markup import Markup, element, join
+from formalimg.report.html.tones import tones_of
+from formalimg.stats import Band, Generalizability, Interval, Rate
+
+
+def table(section: Section, comparison: Comparison) -> Markup:
+    """Rates by level and band with their intervals, what was scored, and the rules behind them."""
+    tones = tones_of(section.rows)
+    body = [
+        element("tbody", (_run(row, tone, section) for row, tone in zip(section.rows, tones, strict=True))),
+    ]
+    if section.published:
+        body.append(element("tbody", (_published(row, section) for row in section.published), class_="published"))
+    grid = element(
+        "table",
+        element("thead", _over_heads(section), _heads(section)),
+        body,
+        class_="rates",
+        aria_label=f"Rates of {section.suite.title}",
+    )
+    notes = element("ul", (element("li", remark) for remark in remarks(section)), class_="notes")
+    return join(
+        element("div", grid, class_="wide", tabindex="0", role="region", aria_label="Table of rates"),
+        element("p", caption(section, comparison), class_="caption"),  # outside, so that it does not scroll
+        notes if remarks(section) else "",
+    )
+
+
+def _over_heads(section: Section) -> Markup:
+    held = section.epsilon is not None
+    return element(
+        "tr",
+        element("td"),
+        element("th", section.suite.level, colspan=len(section.levels), scope="colgroup", class_="over")
+        if section.levels
+        else "",
+        element("th", "mean", colspan=len(section.suite.bands), scope="colgroup", class_="over"),
+        element("td", colspan=2 if held else None),
+    )
+
+
+def _heads(section: Section) -> Markup:
+    held = () if section.epsilon is None else (join("G", element("sub", epsilon_text(section.epsilon))),)
+    first_band = len(section.levels)
+    heads = [*map(str, section.levels), *section.suite.bands]
+    return element(
+        "tr",
+        element("th", "run", scope="col"),
+        (
+            element("th", head, scope="col", class_="first" if number == first_band else None)
+            for number, head in enumerate(heads)
+        ),
+        (element("th", head, scope="col", class_="first") for head in held),
+        element("th", "scored", scope="col"),
+    )
+
+
+def _run(row: Row, tone: str, section: Section) -> Markup:
+    summary = row.summary
+    bands = [summary.bands.get(band) for band in section.suite.bands]
+    return element(
+        "tr",
+        element("th", element("span", class_="swatch"), row.name, scope="row"),
+        (_cell(summary.levels.get(level)) for level in section.levels),
+        (_cell(band, first=number == 0) for number, band in enumerate(bands)),
+        [] if section.epsilon is None else [_held(summary.generalizability)],
+        element("td", scored_text(summary.overall)),
+        class_=tone,
+    )
+
+
+def _cell(figure: Rate | Band | None, first: bool = False) -> Markup:
+    kind = "first" if first else None
+    if figure is None or figure.value is None:
+        return element("td", NOTHING, class_=kind)
+    told = f"{percent(figure.coverage)} % scored"
+    if isinstance(figure, Rate):
+        told = f"{figure.passed} passed, {figure.scored} of {figure.expected} scored"
+    if figure.interval is not None:
+        told = f"{interval_text(figure.interval)}; {told}"
+    mark = element("sup", incomplete(figure)) if incomplete(figure) else ""
+    return element(
+        "td", percent(figure.value), mark, element("small", _short(figure.interval)), class_=kind, title=told
+    )
+
+
+def _short(interval: Interval | None) -> str:
+    """The interval in whole percents, widened rather than narrowed; decimals would not fit below the figure."""
+    return "" if interval is None else f"{floor(100 * interval.low)}–{ceil(100 * interval.high)}"
+
+
+def _held(held: Generalizability | None) -> Markup:
+    if held is None or held.value is None:
+        return element("td", NOTHING, class_="first")
+    bounds = "" if held.low is None or held.high is None else f"{held.low}–{held.high}"
+    return element("td", str(held.value), element("small", bounds), class_="first")
+
+
+def _published(row: PublishedRow, section: Section) -> Markup:
+    held = NOTHING if row.generalizability is None else str(row.generalizability)
+    return element(
+        "tr",
+        element("th", row.name, scope="row", title=row.source),
+        (element("td", percent(row.rates.get(level))) for level in section.levels),
+        (
+            element("td", percent(row.bands[band]), class_=None if number else "first")
+            for number, band in enumerate(section.suite.bands)
+        ),
+        [] if section.epsilon is None else [element("td", held, class_="first")],
+        element("td", NOTHING),
+    )

@@ -1,0 +1,89 @@
+"""Tables for papers: LaTeX with booktabs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from formalimg.report.captions import caption, remarks
+from formalimg.report.comparison import Comparison, Section
+from formalimg.report.figures import INCOMPLETE, NOTHING, epsilon_text
+from formalimg.report.grid import Grid, Line, grid_of
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    INCOMPLETE: r"\textdagger{}",
+    NOTHING: "--",
+    "ε": r"$\varepsilon$",
+}
+
+
+def latex(comparison: Comparison) -> str:
+    """A table for each suite, to be pasted into a paper that uses the package booktabs."""
+    return "\n".join(_table(section, comparison) for section in comparison.sections)
+
+
+def _table(section: Section, comparison: Comparison) -> str:
+    grid = grid_of(section)
+    under = " ".join([caption(section, comparison), *remarks(section)])
+    runs = [line for line in grid.lines if not line.published]
+    published = [line for line in grid.lines if line.published]
+    lines = [
+        r"% needs \usepackage{booktabs}; \usepackage[T1]{fontenc} for any quotation marks in names",
+        r"\begin{table*}",
+        r"  \centering",
+        r"  \footnotesize",
+        r"  \setlength{\tabcolsep}{2.5pt}",
+        rf"  \caption{{{escaped(under)}}}",
+        rf"  \begin{{tabular}}{{l{'r' * len(grid.levels)}{'r' * len(grid.bands)}{'r' if grid.held else ''}r}}",
+        r"    \toprule",
+        *_heads(grid, section),
+        r"    \midrule",
+        *(_line(line, grid) for line in runs),
+        *([r"    \midrule"] if published else []),
+        *(_line(line, grid) for line in published),
+        r"    \bottomrule",
+        r"  \end{tabular}",
+        r"\end{table*}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _heads(grid: Grid, section: Section) -> list[str]:
+    held = [] if section.epsilon is None else [f"$G_{{{epsilon_text(section.epsilon)}}}$"]
+    cells = ["", *grid.levels, *map(escaped, grid.bands), *held, "scored"]
+    if not grid.levels:
+        return [_cells(cells)]
+    last = 1 + len(grid.levels)
+    return [
+        rf"    & \multicolumn{{{len(grid.levels)}}}{{c}}{{${escaped(section.suite.level)}$}} \\",
+        rf"    \cmidrule(lr){{2-{last}}}",
+        _cells(cells),
+    ]
+
+
+def _line(line: Line, grid: Grid) -> str:
+    return _cells(
+        [*map(escaped, [line.name, *line.levels, *line.bands, *([line.held] if grid.held else []), line.scored])]
+    )
+
+
+def _cells(cells: Sequence[str]) -> str:
+    return rf"    {' & '.join(cells)} \\"
+
+
+def escaped(text: str) -> str:
+    """Text that LaTeX prints as it stands."""
+    return "".join(_SPECIAL.get(character, character) for character in " ".join(text.split()))

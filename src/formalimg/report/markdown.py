@@ -1,0 +1,54 @@
+"""Tables for pages in Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from formalimg.report.captions import caption, remarks
+from formalimg.report.comparison import Comparison, Section
+from formalimg.report.grid import grid_of
+
+
+def markdown(comparison: Comparison) -> str:
+    """A heading, a table and its notes for each suite."""
+    return "\n".join(_section(section, comparison) for section in comparison.sections)
+
+
+def _section(section: Section, comparison: Comparison) -> str:
+    grid = grid_of(section)
+    held = [grid.held] if grid.held else []
+    heads = ["run", *(f"{section.suite.level} {level}" for level in grid.levels), *grid.bands, *held, "scored"]
+    lines = [
+        f"## {_escaped(section.suite.title)}",
+        "",
+        _line(heads),
+        _line(["---", *["---:"] * (len(heads) - 1)]),
+        *(
+            _line(
+                [
+                    _escaped(line.name),
+                    *line.levels,
+                    *line.bands,
+                    *([line.held] if grid.held else []),
+                    line.scored,
+                ]
+            )
+            for line in grid.lines
+        ),
+        "",
+        _escaped(caption(section, comparison)),
+        "",
+        *(f"- {_escaped(remark)}" for remark in remarks(section)),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _escaped(text: str) -> str:
+    """Names may hold anything; what would be markup is written so that it is not."""
+    text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
+    return re.sub(r"([\\`*_\[\]|])", r"\\\1", text)

@@ -1,0 +1,48 @@
+"""What a reader must know before comparing the rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from formalimg.report.comparison import PublishedRow, Row
+from formalimg.runs import Party, PlannedItem, RunRecord
+
+
+def notes_on(runs: Sequence[RunRecord], rows: Sequence[Row], published: Sequence[PublishedRow]) -> Iterator[str]:
+    """In what the runs differ besides their models, and what else keeps their figures from being compared."""
+    if len({run.card.items_digest for run in runs}) > 1:
+        shared = len(set.intersection(*({_asked(item) for item in run.items.values()} for run in runs)))
+        counts = _each(rows, lambda row: f"{row.items:,}")
+        yield f"The runs are over different items: {counts}; {shared:,} are the same in all. Compare them with care."
+    for what, tell in _DIFFERENCES.items():
+        if len({tell(row) for row in rows}) > 1:
+            yield f"The runs differ in their {what}: {_each(rows, tell)}."
+    for row in rows:
+        if row.card.judge is None:
+            yield f"{row.name}: nobody has judged the pictures yet."
+    if published:
+        sources = "; ".join(dict.fromkeys(row.source for row in published))
+        yield f"Published figures are as their authors gave them, on their items and by their judge: {sources}."
+
+
+def _asked(item: PlannedItem) -> tuple[str, str, str]:
+    return item.id, item.prompt, item.formula
+
+
+def _judge(judge: Party | None) -> str:
+    if judge is None:
+        return "none"
+    settings = ", ".join(f"{key}={value}" for key, value in sorted(judge.settings.items()))
+    return f"{judge.name} ({settings})" if settings else judge.name
+
+
+_DIFFERENCES: dict[str, Callable[[Row], str]] = {
+    "judges": lambda row: _judge(row.card.judge),
+    "versions of the suite": lambda row: row.card.suite_version or "unknown",
+    "pictures per item": lambda row: str(row.card.samples),
+    "sizes of pictures": lambda row: f"{row.card.size} px",
+}
+
+
+def _each(rows: Sequence[Row], tell: Callable[[Row], str]) -> str:
+    return "; ".join(f"{row.name} {tell(row)}" for row in rows)

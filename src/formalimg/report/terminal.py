@@ -1,0 +1,147 @@
+"""Tables for the terminal, as wide as there is room."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from formalimg.report.captions import caption, remarks
+from formalimg.report.comparison import Comparison, Row, Section
+from formalimg.report.figures import INCOMPLETE, NOTHING, interval_text, percent, rate_text, scored_text
+from formalimg.report.grid import Grid, grid_of
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
+    from rich.table import Table
+
+_USUAL_WIDTH = 100
+
+
+def terminal_table(comparison: Comparison) -> ConsoleRenderable:
+    """The comparison as something that `rich` can print, in a layout that fits the width it is printed at."""
+    return _Page(comparison)
+
+
+class _Page(NamedTuple):
+    comparison: Comparison
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.text import Text
+
+        for section in self.comparison.sections:
+            yield Text(section.suite.title, style="bold")
+            yield from _tables_that_fit(section, console, options)
+            for sentence in [caption(section, self.comparison), *remarks(section)]:
+                yield Text(sentence, style="dim")
+            yield ""
+
+
+def terminal_text(comparison: Comparison, width: int | None = None) -> str:
+    """The comparison as plain text; as wide as the terminal unless a width is given."""
+    from rich.console import Console
+
+    columns = width or shutil.get_terminal_size((_USUAL_WIDTH, 24)).columns
+    page = io.StringIO()
+    Console(file=page, width=columns, color_system=None, force_terminal=False).print(terminal_table(comparison))
+    return "\n".join(line.rstrip() for line in page.getvalue().rstrip().splitlines()) + "\n"
+
+
+def _tables_that_fit(section: Section, console: Console, options: ConsoleOptions) -> list[Table]:
+    from rich.measure import Measurement
+
+    grid = grid_of(section)
+    for tables in ([_whole(grid, section)], [_summed_up(grid), _by_level(grid, section)]):
+        # A table is as wide as it wants to be, or it would break names and figures into several lines.
+        wanted = [Measurement.get(console, options.update(width=10_000), table).maximum for table in tables]
+        if max(wanted) <= options.max_width:
+            return tables
+    return list(_run_by_run(section))
+
+
+def _whole(grid: Grid, section: Section) -> Table:
+    heads = [f"{section.suite.level} {grid.levels[0]}", *grid.levels[1:]] if grid.levels else []
+    table = _table("run", [*heads, *grid.bands, *_held(grid), "scored"])
+    _fill(table, grid, [[*line.levels, *line.bands, *_held(grid, line.held), line.scored] for line in grid.lines])
+    return table
+
+
+def _summed_up(grid: Grid) -> Table:
+    table = _table("run", [*grid.bands, *_held(grid), "scored"])
+    _fill(table, grid, [[*line.bands, *_held(grid, line.held), line.scored] for line in grid.lines])
+    return table
+
+
+def _by_level(grid: Grid, section: Section) -> Table:
+    heads = [f"{section.suite.level} {grid.levels[0]}", *grid.levels[1:]] if grid.levels else []
+    table = _table("run", heads)
+    _fill(table, grid, [line.levels for line in grid.lines])
+    return table
+
+
+def _run_by_run(section: Section) -> Iterator[Table]:
+    for row in section.rows:
+        table = _table(section.suite.level, ["rate", "interval", "scored"], title=row.name)
+        for level, rate in row.summary.levels.items():
+            table.add_row(str(level), _mark_in_front(rate_text(rate)), interval_text(rate.interval), scored_text(rate))
+        table.add_section()
+        for name, band in row.summary.bands.items():
+            table.add_row(
+                name, _mark_in_front(rate_text(band)), interval_text(band.interval), f"{percent(band.coverage)} %"
+            )
+        yield _with_held(table, section, row)
+    for published in section.published:
+        table = _table(section.suite.level, ["rate"], title=f"{published.name} (published)")
+        for level, value in published.rates.items():
+            table.add_row(str(level), percent(value))
+        table.add_section()
+        for name, mean in published.bands.items():
+            table.add_row(name, percent(mean))
+        yield table
+
+
+def _with_held(table: Table, section: Section, row: Row) -> Table:
+    held = row.summary.generalizability
+    if held is not None:
+        bounds = "" if held.low is None or held.high is None else f"{held.low}–{held.high}"
+        table.add_row(grid_of(section).held, NOTHING if held.value is None else str(held.value), bounds, "")
+    return table
+
+
+def _held(grid: Grid, value: str | None = None) -> list[str]:
+    """The heading or a cell of the generalizability, where the suite has one."""
+    return [grid.held if value is None else value] if grid.held else []
+
+
+def _fill(table: Table, grid: Grid, cells: Sequence[Sequence[str]]) -> None:
+    from rich.text import Text
+
+    for number, (line, figures) in enumerate(zip(grid.lines, cells, strict=True)):
+        if line.published and number and not grid.lines[number - 1].published:
+            table.add_section()
+        style = "dim" if line.published else ""
+        table.add_row(*(Text(text, style=style) for text in [line.name, *map(_mark_in_front, figures)]))
+
+
+def _mark_in_front(figure: str) -> str:
+    """The figure with its mark in front, so that the decimals of a column stand below each other."""
+    return INCOMPLETE + figure.removesuffix(INCOMPLETE) if figure.endswith(INCOMPLETE) else figure
+
+
+def _table(first: str, others: Sequence[str], title: str | None = None) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        title=None if title is None else Text(title),
+        title_justify="left",
+        title_style="bold",
+    )
+    table.add_column(first, no_wrap=True)
+    for other in others:
+        table.add_column(other, justify="right", no_wrap=True)
+    return table

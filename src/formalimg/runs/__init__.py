@@ -1,0 +1,27 @@
+"""Runs: one suite, one image model and one judge in one folder, made and judged without losing anything."""
+
+from formalimg.runs.lock import LockedError
+from formalimg.runs.naming import run_name
+from formalimg.runs.plan import Selection
+from formalimg.runs.progress import Progress
+from formalimg.runs.reading import StoredRun, open_run
+from formalimg.runs.record import Judged, Outcome, Party, PlannedItem, RunCard, RunRecord
+from formalimg.runs.running import Order, carry_out, judge_run
+
+__all__ = [
+    "Judged",
+    "LockedError",
+    "Order",
+    "Outcome",
+    "Party",
+    "PlannedItem",
+    "Progress",
+    "RunCard",
+    "RunRecord",
+    "Selection",
+    "StoredRun",
+    "carry_out",
+    "judge_run",
+    "open_run",
+    "run_name",
+]

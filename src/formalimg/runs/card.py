@@ -1,0 +1,163 @@
+"""`run.toml`: what was asked of a run, for people and for going on with it."""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from formalimg.errors import FormalimgError
+from formalimg.models import Setting
+from formalimg.runs.files import write_atomically
+from formalimg.runs.record import Party, RunCard
+
+CARD_FILE = "run.toml"
+SCHEMA = 1
+"""The form of run folders; another number means that another version of formalimg made them."""
+_PLAIN = {
+    "suite": str,
+    "suite_version": str,
+    "items_digest": str,
+    "samples": int,
+    "seed": int,
+    "size": int,
+    "created": str,
+    "made_with": str,
+}
+"""The fields of a card that are written as they are."""
+
+
+def write_card(card: RunCard, folder: Path) -> None:
+    """Write `run.toml`, replacing the old one all at once."""
+    plain: dict[str, Setting] = {"schema": SCHEMA, **{name: getattr(card, name) for name in _PLAIN}}
+    lines = [
+        "# What this run was asked to do. formalimg reads it to go on; results are in results.sqlite.",
+        *_pairs(plain),
+    ]
+    for role, party in (("model", card.model), ("judge", card.judge)):
+        if party is not None:
+            lines += ["", f"[{role}]", *_pairs({"name": party.name}), "", f"[{role}.settings]", *_pairs(party.settings)]
+    write_atomically(folder / CARD_FILE, ("\n".join(lines) + "\n").encode())
+
+
+def read_card(folder: Path) -> RunCard:
+    """The card of a run folder.
+
+    Raises:
+        FormalimgError: if the folder is no run, or one of another version of formalimg.
+    """
+    path = folder / CARD_FILE
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise FormalimgError(f"{folder} is no run: it has no {CARD_FILE}") from error
+    except OSError as error:
+        raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise FormalimgError(f"{path} is damaged: {error}") from error
+    if table.get("schema") != SCHEMA:
+        raise FormalimgError(
+            f"{folder} has run schema {table.get('schema')!r}, this version of formalimg reads {SCHEMA}: "
+            f"use the version that made it ({table.get('made_with', 'unknown')}), or start a new run"
+        )
+    try:
+        return RunCard(
+            **{name: _of_type(sort, table, name) for name, sort in _PLAIN.items()},
+            model=_party(table, "model"),
+            judge=_party(table, "judge") if "judge" in table else None,
+        )
+    except KeyError as error:
+        raise FormalimgError(f"{path} is damaged: {error.args[0]} is missing or no longer what it was") from error
+
+
+def differences(asked: RunCard, there: RunCard) -> list[str]:
+    """What keeps a run from being gone on with: everything that shapes pictures, as `name: was X, now Y`."""
+    old, new = _shaping(there), _shaping(asked)
+    return [
+        f"{name}: was {old.get(name, 'not set')}, now {new.get(name, 'not set')}"
+        for name in {**old, **new}
+        if old.get(name) != new.get(name)
+    ]
+
+
+def judged_by(card: RunCard, judge: Party) -> RunCard:
+    """The card after this judge has looked."""
+    return replace(card, judge=judge)
+
+
+def require_plain(party: Party) -> None:
+    """Refuse settings that cannot be written down and read back as they are.
+
+    Raises:
+        FormalimgError: naming the setting.
+    """
+    for name, value in party.settings.items():
+        written = isinstance(name, str) and _is_text(name)
+        if isinstance(value, str):
+            written &= _is_text(value)
+        elif isinstance(value, float):
+            written &= math.isfinite(value)
+        else:
+            written &= value is None or isinstance(value, int)
+        if not written:
+            raise FormalimgError(
+                f"the setting {name!r} of {party.name} is {value!r}: give text, a finite number, true, false or nothing"
+            )
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a character
+        return False
+    return True
+
+
+def _shaping(card: RunCard) -> dict[str, str]:
+    """Everything that shapes pictures, as text: 7 and 7.0 may be different settings."""
+    return {
+        "suite": card.suite,
+        "suite version": card.suite_version or "none",
+        "model": card.model.name,
+        **{f"model setting {name}": repr(value) for name, value in card.model.settings.items()},
+        "seed": str(card.seed),
+        "size": str(card.size),
+    }
+
+
+def _party(table: Mapping[str, Any], role: str) -> Party:
+    party = _of_type(dict, table, role)
+    settings = _of_type(dict, party, "settings")
+    return Party(
+        _of_type(str, party, "name"),
+        {name: None if value == _NOTHING else value for name, value in settings.items()},
+    )
+
+
+def _of_type(sort: type, table: Mapping[str, Any], name: str) -> Any:
+    if not isinstance(table.get(name), sort):
+        raise KeyError(name)
+    return table[name]
+
+
+_NOTHING: dict[str, object] = {}
+"""TOML has no null: a setting of None is written as an empty table."""
+
+
+def _pairs(settings: Mapping[str, Setting]) -> list[str]:
+    return [f"{_name(name)} = {_value(value)}" for name, value in settings.items()]
+
+
+def _name(name: str) -> str:
+    return name if name.replace("-", "").replace("_", "").isalnum() and name.isascii() else _value(name)
+
+
+def _value(value: Setting) -> str:
+    if value is None:
+        return "{}"
+    # JSON's strings, numbers and booleans are TOML's as well, but for one character.
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,45 @@
+"""A short queue between stages that can be closed: whoever reads it comes to an end when all is taken."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+Thing = TypeVar("Thing")
+
+
+class Channel(Generic[Thing]):
+    """Any number of tasks put things in and read it with `async for`; a full one makes the former wait."""
+
+    def __init__(self, size: int) -> None:
+        self._queue: asyncio.Queue[tuple[Thing] | None] = asyncio.Queue(size)
+
+    async def put(self, thing: Thing) -> None:
+        """Put something in, as soon as there is room."""
+        await self._queue.put((thing,))
+
+    async def close(self) -> None:
+        """Nothing more will come."""
+        await self._queue.put(None)
+
+    def more(self, limit: int) -> Iterator[Thing]:
+        """What lies there already, up to so many; does not wait."""
+        for _ in range(limit):
+            if self._queue.empty():
+                return
+            entry = self._queue.get_nowait()
+            if entry is None:
+                self._queue.put_nowait(None)
+                return
+            yield entry[0]
+
+    def __aiter__(self) -> Channel[Thing]:
+        return self
+
+    async def __anext__(self) -> Thing:
+        entry = await self._queue.get()
+        if entry is None:
+            self._queue.put_nowait(None)  # for the next reader; there is room, as one was just taken
+            raise StopAsyncIteration
+        return entry[0]

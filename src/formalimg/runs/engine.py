@@ -1,0 +1,224 @@
+"""The engine: pictures are made, kept and judged at the same time, through short queues, until all is done.
+
+Stages run beside each other. Makers ask the image model; keepers decode and store what came, so that a model never
+waits for the disk; judges look; what they say is recorded. Between the stages are short queues, so a slow stage slows
+the others down instead of filling the memory. Whatever a stage has finished is in the store before the next sees it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
+from functools import partial
+from typing import TypeVar
+
+from formalimg.errors import FormalimgError
+from formalimg.judges import Judge, Unscored, Verdict
+from formalimg.models import Failed, ImageModel, ImageRequest
+from formalimg.runs.channel import Channel
+from formalimg.runs.handing import Arrived, Judgement, Planned, Waiting
+from formalimg.runs.inspection import Seen
+from formalimg.runs.keeping import keep, read, together
+from formalimg.runs.progress import Progress
+from formalimg.runs.rows import VerdictRow, verdict_row
+from formalimg.runs.store import RunStore
+from formalimg.runs.troubles import as_answer, root_of, told_error
+
+_KEEPERS = min(8, (os.cpu_count() or 1) + 1)
+"""So many files are decoded and written at a time."""
+
+_LONGEST_QUEUE = 32
+_AT_ONCE = 64
+"""So many verdicts are recorded at once, if they come that fast."""
+
+Result = TypeVar("Result")
+
+
+class Engine:
+    """Makes and judges the pictures of one run.
+
+    Attributes:
+        progress: how far it is.
+    """
+
+    def __init__(
+        self,
+        store: RunStore,
+        model: ImageModel | None = None,
+        judge: Judge | None = None,
+        *,
+        ask: Callable[[Planned], ImageRequest] | None = None,
+        told: Callable[[Progress], None] = lambda progress: None,
+    ) -> None:
+        """An engine that has not started.
+
+        Args:
+            store: where everything goes.
+            model: who makes pictures; None if nothing has to be made.
+            judge: who looks at them; None if nobody is to.
+            ask: the request for a planned picture.
+            told: is called after each step.
+        """
+        self._store = store
+        self._model = model
+        self._judge = judge
+        self._ask = ask
+        self._told = told
+        self.progress = Progress(0, 0)
+        self._threads = ThreadPoolExecutor(_KEEPERS, "formalimg")
+
+    def stop(self) -> None:
+        """Take on nothing new; what is being made is still kept. May be called from anywhere."""
+        self.progress.stopped = True
+
+    async def run(self, to_make: Sequence[Planned], to_judge: Sequence[Waiting] = ()) -> Progress:
+        """Make and judge these; what goes wrong with a single picture is recorded with it.
+
+        Raises:
+            FormalimgError: if nothing can go on: a full disk, a model that does not exist. What is done is kept.
+        """
+        self.progress.pictures = len(to_make)
+        self.progress.verdicts = len(to_make) + len(to_judge) if self._judge else 0
+        arrived = Channel[Arrived](_room(self._model.batch * self._model.concurrency if self._model else 0))
+        waiting = Channel[Waiting](_room(self._judge.concurrency if self._judge else 0))
+        judged = Channel[Judgement](_AT_ONCE)
+        try:
+            async with asyncio.TaskGroup() as stages:
+                stages.create_task(self._make_all(to_make, arrived))
+                stages.create_task(self._keep_all(arrived, to_judge, waiting))
+                if self._judge:
+                    stages.create_task(self._judge_all(self._judge, waiting, judged))
+                    stages.create_task(self._record(judged))
+        except BaseExceptionGroup as errors:
+            raise root_of(errors) from None
+        finally:
+            self._threads.shutdown()
+        self._told(self.progress)
+        return self.progress
+
+    # --- making
+
+    async def _make_all(self, to_make: Sequence[Planned], arrived: Channel[Arrived]) -> None:
+        if self._model is not None and to_make:
+            batches = _batches(to_make, max(1, self._model.batch))
+            async with asyncio.TaskGroup() as makers:
+                for _ in range(max(1, self._model.concurrency)):
+                    makers.create_task(self._make(self._model, batches, arrived))
+        await arrived.close()
+
+    async def _make(self, model: ImageModel, batches: Iterator[Sequence[Planned]], arrived: Channel[Arrived]) -> None:
+        for batch in batches:
+            if self.progress.stopped:
+                return
+            assert self._ask is not None, "who makes pictures must know what to ask"
+            began = time.monotonic()
+            left = list(batch)
+            reason = "the model gave no answer"
+            try:
+                async with aclosing(model.generate([self._ask(planned) for planned in batch])) as answers:  # type: ignore[type-var]
+                    async for answer in answers:
+                        if not left:
+                            raise FormalimgError(
+                                f"{model.name} gave more pictures than the {len(batch)} it was asked for, so nobody "
+                                "knows which is which: mend the model, then start a new run"
+                            )
+                        await arrived.put(Arrived(left.pop(0), as_answer(answer), time.monotonic() - began))
+            except FormalimgError:
+                raise
+            except Exception as error:
+                reason = told_error(error)
+            for planned in left:
+                await arrived.put(Arrived(planned, Failed(reason), time.monotonic() - began))
+
+    # --- keeping
+
+    async def _keep_all(
+        self, arrived: Channel[Arrived], to_judge: Iterable[Waiting], waiting: Channel[Waiting]
+    ) -> None:
+        async with asyncio.TaskGroup() as keepers:
+            for _ in range(_KEEPERS):
+                keepers.create_task(self._keep(arrived, waiting))
+            if self._judge:
+                keepers.create_task(self._hand_over(to_judge, waiting))
+        await waiting.close()
+
+    async def _hand_over(self, to_judge: Iterable[Waiting], waiting: Channel[Waiting]) -> None:
+        """Give the judges what earlier runs have made."""
+        for entry in to_judge:
+            if self.progress.stopped:
+                return
+            await waiting.put(entry)
+
+    async def _keep(self, arrived: Channel[Arrived], waiting: Channel[Waiting]) -> None:
+        async for first in arrived:
+            for kept in await self._in_thread(partial(keep, self._store, together(first, arrived))):
+                made = kept.made
+                if made is not None:
+                    self.progress.made += 1
+                elif kept.row.status == "refused":
+                    self.progress.refused += 1
+                else:
+                    self.progress.failed += 1
+                self._told(self.progress)
+                if made is not None and self._judge and not self.progress.stopped:
+                    await waiting.put(Waiting(kept.planned.item, kept.planned.question, made, kept.seen))
+
+    # --- judging
+
+    async def _judge_all(self, judge: Judge, waiting: Channel[Waiting], judged: Channel[Judgement]) -> None:
+        async with asyncio.TaskGroup() as judges:
+            for _ in range(max(1, judge.concurrency)):
+                judges.create_task(self._look(judge, waiting, judged))
+        await judged.close()
+
+    async def _look(self, judge: Judge, waiting: Channel[Waiting], judged: Channel[Judgement]) -> None:
+        async for entry in waiting:
+            if not self.progress.stopped:  # what is left is judged when the run goes on
+                began = time.monotonic()
+                row = await self._row(judge, entry)
+                await judged.put(Judgement(entry, row, time.monotonic() - began))
+
+    async def _record(self, judged: Channel[Judgement]) -> None:
+        async for first in judged:
+            judgements = [first, *judged.more(_AT_ONCE)]
+            await self._in_thread(partial(self._store.record_verdicts, judgements))
+            for _, row, _ in judgements:
+                if row.passed is None:
+                    self.progress.unscored += 1
+                elif row.passed:
+                    self.progress.passed += 1
+                else:
+                    self.progress.not_passed += 1
+                self._told(self.progress)
+
+    async def _row(self, judge: Judge, entry: Waiting) -> VerdictRow:
+        try:
+            return verdict_row(await self._verdict(judge, entry))
+        except FormalimgError:
+            raise
+        except Exception as error:  # of the judge, or of what it gave
+            return verdict_row(Unscored("judge failed", told_error(error)))
+
+    async def _verdict(self, judge: Judge, entry: Waiting) -> Verdict | Unscored:
+        seen: Seen | Unscored | None = entry.seen
+        if seen is None:
+            seen = await self._in_thread(partial(read, self._store, entry.made))
+        if isinstance(seen, Unscored):
+            return seen
+        return seen.by_rule or await judge.judge(entry.item, seen.picture)
+
+    async def _in_thread(self, work: Callable[[], Result]) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+
+def _room(hands: int) -> int:
+    """How much may wait before or behind so many hands: enough that they need not wait for each other."""
+    return max(2, min(hands // 2, _LONGEST_QUEUE))
+
+
+def _batches(planned: Sequence[Planned], size: int) -> Iterator[Sequence[Planned]]:
+    return (planned[start : start + size] for start in range(0, len(planned), size))

@@ -1,0 +1,92 @@
+"""Files of a run folder, written so that they are there as a whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+
+from formalimg.errors import FormalimgError
+
+IMAGES = "images"
+METADATA = "metadata.jsonl"
+_PARTIAL = ".part"
+
+_ENDINGS = ("png", "jpg", "webp")
+_BEGINNINGS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpg"}
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file that appears all at once, under its name, or not at all.
+
+    Raises:
+        FormalimgError: if it cannot be written, for instance because the disk is full.
+    """
+    # Plain strings: thousands of small files are written here, and paths take longer than the files.
+    name = str(path)
+    partial = os.path.join(os.path.dirname(name), f".{os.path.basename(name)}{_PARTIAL}")  # noqa: PTH118, PTH119, PTH120
+    try:
+        with open(partial, "wb") as file:  # noqa: PTH123
+            file.write(data)
+        os.replace(partial, name)  # noqa: PTH105
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.unlink(partial)  # noqa: PTH108
+        raise FormalimgError(
+            f"cannot write {path}: {error.strerror}; make room or mend it, then give the same command again to go on"
+        ) from error
+
+
+def remove_partial(folder: Path) -> None:
+    """Remove what a killed process left half written."""
+    for path in (*folder.glob(f".*{_PARTIAL}"), *(folder / IMAGES).glob(f".*{_PARTIAL}")):
+        path.unlink(missing_ok=True)
+
+
+def remove_outdated(folder: Path, pictures: Iterable[tuple[str, int]], named: Collection[str]) -> None:
+    """Remove files of these pictures (item and sample) that are not among the named ones.
+
+    A picture that is made anew may come as another type of file, and an ImageFolder must hold no file that its metadata
+    does not name. Files that belong to no picture of the run are left alone.
+    """
+    stems = {picture_stem(*picture) for picture in pictures}
+    for path in (folder / IMAGES).iterdir():
+        if path.name not in named and path.suffix[1:] in _ENDINGS and path.stem in stems:
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def picture_name(item: str, sample: int, data: bytes) -> str:
+    """The name of a picture's file: `<item>.png`, and `<item>_<sample>.png` for further samples."""
+    return f"{picture_stem(item, sample)}.{file_type(data)}"
+
+
+def picture_stem(item: str, sample: int) -> str:
+    """The name of a picture's file without its ending; never the same for two pictures."""
+    # The first picture of an item called a_1 must not be taken for the second of a.
+    return f"{item}_{sample}" if sample or re.search(r"_[0-9]+$", item) else item
+
+
+def file_type(data: bytes) -> str:
+    """The ending that fits the contents of a picture: png, jpg or webp."""
+    return next((ending for beginning, ending in _BEGINNINGS.items() if data.startswith(beginning)), "webp")
+
+
+def write_metadata(folder: Path, rows: Iterable[Mapping[str, object]]) -> None:
+    """Write `images/metadata.jsonl`, by which the folder loads as a Hugging Face ImageFolder."""
+    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
+    if lines:
+        write_atomically(folder / IMAGES / METADATA, "".join(lines).encode())
+
+
+def make_folder(folder: Path) -> None:
+    """Make the run folder and its `images`."""
+    try:
+        (folder / IMAGES).mkdir(parents=True, exist_ok=True)
+        if not os.access(folder / IMAGES, os.W_OK):
+            raise PermissionError(13, "no permission to write", str(folder))
+    except OSError as error:
+        raise FormalimgError(f"cannot make the run folder {folder}: {error.strerror}") from error

@@ -1,0 +1,60 @@
+"""What the stages of a run hand on to each other."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from formalimg.models import Answer
+from formalimg.runs.inspection import Seen
+from formalimg.runs.rows import VerdictRow
+from formalimg.suites import Item
+
+
+class Planned(NamedTuple):
+    """A picture to be made.
+
+    Attributes:
+        item: of which item.
+        sample: which of the item's pictures, from 0.
+        key: the key of everything that shapes the picture.
+        seed: the seed to make it with.
+        question: the key of what the item asks, under which it is judged.
+    """
+
+    item: Item[object]
+    sample: int
+    key: str
+    seed: int
+    question: str
+
+
+class MadePicture(NamedTuple):
+    """A picture that is stored: its file in `images`, and the digest of its bytes."""
+
+    file: str
+    sha256: str
+
+
+class Arrived(NamedTuple):
+    """What an image model answered, and after how many seconds."""
+
+    planned: Planned
+    answer: Answer
+    seconds: float
+
+
+class Waiting(NamedTuple):
+    """A stored picture that waits for a judge; already looked at, if it was just made."""
+
+    item: Item[object]
+    question: str
+    made: MadePicture
+    seen: Seen | None = None
+
+
+class Judgement(NamedTuple):
+    """What a judge said of a picture, and after how many seconds."""
+
+    entry: Waiting
+    row: VerdictRow
+    seconds: float

@@ -1,0 +1,67 @@
+"""The lock of a run folder: one writer at a time, given back by the system even if the process is killed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from pathlib import Path
+from typing import IO
+
+from formalimg.errors import FormalimgError
+
+LOCK_FILE = "lock"
+
+
+class LockedError(FormalimgError):
+    """Somebody else is writing to the run."""
+
+
+class RunLock:
+    """Held from `__init__` until `release`, or until the process is gone.
+
+    Raises:
+        LockedError: if another process holds it; the message says which.
+        FormalimgError: if there can be no lock in the folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            self._file: IO[str] = (folder / LOCK_FILE).open("a+", encoding="utf-8")
+        except OSError as error:
+            raise FormalimgError(
+                f"cannot write to {folder}: {error.strerror}; check its permissions, or choose another folder"
+            ) from error
+        try:
+            _take(self._file)
+        except OSError as error:
+            self._file.seek(0)
+            holder = self._file.read().strip() or "another process"
+            self._file.close()
+            raise LockedError(
+                f"{folder} is being written by {holder}: wait until it is done, or stop it; nothing was changed"
+            ) from error
+        self._file.truncate(0)
+        with contextlib.suppress(OSError):  # a full disk must not keep anyone from going on
+            self._file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+            self._file.flush()
+
+    def release(self) -> None:
+        """Let others write."""
+        with contextlib.suppress(OSError):
+            self._file.close()
+
+
+if os.name == "nt":
+    import msvcrt
+
+    def _take(file: IO[str]) -> None:
+        # One byte far beyond the text: what is locked cannot be read by others on this system.
+        file.seek(1 << 20)
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+
+else:
+    import fcntl
+
+    def _take(file: IO[str]) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

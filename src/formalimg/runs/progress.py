@@ -1,0 +1,67 @@
+"""How far a run is, in figures."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Progress:
+    """How far a run is. What earlier runs of the same folder did is not in these figures.
+
+    Attributes:
+        pictures: how many pictures are to be made.
+        verdicts: how many verdicts are to be given, if all goes well.
+        made, refused, failed: how many pictures were made, declined, or did not come.
+        passed, not_passed, unscored: how many pictures passed, did not, or could not be judged.
+        stopped: whether it was stopped before the end.
+    """
+
+    pictures: int
+    verdicts: int
+    made: int = 0
+    refused: int = 0
+    failed: int = 0
+    passed: int = 0
+    not_passed: int = 0
+    unscored: int = 0
+    stopped: bool = False
+    started: float = field(default_factory=time.monotonic, repr=False)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the run began."""
+        return time.monotonic() - self.started
+
+    @property
+    def judged(self) -> int:
+        """How many pictures were looked at."""
+        return self.passed + self.not_passed + self.unscored
+
+    @property
+    def steps(self) -> int:
+        """How many pictures and verdicts are to be made, given what has failed so far."""
+        return self.pictures + self.verdicts - (self.refused + self.failed if self.verdicts else 0)
+
+    @property
+    def done(self) -> int:
+        """How many of these are done, with or without success."""
+        return self.made + self.refused + self.failed + self.judged
+
+    @property
+    def coverage(self) -> float | None:
+        """The share of pictures asked for so far that could be scored; None if nothing was asked."""
+        asked = self.judged + self.refused + self.failed
+        return (self.passed + self.not_passed) / asked if asked else None
+
+    @property
+    def rate(self) -> float:
+        """Pictures finished per second: judged ones, or made ones where nobody judges."""
+        finished = self.judged if self.verdicts else self.made
+        return finished / self.seconds if self.seconds else 0.0
+
+    @property
+    def remaining_seconds(self) -> float | None:
+        """Seconds until the end, at the pace so far; None at the very beginning."""
+        return self.seconds / self.done * (self.steps - self.done) if self.done else None

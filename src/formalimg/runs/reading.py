@@ -1,0 +1,130 @@
+"""Run folders, opened for reading."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, get_args
+
+from formalimg.judges import Part, Unscored, UnscoredReason, Verdict
+from formalimg.runs.card import read_card
+from formalimg.runs.database import open_for_reading, told
+from formalimg.runs.files import IMAGES
+from formalimg.runs.keys import judge_key
+from formalimg.runs.record import Judged, Outcome, PlannedItem, RunCard
+from formalimg.suites import Item, decode_item
+
+_WITHOUT_PICTURE: Mapping[str, UnscoredReason] = {
+    "planned": "no image",
+    "refused": "refused",
+    "failed": "generation failed",
+    "unreadable": "unreadable image",
+    "too large": "too large",
+}
+
+_OUTCOME = (
+    "pictures.item, level, pictures.sample, status, pictures.detail, passed, score, verdicts.reason, verdicts.detail"
+)
+_WHOLE = f"{_OUTCOME}, seed, file, served, parts, evidence"
+_PICTURES = """
+    FROM pictures JOIN items ON items.id = pictures.item
+    LEFT JOIN verdicts ON judge = :judge AND verdicts.question = items.question AND picture = pictures.sha256
+"""
+
+
+class StoredRun:
+    """A run folder, opened for reading; see `RunRecord`. Never locks, never writes; a run may go on meanwhile."""
+
+    def __init__(self, folder: str | Path) -> None:
+        """Open the folder.
+
+        Raises:
+            FormalimgError: if it is no run, or one of another version of formalimg.
+        """
+        self._folder = Path(folder)
+        self._card = read_card(self._folder)
+        self._database = open_for_reading(self._folder)
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies."""
+        return self._folder
+
+    @property
+    def card(self) -> RunCard:
+        """What was asked."""
+        return self._card
+
+    @cached_property
+    def items(self) -> Mapping[str, PlannedItem]:
+        """The items, by id, in the order of the suite."""
+        rows = self._rows("SELECT id, level, prompt, formula, tags FROM items ORDER BY position")
+        return {
+            id_: PlannedItem(id_, level, prompt, formula, tuple(json.loads(tags)))
+            for id_, level, prompt, formula, tags in rows
+        }
+
+    def suite_items(self) -> list[Item[object]]:
+        """The items as the suite has them, for judging them again."""
+        rows = list(self._rows("SELECT record FROM items ORDER BY position"))
+        return [decode_item(record, self._card.suite) for (record,) in rows]
+
+    def outcomes(self) -> Sequence[Outcome]:
+        """How each planned picture fared, in the order of items and samples."""
+        return [_outcome(row) for row in self._rows(f"SELECT {_OUTCOME} {_PICTURES} ORDER BY position, sample")]
+
+    def judged(self, pictures: Sequence[tuple[str, int]] | None = None) -> Iterator[Judged]:
+        """All that is known of these pictures (item and sample), or of all planned ones."""
+        if pictures is None:
+            rows = self._rows(f"SELECT {_WHOLE} {_PICTURES} ORDER BY position, sample")
+        else:
+            one = f"SELECT {_WHOLE} {_PICTURES} WHERE pictures.item = :item AND pictures.sample = :sample"
+            rows = (row for item, sample in pictures for row in self._rows(one, item=item, sample=sample))
+        for row in rows:
+            yield self._whole(row)
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        self._database.close()
+
+    def _rows(self, query: str, **values: object) -> Iterator[tuple[Any, ...]]:
+        judge = "" if self._card.judge is None else judge_key(self._card.judge)
+        with told(self._folder):
+            yield from self._database.execute(query, {"judge": judge, **values})
+
+    def _whole(self, row: tuple[Any, ...]) -> Judged:
+        outcome = _outcome(row)
+        seed, file, served, parts, evidence = row[len(_OUTCOME.split(", ")) :]
+        verdict: Verdict | Unscored
+        if outcome.passed is None:
+            verdict = Unscored(_reason(outcome.reason), outcome.detail, json.loads(evidence or "{}"))
+        else:
+            found = tuple(map(Part.from_json, json.loads(parts)))
+            verdict = Verdict(outcome.passed, found, json.loads(evidence))
+        image = None if file is None else self._folder / IMAGES / file
+        return Judged(outcome, seed, image, json.loads(served), verdict)
+
+
+def open_run(folder: str | Path) -> StoredRun:
+    """A run folder, opened for reading.
+
+    Raises:
+        FormalimgError: if it is no run, or one of another version of formalimg.
+    """
+    return StoredRun(folder)
+
+
+def _outcome(row: tuple[Any, ...]) -> Outcome:
+    item, level, sample, status, no_picture, passed, score, reason, detail, *_ = row
+    if status != "made":
+        return Outcome(item, level, sample, None, None, _WITHOUT_PICTURE[status], no_picture)
+    if reason is None:  # there is no verdict at all
+        return Outcome(item, level, sample, None, None, "not judged", "")
+    return Outcome(item, level, sample, None if passed is None else bool(passed), score, reason, detail)
+
+
+def _reason(text: str) -> UnscoredReason:
+    assert text in get_args(UnscoredReason), f"unknown reason {text!r}"
+    return text  # type: ignore[return-value]

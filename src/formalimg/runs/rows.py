@@ -1,0 +1,81 @@
+"""Items, pictures and verdicts as rows of the database."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, get_args
+
+from formalimg.judges import Unscored, UnscoredReason, Verdict
+from formalimg.models import Failed, Refused
+from formalimg.runs.keys import question_key
+from formalimg.runs.plain import as_json
+from formalimg.runs.troubles import in_one_line
+from formalimg.suites import FormulaSpec, Item, encode_item
+
+
+class ItemRow(NamedTuple):
+    """An item as columns of the table `items`."""
+
+    id: str
+    position: int
+    level: int
+    prompt: str
+    formula: str
+    tags: str
+    question: str
+    record: str
+
+
+def item_row(position: int, item: Item[object]) -> ItemRow:
+    """The columns of an item, with its position in the suite."""
+    formula = str(item.spec.formula) if isinstance(item.spec, FormulaSpec) else ""
+    tags = as_json(list(item.tags))
+    return ItemRow(item.id, position, item.level, item.prompt, formula, tags, question_key(item), encode_item(item))
+
+
+class PictureRow(NamedTuple):
+    """What came of a planned picture, as columns of the table `pictures`."""
+
+    status: str
+    detail: str = ""
+    file: str | None = None
+    sha256: str | None = None
+    bytes: int | None = None
+    width: int | None = None
+    height: int | None = None
+    served: str = "{}"
+
+
+def no_picture_row(answer: Refused | Failed | Unscored) -> PictureRow:
+    """The columns of a picture that there is none of, with the reason."""
+    if isinstance(answer, Unscored):
+        return PictureRow("too large" if answer.reason == "too large" else "unreadable", answer.detail)
+    return PictureRow("refused" if isinstance(answer, Refused) else "failed", in_one_line(answer.reason))
+
+
+class VerdictRow(NamedTuple):
+    """A verdict, or why there is none, as columns of the table `verdicts`."""
+
+    passed: bool | None
+    score: float | None
+    reason: str
+    detail: str
+    parts: str
+    evidence: str
+
+
+def verdict_row(verdict: Verdict | Unscored) -> VerdictRow:
+    """The columns of a verdict.
+
+    Raises:
+        TypeError: if this is no verdict, or one that is not made of plain data.
+        ValueError: if it holds numbers that are none.
+    """
+    if isinstance(verdict, Unscored):
+        if verdict.reason not in get_args(UnscoredReason):
+            raise TypeError(f"the judge gave the unknown reason {verdict.reason!r}")
+        evidence = as_json(dict(verdict.evidence))
+        return VerdictRow(None, None, verdict.reason, in_one_line(verdict.detail), "[]", evidence)
+    if not isinstance(verdict, Verdict):
+        raise TypeError(f"the judge gave {type(verdict).__name__} in place of a verdict")
+    parts = as_json([part.to_json() for part in verdict.parts])
+    return VerdictRow(bool(verdict.passed), verdict.score, "", "", parts, as_json(dict(verdict.evidence)))

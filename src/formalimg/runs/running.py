@@ -1,0 +1,174 @@
+"""Doing a run, or one stage of it: open the folder, see what is left, let the engine work."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from formalimg.errors import FormalimgError
+from formalimg.judges import Judge
+from formalimg.models import ImageModel, ImageRequest, Matches, Matching, Wanted
+from formalimg.runs.card import read_card, require_plain
+from formalimg.runs.engine import Engine
+from formalimg.runs.handing import Planned, Waiting
+from formalimg.runs.keys import question_key
+from formalimg.runs.plan import Selection, plan_pictures, request_of
+from formalimg.runs.progress import Progress
+from formalimg.runs.reading import open_run
+from formalimg.runs.record import Party, RunCard
+from formalimg.runs.stopping import run_stoppably
+from formalimg.runs.store import RunStore, now
+from formalimg.suites import Item
+
+Told = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a run is to do.
+
+    Attributes:
+        items: the whole suite, in its order.
+        model: who makes the pictures.
+        selection: which items to take.
+        samples: pictures per item.
+        seed: the number from which the seeds of all pictures follow.
+        size: width and height to ask for, in pixels.
+        made_with: the version of formalimg, for the record.
+    """
+
+    items: Sequence[Item[object]]
+    model: ImageModel
+    selection: Selection = field(default_factory=Selection)
+    samples: int = 1
+    seed: int = 1
+    size: int = 1024
+    made_with: str = ""
+
+    def __post_init__(self) -> None:
+        if self.samples < 1:
+            raise FormalimgError(f"{self.samples} samples cannot be made: ask for 1 or more")
+        if len({item.suite for item in self.items}) != 1:
+            raise FormalimgError("a run takes items of one suite")
+        require_plain(Party(self.model.name, self.model.settings))
+
+
+def carry_out(
+    order: Order,
+    folder: Path,
+    judge: Judge | None = None,
+    *,
+    told: Told = lambda progress: None,
+    matched: Callable[[Matching], None] = lambda matching: None,
+) -> Progress:
+    """Make the pictures of a run and, if there is a judge, judge them; goes on where an earlier call ended.
+
+    Ctrl-C stops it cleanly: what is being made is kept, and the same call goes on later.
+
+    Args:
+        order: what to do.
+        folder: the run folder; made if it is not there.
+        judge: who judges; None to make pictures only.
+        told: is called after each step.
+        matched: is called once, before anything else, for models whose pictures are there already.
+
+    Raises:
+        LockedError: if another process is writing to the folder.
+        FormalimgError: if the folder holds another run, or nothing can go on. What is done is kept.
+    """
+    items = order.selection.of(order.items)
+    if isinstance(order.model, Matches):
+        matched(order.model.match(_wanted(items, order.samples)))
+    pictures = plan_pictures(list(items.values()), order.model, samples=order.samples, seed=order.seed, size=order.size)
+    with RunStore(folder, _card(order)) as store:
+        store.plan(items, pictures, _card(order, store.card))
+        made = store.made()
+        to_make = [planned for planned in pictures if (planned.item.id, planned.sample) not in made]
+        to_judge = (
+            _unjudged(store, [Asked(planned.item, planned.sample, planned.question) for planned in pictures], judge)
+            if judge
+            else []
+        )
+
+        def ask(planned: Planned) -> ImageRequest:
+            return request_of(planned.item, planned.sample, planned.seed, order.size, order.model)
+
+        return _work(store, Engine(store, order.model, judge, ask=ask, told=told), judge, to_make, to_judge)
+
+
+def judge_run(folder: Path, judge: Judge, *, told: Told = lambda progress: None) -> Progress:
+    """Judge all pictures of a run that this judge has not scored yet.
+
+    Raises:
+        LockedError: if another process is writing to the folder.
+        FormalimgError: if the folder is no run.
+    """
+    with RunStore(folder, read_card(folder)) as store:
+        with contextlib.closing(open_run(folder)) as run:
+            items = {item.id: item for item in run.suite_items()}
+        questions = {item.id: question_key(item) for item in items.values()}
+        pictures = [Asked(items[item], sample, questions[item]) for item, sample in store.made()]
+        to_judge = _unjudged(store, pictures, judge)
+        return _work(store, Engine(store, None, judge, told=told), judge, [], to_judge)
+
+
+def _work(
+    store: RunStore, engine: Engine, judge: Judge | None, to_make: Sequence[Planned], to_judge: Sequence[Waiting]
+) -> Progress:
+    if judge:
+        require_plain(Party(judge.name, judge.settings))
+        store.begin_judging(judge)
+    try:
+        return run_stoppably(engine, to_make, to_judge)
+    finally:
+        # Also when it was interrupted: the pictures that are there can be used at once.
+        with contextlib.suppress(FormalimgError):
+            store.write_metadata()
+
+
+class Asked(NamedTuple):
+    """A picture of an item, and the key of what the item asks."""
+
+    item: Item[object]
+    sample: int
+    question: str
+
+
+def _unjudged(store: RunStore, pictures: Sequence[Asked], judge: Judge) -> list[Waiting]:
+    """Those of the pictures that are there and that the judge has not scored."""
+    made, scored = store.made(), store.scored(judge)
+    waiting = []
+    for item, sample, question in pictures:
+        picture = made.get((item.id, sample))
+        if picture is not None and (question, picture.sha256) not in scored:
+            waiting.append(Waiting(item, question, picture))
+    return waiting
+
+
+def _wanted(items: Mapping[int, Item[object]], samples: int) -> list[Wanted]:
+    return [
+        Wanted(item.id, sample, item.prompt, position) for position, item in items.items() for sample in range(samples)
+    ]
+
+
+def _card(order: Order, there: RunCard | None = None) -> RunCard:
+    """The card of what is asked, joined with what the folder's card says already."""
+    first = order.items[0]
+    card = RunCard(
+        suite=first.suite,
+        suite_version=first.version,
+        items_digest="",  # the store knows all items that were ever planned
+        model=Party(order.model.name, order.model.settings),
+        judge=None,
+        samples=order.samples,
+        seed=order.seed,
+        size=order.size,
+        created=now(),
+        made_with=order.made_with,
+    )
+    if there is None:
+        return card
+    return replace(card, judge=there.judge, created=there.created, samples=max(card.samples, there.samples))

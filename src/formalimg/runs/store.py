@@ -1,0 +1,220 @@
+"""The store of a run: the one writer of its folder. Whatever it has taken in survives the death of the process."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+
+from formalimg.errors import FormalimgError
+from formalimg.judges import Judge
+from formalimg.runs.card import CARD_FILE, differences, judged_by, read_card, write_card
+from formalimg.runs.database import open_for_writing, told
+from formalimg.runs.files import (
+    IMAGES,
+    make_folder,
+    picture_name,
+    remove_outdated,
+    remove_partial,
+    write_atomically,
+    write_metadata,
+)
+from formalimg.runs.handing import Judgement, MadePicture, Planned
+from formalimg.runs.keys import judge_key, plan_digest
+from formalimg.runs.lock import RunLock
+from formalimg.runs.plain import as_json
+from formalimg.runs.record import Party, RunCard
+from formalimg.runs.rows import PictureRow, item_row
+from formalimg.suites import Item
+
+
+class RunStore:
+    """A run folder, opened for writing by one process at a time; any of its threads may record results."""
+
+    def __init__(self, folder: Path, card: RunCard) -> None:
+        """Open the folder, or make it.
+
+        Raises:
+            LockedError: if another process is writing to it.
+            FormalimgError: if it holds a run of other settings, or cannot be used.
+        """
+        make_folder(folder)
+        self.folder = folder
+        self._judge = ""
+        self._writing = threading.Lock()
+        self._lock = RunLock(folder)
+        try:
+            self.card = self._joined_card(card)
+            remove_partial(folder)
+            self._database = open_for_writing(folder)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def __enter__(self) -> RunStore:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the folder; others may write then."""
+        try:
+            self._database.close()
+        finally:
+            self._lock.release()
+
+    # --- the plan
+
+    def plan(self, items: Mapping[int, Item[object]], pictures: Sequence[Planned], card: RunCard) -> None:
+        """Take in what is to be made. What is planned already stays, unless it would be made differently now.
+
+        Args:
+            items: the items, by their position in the suite.
+            pictures: their pictures.
+            card: the card of the run, but for the digest of its items.
+        """
+        with told(self.folder):
+            questions = dict(self._database.execute("SELECT id, question FROM items"))
+        rows = [item_row(position, item) for position, item in items.items()]
+        questions.update((row.id, row.question) for row in rows)
+        # The card first: a folder with a plan but without a card could be taken for another run.
+        self.card = replace(card, items_digest=plan_digest(questions.values()))
+        write_card(self.card, self.folder)
+        with told(self.folder), self._database:
+            self._database.execute("BEGIN")
+            self._database.executemany("INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            self._database.executemany(
+                "INSERT INTO pictures (item, sample, key, seed, status) VALUES (?, ?, ?, ?, 'planned') "
+                "ON CONFLICT (item, sample) DO UPDATE SET key = excluded.key, seed = excluded.seed, "
+                "status = 'planned', detail = '', file = NULL, sha256 = NULL WHERE key != excluded.key",
+                ((planned.item.id, planned.sample, planned.key, planned.seed) for planned in pictures),
+            )
+        self._forget_lost_files()
+
+    def made(self) -> dict[tuple[str, int], MadePicture]:
+        """The pictures that are there, by item and sample."""
+        with told(self.folder):
+            rows = self._database.execute("SELECT item, sample, file, sha256 FROM pictures WHERE status = 'made'")
+            return {(item, sample): MadePicture(*rest) for item, sample, *rest in rows}
+
+    def scored(self, judge: Judge) -> set[tuple[str, str]]:
+        """Question and picture of all verdicts of a judge; what is unscored is not among them, so it is tried again."""
+        with told(self.folder):
+            rows = self._database.execute(
+                "SELECT question, picture FROM verdicts WHERE judge = ? AND passed IS NOT NULL", (judge_key(judge),)
+            )
+            return set(rows)
+
+    # --- results
+
+    def keep_picture(self, item: str, sample: int, data: bytes) -> str:
+        """Write a picture's file; its name is given back. May be called from any thread."""
+        name = picture_name(item, sample, data)
+        write_atomically(self.folder / IMAGES / name, data)
+        return name
+
+    def record_pictures(self, results: Iterable[tuple[Planned, PictureRow, float]]) -> None:
+        """Record what came of these pictures, after so many seconds each; all of them or none.
+
+        Those without a picture are tried again when the run goes on.
+        """
+        self._write(
+            "UPDATE pictures SET status = ?, detail = ?, file = ?, sha256 = ?, bytes = ?, width = ?, height = ?, "
+            "served = ?, seconds = ?, at = ?, attempts = attempts + 1 WHERE item = ? AND sample = ? AND key = ?",
+            ((*row, seconds, now(), it.item.id, it.sample, it.key) for it, row, seconds in results),
+        )
+
+    def record_verdicts(self, judgements: Iterable[Judgement]) -> None:
+        """Record what the judge said, or why it said nothing; all of it or none."""
+        self._write(
+            "INSERT INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?) "
+            "ON CONFLICT (judge, question, picture) DO UPDATE SET passed = excluded.passed, "
+            "score = excluded.score, reason = excluded.reason, detail = excluded.detail, parts = excluded.parts, "
+            "evidence = excluded.evidence, attempts = attempts + 1, seconds = excluded.seconds, at = excluded.at",
+            (
+                (self._judge, entry.question, entry.made.sha256, entry.item.id, *row, seconds, now())
+                for entry, row, seconds in judgements
+            ),
+        )
+
+    def begin_judging(self, judge: Judge) -> None:
+        """Record who judges from now on."""
+        self._judge = judge_key(judge)
+        with told(self.folder):
+            self._database.execute(
+                "INSERT OR IGNORE INTO judges VALUES (?, ?, ?)",
+                (self._judge, judge.name, as_json(dict(judge.settings))),
+            )
+        self.card = judged_by(self.card, Party(judge.name, judge.settings))
+        write_card(self.card, self.folder)
+
+    def write_metadata(self) -> None:
+        """Write `images/metadata.jsonl` anew from what is stored, and remove files that it no longer names."""
+        with told(self.folder):
+            rows = list(self._metadata())
+            planned = self._database.execute("SELECT item, sample FROM pictures").fetchall()
+        remove_outdated(self.folder, planned, {str(row["file_name"]) for row in rows})
+        write_metadata(self.folder, rows)
+
+    # ---
+
+    def _joined_card(self, asked: RunCard) -> RunCard:
+        if not (self.folder / CARD_FILE).exists():
+            return asked
+        there = read_card(self.folder)
+        found = differences(asked, there)
+        if found:
+            raise FormalimgError(
+                f"{self.folder} holds a run of other settings ({'; '.join(found)}): choose another folder or name"
+            )
+        return there
+
+    def _write(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
+        with self._writing, told(self.folder), self._database:
+            self._database.execute("BEGIN IMMEDIATE")
+            self._database.executemany(statement, rows)
+
+    def _forget_lost_files(self) -> None:
+        """Plan pictures anew whose files are gone or cut short."""
+        with told(self.folder), self._database:
+            self._database.execute("BEGIN")
+            rows = self._database.execute("SELECT item, sample, file, bytes FROM pictures WHERE status = 'made'")
+            sizes = {path.name: path.stat().st_size for path in (self.folder / IMAGES).iterdir()}
+            self._database.executemany(
+                "UPDATE pictures SET status = 'planned', detail = 'the file was lost', file = NULL, sha256 = NULL "
+                "WHERE item = ? AND sample = ?",
+                [(item, sample) for item, sample, file, size in rows if sizes.get(file) != size],
+            )
+
+    def _metadata(self) -> Iterator[dict[str, object]]:
+        rows = self._database.execute(
+            "SELECT file, item, sample, level, prompt, seed, sha256 FROM pictures JOIN items ON items.id = item "
+            "WHERE status = 'made' ORDER BY position, sample"
+        )
+        for file, item, sample, level, prompt, seed, sha256 in rows:
+            yield {
+                "file_name": file,
+                "item": item,
+                "sample": sample,
+                "level": level,
+                "prompt": prompt,
+                "seed": seed,
+                "sha256": sha256,
+            }
+
+
+def sha256_of(data: bytes) -> str:
+    """The digest by which a picture's file is known."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def now() -> str:
+    """The time, as it is written everywhere in a run."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,53 @@
+"""What went wrong, in a line that can be stored and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from formalimg.errors import FormalimgError, presentable
+from formalimg.models import Answer, Failed, Generated, Refused
+from formalimg.runs.plain import as_json
+
+_HEAD, _TAIL = 400, 100
+"""So many characters of a message are kept from its beginning and its end: some are whole web pages."""
+
+
+def in_one_line(text: str) -> str:
+    """A text as one line of bearable length."""
+    return presentable(" ".join(text.split()), _HEAD, _TAIL)
+
+
+def told_error(error: Exception) -> str:
+    """What an exception says, in one line."""
+    text = in_one_line(str(error))
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def as_answer(given: object) -> Answer:
+    """What an image model gave, if that is an answer at all; else that it failed."""
+    match given:
+        case Refused(reason=str()) | Failed(reason=str()):
+            return given
+        case Generated(data=bytes(), served=served):
+            try:
+                as_json(dict(served))
+            except (TypeError, ValueError) as error:
+                return Failed(f"what the model says it used is not plain: {told_error(error)}")
+            return given
+        case Generated():
+            return Failed(f"the model gave {type(given.data).__name__} in place of the bytes of a picture")
+    return Failed(f"the model gave {type(given).__name__} in place of an answer")
+
+
+def root_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The error that a user can act on, if there is one; else the first."""
+    found = list(_leaves(errors))
+    return next((error for error in found if isinstance(error, FormalimgError)), found[0])
+
+
+def _leaves(errors: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for error in errors.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _leaves(error)
+        else:
+            yield error

@@ -1,0 +1,130 @@
+"""`run`, `generate`, `judge`, `report` and `doctor`, as a user types them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from formalimg.runs import open_run
+from tests.support.command import formalimg
+
+ORACLE = ("knolling", "--model", "builtin/oracle", "--size", "512", "--levels", "1-2", "--per-level", "2")
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one finished run in it."""
+    place = tmp_path_factory.mktemp("workplace")
+    code, out, err = formalimg("run", *ORACLE, cwd=place)
+    assert code == 0, err
+    assert "builtin/oracle" in out
+    assert "100.0" in out
+    return place
+
+
+def test_the_run_folder_holds_everything(workplace: Path) -> None:
+    folder = workplace / "runs" / "knolling-builtin-oracle"
+    assert {"run.toml", "results.sqlite", "images"} <= {path.name for path in folder.iterdir()}
+    run = open_run(folder)
+    assert [(outcome.item, outcome.passed) for outcome in run.outcomes()] == [
+        (item, True) for item in ("0", "1", "200", "201")
+    ]
+    metadata = [json.loads(line) for line in (folder / "images" / "metadata.jsonl").read_text().splitlines()]
+    assert [row["file_name"] for row in metadata] == ["0.png", "1.png", "200.png", "201.png"]
+
+
+def test_the_same_command_again_makes_nothing_again(workplace: Path) -> None:
+    folder = workplace / "runs" / "knolling-builtin-oracle"
+    before = {path: path.stat().st_mtime_ns for path in (folder / "images").glob("*.png")}
+    code, out, _ = formalimg("run", *ORACLE, cwd=workplace)
+    assert code == 0
+    assert "100.0" in out
+    assert {path: path.stat().st_mtime_ns for path in (folder / "images").glob("*.png")} == before
+
+
+def test_making_first_and_judging_later_gives_the_same(workplace: Path, tmp_path: Path) -> None:
+    code, out, err = formalimg("generate", *ORACLE, cwd=tmp_path)
+    assert code == 0, err
+    assert "formalimg judge" in out
+    folder = tmp_path / "runs" / "knolling-builtin-oracle"
+    assert {outcome.reason for outcome in open_run(folder).outcomes()} == {"not judged"}
+    code, out, err = formalimg("judge", str(folder))
+    assert code == 0, err
+    assert open_run(folder).outcomes() == open_run(workplace / "runs" / "knolling-builtin-oracle").outcomes()
+
+
+def test_pictures_of_a_run_can_be_judged_as_a_folder(workplace: Path, tmp_path: Path) -> None:
+    images = workplace / "runs" / "knolling-builtin-oracle" / "images"
+    code, out, err = formalimg(
+        "run", "knolling", "-m", f"folder/{images}", "--levels", "1-2", "--per-level", "3", cwd=tmp_path
+    )
+    assert code == 0, err
+    assert "found" in err
+    assert "4  of 6 wanted" in err
+    assert "2 generation failed" in out
+
+
+def test_every_format_of_the_report(workplace: Path, tmp_path: Path) -> None:
+    folder = str(workplace / "runs" / "knolling-builtin-oracle")
+    for kind in ("terminal", "md", "latex", "csv", "json"):
+        code, out, err = formalimg("report", folder, "--format", kind)
+        assert code == 0, err
+        assert "builtin/oracle" in out
+    rows = list(csv.DictReader(io.StringIO(formalimg("report", folder, "--format", "csv").out)))
+    assert {row["run"] for row in rows} == {"builtin/oracle"}
+    page = tmp_path / "page.html"
+    assert formalimg("report", folder, "--format", "html", "--out", str(page)).code == 0
+    assert page.read_text().startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "knoling", "-m", "builtin/oracle"], "did you mean knolling"),
+        (["run", "knolling", "-m", "oracle"], "write provider/model"),
+        (["run", "knolling", "-m", "buildin/oracle"], "did you mean builtin/oracle"),
+        (["run", "knolling", "-m", "builtin/orakel"], "there is no builtin/orakel"),
+        (["run", "knolling", "-m", "folder/nowhere"], "there is no folder"),
+        (["run", "knolling", "-m", "builtin/oracle", "--levels", "11"], "the suite has no level 11"),
+        (["run", "knolling", "-m", "builtin/oracle", "--judge", "openai/x"], "unknown grounder"),
+        (["run", "natural", "-m", "builtin/oracle"], "no judge for natural"),
+        (["run", "knolling", "-m", "builtin/oracle", "-M", "memory"], "write key=value"),
+        (["run", "knolling", "-m", "builtin/oracle", "-M", "memory=3"], "no option 'memory'"),
+        (["run", "knolling", "-m", "builtin/oracle", "-m", "builtin/reader", "--out", "x"], "--runs instead of --out"),
+        (["judge", "nowhere"], "is no run"),
+        (["report", "nowhere"], "is no run"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
+    code, out, err = formalimg(*arguments, cwd=tmp_path)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+def test_another_run_in_the_same_folder_is_refused(workplace: Path) -> None:
+    code, _, err = formalimg("run", *ORACLE, "--seed", "2", cwd=workplace)
+    assert code == 2
+    assert "seed: was 1, now 2" in err
+
+
+def test_a_run_of_another_version_is_refused(workplace: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "old"
+    shutil.copytree(workplace / "runs" / "knolling-builtin-oracle", folder)
+    card = folder / "run.toml"
+    card.write_text(card.read_text().replace("schema = 1", "schema = 99"))
+    code, _, err = formalimg("report", str(folder))
+    assert code == 2
+    assert "schema 99" in err
+
+
+def test_the_doctor_finds_nothing_wrong() -> None:
+    code, out, _ = formalimg("doctor")
+    assert code == 0, out
+    assert "12 of 12 pictures" in out
+    assert all(finding["state"] != "broken" for finding in json.loads(formalimg("doctor", "--json").out))

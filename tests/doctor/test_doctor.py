@@ -1,0 +1,62 @@
+"""The doctor fails loudly when the evaluator is broken, and never tells a key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from formalimg.doctor import examination, examine, try_known_answers
+from formalimg.judges import Grounder, Grounding, Picture, SceneJudge, Unscored, open_grounder
+from formalimg.models import Setting
+from formalimg.scenes import Scene
+
+
+class Blind:
+    """A grounder that sees nothing, and does not say so."""
+
+    name = "test/blind"
+    settings: Mapping[str, Setting] = {}
+    concurrency = 1
+
+    async def ground(self, picture: Picture, classes: Sequence[str]) -> Grounding | Unscored:
+        return Grounding(Scene.of([]))
+
+
+class Turned:
+    """A grounder that takes left for right."""
+
+    name = "test/turned"
+    settings: Mapping[str, Setting] = {}
+    concurrency = 1
+
+    def __init__(self) -> None:
+        self._sound = open_grounder("builtin/icons")
+
+    async def ground(self, picture: Picture, classes: Sequence[str]) -> Grounding | Unscored:
+        from PIL import ImageOps
+
+        return await self._sound.ground(Picture(b"", ImageOps.mirror(picture.image)), classes)
+
+
+def test_a_sound_evaluator_gives_all_known_answers() -> None:
+    answers = try_known_answers(SceneJudge(open_grounder("builtin/icons")))
+    assert [answer for answer in answers if not answer.right] == []
+    assert {answer.expected.split()[0] for answer in answers} == {"pass", "fail", "unscored"}
+
+
+@pytest.mark.parametrize("grounder", [Blind(), Turned()], ids=["blind", "turned"])
+def test_a_broken_evaluator_is_found_out(grounder: Grounder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examination, "open_judge", lambda suite: SceneJudge(grounder))
+    broken = {finding.name: finding.detail for finding in examine() if finding.state == "broken"}
+    assert list(broken) == ["known answers"]
+    assert "must be" in broken["known answers"]
+
+
+def test_keys_are_seen_and_never_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "planted-7f3a")
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    found = {finding.name: finding for finding in examine()}
+    assert found["OPENAI_API_KEY"].state == "fine"
+    assert found["HF_TOKEN"].state == "absent"
+    assert not any("planted-7f3a" in finding.detail for finding in found.values())

@@ -1,0 +1,151 @@
+"""Runs for reports: real items, drawn pictures, real verdicts, kept in memory instead of a run folder."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeAlias, get_args
+
+import formalimg
+from formalimg.judges import Grounding, Part, Unscored, UnscoredReason, Verdict, judge_grounding
+from formalimg.runs import Judged, Outcome, Party, PlannedItem, RunCard
+from formalimg.scenes import Scene, draw
+from formalimg.suites import FormulaSpec, Item
+
+Fates: TypeAlias = Mapping[int, Sequence[bool | UnscoredReason]]
+"""For each level what became of its items."""
+
+REASONS: tuple[UnscoredReason, ...] = get_args(UnscoredReason)
+
+
+@dataclass(frozen=True)
+class DrawnRun:
+    """A run that fulfils the protocol of those read from folders."""
+
+    folder: Path
+    card: RunCard
+    items: Mapping[str, PlannedItem]
+    pictures: tuple[Judged, ...]
+
+    def outcomes(self) -> Sequence[Outcome]:
+        return [judged.outcome for judged in self.pictures]
+
+    def judged(self, pictures: Sequence[tuple[str, int]] | None = None) -> Iterator[Judged]:
+        known = {(judged.outcome.item, judged.outcome.sample): judged for judged in self.pictures}
+        return iter(known.values() if pictures is None else [known[picture] for picture in pictures])
+
+
+@cache
+def some_items(per_level: int) -> tuple[Item[FormulaSpec], ...]:
+    """The first items of each level of the default suite."""
+    found: list[Item[FormulaSpec]] = []
+    for item in formalimg.load("knolling"):
+        if sum(other.level == item.level for other in found) < per_level:
+            found.append(item)
+    return tuple(found)
+
+
+def card_of(model: str = "builtin/test", *, suite: str = "knolling", samples: int = 1, digest: str = "d1") -> RunCard:
+    return RunCard(
+        suite=suite,
+        suite_version="1",
+        items_digest=digest,
+        model=Party(model, {"steps": 20}),
+        judge=Party("icons", {"judging_rules": 1}),
+        samples=samples,
+        seed=7,
+        size=256,
+        created="2026-01-31T10:00:00Z",
+        made_with=f"formalimg {formalimg.__version__}",
+    )
+
+
+def plan_of(items: Sequence[Item[FormulaSpec]]) -> dict[str, PlannedItem]:
+    return {item.id: PlannedItem(item.id, item.level, item.prompt, str(item.spec.formula), item.tags) for item in items}
+
+
+def plain_run(model: str, fates: Fates, **card: Any) -> DrawnRun:
+    """A run without pictures whose outcomes are known."""
+    items, judged = {}, []
+    for level, ends in fates.items():
+        for number, end in enumerate(ends):
+            name = f"{level}-{number}"
+            items[name] = PlannedItem(name, level, f"prompt {name}", "(exists ?c (Is ?c 'cup'))", ())
+            verdict: Verdict | Unscored
+            if isinstance(end, bool):
+                part = Part("(Is ?c 'cup')", "object", float(end), about=("Is",), reason="there is none")
+                verdict = Verdict(end, (part,))
+            else:
+                verdict = Unscored(end, "what happened")
+            judged.append(Judged(outcome_of(name, level, verdict), 0, None, {}, verdict))
+    return DrawnRun(Path("runs") / model, card_of(model, **card), items, tuple(judged))
+
+
+def drawn_run(
+    folder: Path,
+    model: str,
+    *,
+    per_level: int = 2,
+    skill: float = 0.5,
+    unscored: float = 0.1,
+    size: int = 256,
+    chance: int = 1,
+) -> DrawnRun:
+    """A run whose model gets `skill` of the items right, the higher the level the fewer; some pictures are unscored."""
+    folder.mkdir(parents=True, exist_ok=True)
+    items = some_items(per_level)
+    dice = random.Random(f"{model} {chance}")
+    judged = []
+    for item in items:
+        right = dice.random() < skill ** (item.level / 4)
+        reason = dice.choice(REASONS) if dice.random() < unscored else None
+        judged.append(_judged(item, folder, right, reason, size, dice))
+    digest = hashlib.sha256(repr([item.id for item in items]).encode()).hexdigest()[:12]
+    card = replace(card_of(model, digest=digest), size=size)
+    return DrawnRun(folder, card, plan_of(items), tuple(judged))
+
+
+def outcome_of(item: str, level: int, verdict: Verdict | Unscored, sample: int = 0) -> Outcome:
+    if isinstance(verdict, Unscored):
+        return Outcome(item, level, sample, None, None, verdict.reason, verdict.detail)
+    return Outcome(item, level, sample, verdict.passed, verdict.score, "", "")
+
+
+def perturbed(scene: Scene, dice: random.Random) -> Scene:
+    """The scene with the boxes of two things exchanged, or one thing gone."""
+    things = list(scene.things)
+    if len(things) > 1 and dice.random() < 0.8:
+        first, second = dice.sample(range(len(things)), 2)
+        one, other = things[first], things[second]
+        things[first], things[second] = replace(one, box=other.box), replace(other, box=one.box)
+    else:
+        things.pop(dice.randrange(len(things)))
+    return Scene.of(things)
+
+
+def _judged(
+    item: Item[FormulaSpec],
+    folder: Path,
+    right: bool,
+    reason: UnscoredReason | None,
+    size: int,
+    dice: random.Random,
+) -> Judged:
+    assert item.spec.witness is not None
+    scene = item.spec.witness
+    while not right and formalimg.verify(item.spec.formula, scene):
+        scene = perturbed(scene, dice)
+    verdict: Verdict | Unscored
+    image: Path | None = None
+    if reason not in ("no image", "refused", "generation failed"):
+        image = folder / f"{item.id}.png"
+        draw(scene, size).save(image)
+    if reason is not None:
+        verdict = Unscored(reason, f"because of {reason}")
+    else:
+        verdict = judge_grounding(item.spec.formula, Grounding(scene))
+    return Judged(outcome_of(item.id, item.level, verdict), dice.randrange(1000), image, {}, verdict)
