@@ -1,6 +1,7 @@
 """The language of instructions: formulas, their vocabulary, structure and meaning."""
 
 from formalimg.logic.assuming import Semantics
+from formalimg.logic.best_binding import BestBinding, JudgedClause, best_binding
 from formalimg.logic.checking import check
 from formalimg.logic.lifting import (
     Clause,
@@ -50,6 +51,7 @@ __all__ = [
     "STYLE",
     "And",
     "Atom",
+    "BestBinding",
     "Clause",
     "Component",
     "Exists",
@@ -58,6 +60,7 @@ __all__ = [
     "FormulaError",
     "Iff",
     "Implies",
+    "JudgedClause",
     "Lifted",
     "Literal",
     "Not",
@@ -76,6 +79,7 @@ __all__ = [
     "VocabularyError",
     "World",
     "atoms",
+    "best_binding",
     "bound_variables",
     "check",
     "children",

@@ -1,0 +1,108 @@
+"""Judging by logic: a grounder says what is in the picture, the formula says whether that is what was asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from formalimg.judges.judge import Grounder, Grounding, Picture
+from formalimg.judges.verdict import Part, Unscored, Verdict
+from formalimg.logic import Formula, FormulaError, JudgedClause, Verification, atoms, best_binding, verify
+from formalimg.models import Setting
+from formalimg.suites import FormulaSpec, Item
+
+RULES = 1
+"""The version of the rules by which scenes are judged: a new number wherever a verdict may come out differently."""
+
+
+@dataclass(frozen=True)
+class SceneJudge:
+    """Judges pictures of items that have a formula, by what a grounder sees in them.
+
+    The verdict passes if the formula holds in the scene, `forall` read strictly. Its parts are the clauses under the
+    best binding. Its evidence, all plain data:
+
+    - `scene`: what the grounder saw, in the grounding format;
+    - `confidence`: how sure the grounder is;
+    - `explanation`: the proof or refutation in words;
+    - `bindings`: the number of the thing that each variable stands for;
+    - `grounder`: what else the grounder keeps, if anything.
+
+    Attributes:
+        grounder: who looks at the pictures.
+    """
+
+    grounder: Grounder
+
+    @property
+    def name(self) -> str:
+        """The name of the grounder: nobody else looks."""
+        return self.grounder.name
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """The settings of the grounder, how `forall` is read, and the version of the rules."""
+        return {**self.grounder.settings, "semantics": "strict", "judging_rules": RULES}
+
+    @property
+    def concurrency(self) -> int:
+        """As many pictures as the grounder takes."""
+        return self.grounder.concurrency
+
+    async def judge(self, item: Item[object], picture: Picture) -> Verdict | Unscored:
+        """Whether the picture shows what the formula of the item asks for."""
+        spec = item.spec
+        if not isinstance(spec, FormulaSpec):
+            return Unscored("not understood", f"item {item.id} of {item.suite} has no formula to judge by")
+        grounding = await self.grounder.ground(picture, spec.object_classes)
+        if isinstance(grounding, Unscored):
+            return grounding
+        # Some milliseconds, sometimes more: other pictures should not wait for it.
+        return await asyncio.to_thread(judge_grounding, spec.formula, grounding)
+
+
+def judge_grounding(formula: Formula, grounding: Grounding) -> Verdict | Unscored:
+    """The verdict on a formula, given what was seen in a picture.
+
+    Raises:
+        FormulaError: if the formula is not one that any scene could be judged by, for instance for a variable that
+            nothing binds.
+    """
+    seen: dict[str, object] = {"scene": grounding.scene.to_json(), "confidence": grounding.confidence}
+    if grounding.evidence:
+        seen["grounder"] = dict(grounding.evidence)
+    try:
+        verification = verify(formula, grounding.scene)
+    except FormulaError as error:
+        if any(problem.kind != "undecided" for problem in error.problems):
+            raise
+        return Unscored("not understood", error.problems[0].message, seen, grounding.cost)
+    parts, bindings = _judged_parts(verification)
+    evidence = {**seen, "explanation": verification.explain(), "bindings": bindings}
+    return Verdict(verification.passed, parts, evidence, grounding.cost)
+
+
+def _judged_parts(verification: Verification) -> tuple[tuple[Part, ...], dict[str, int]]:
+    """The clauses as parts and what their variables stand for; the formula as one part if its clauses are too many."""
+    formula = verification.formula
+    try:
+        best = best_binding(formula, verification.scene)
+    except FormulaError as error:
+        if any(problem.kind != "size" for problem in error.problems):
+            raise
+        whole = Part(str(formula), "formula", float(verification.passed), about=_predicates(formula))
+        return (whole,), {}
+    return tuple(map(_part, best.clauses)), dict(best.bindings)
+
+
+def _part(judged: JudgedClause) -> Part:
+    things = ", ".join(f"?{variable} = {description}" for variable, _, description in judged.bindings)
+    reason = ": ".join(filter(None, [things, judged.reason]))
+    return Part(
+        judged.clause.text, judged.kind, float(judged.holds), about=_predicates(judged.clause.formula), reason=reason
+    )
+
+
+def _predicates(formula: Formula) -> tuple[str, ...]:
+    return tuple(sorted({atom.predicate for atom in atoms(formula)}))

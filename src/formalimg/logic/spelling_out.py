@@ -1,0 +1,96 @@
+"""Spelling out the strict `forall`: the instance that it wants, said as an `exists` of its own.
+
+`(forall ?x (implies A B))`, read strictly, says two things: some thing meets A, and whatever meets A meets B. Lifting
+knows only the classical reading, so the first is written down before a formula is lifted for its clauses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from formalimg.logic.lifting import MAX_LITERALS
+from formalimg.logic.problem import FormulaError, Problem
+from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Variable, children
+from formalimg.logic.variables import Names, rename_arguments, require_closed
+
+
+class SpelledOut(NamedTuple):
+    """A formula whose classical reading, in every scene with a thing in it, is the strict reading of another.
+
+    Attributes:
+        formula: the formula; every quantifier binds a name of its own.
+        presence: the variables of the instances that strict `forall`s want, such as `some_x` for `x`.
+    """
+
+    formula: Formula
+    presence: frozenset[str]
+
+
+def spell_out(formula: Formula) -> SpelledOut:
+    """Write each strict `(forall ?x (implies A B))` as `(and (exists ?some_x A) (forall ?x (implies A B)))`.
+
+    Raises:
+        FormulaError: if a variable is unbound, or the formula would grow past MAX_LITERALS.
+    """
+    if _literals(formula) > MAX_LITERALS:
+        message = f"spelt out, the formula would have more than {MAX_LITERALS:,} literals: nest fewer foralls"
+        raise FormulaError([Problem("size", message, formula.span)])
+    spelling = _Spelling(formula)
+    spelled = spelling.walk(formula, {}, copying=False)
+    return SpelledOut(spelled, frozenset(spelling.presence))
+
+
+class _Spelling:
+    """One walk through a formula; conditions of strict `forall`s are walked twice, the first time to be copied."""
+
+    def __init__(self, formula: Formula) -> None:
+        self.names = Names(require_closed(formula))
+        self.presence: set[str] = set()
+
+    def walk(self, formula: Formula, names: Mapping[str, str], copying: bool) -> Formula:
+        match formula:
+            case Atom(predicate, arguments, span):
+                return Atom(predicate, rename_arguments(arguments, names), span)
+            case Not(body, span):
+                return Not(self.walk(body, names, copying), span)
+            case And(parts, span):
+                return And(tuple(self.walk(part, names, copying) for part in parts), span)
+            case Or(parts, span):
+                return Or(tuple(self.walk(part, names, copying) for part in parts), span)
+            case Implies(first, second, span):
+                return Implies(self.walk(first, names, copying), self.walk(second, names, copying), span)
+            case Iff(first, second, span):
+                return Iff(self.walk(first, names, copying), self.walk(second, names, copying), span)
+            case Exists(variable, body):
+                return self.bind(Exists, variable, body, names, copying)
+            case Forall(variable, Implies(antecedent, _) as body, span):
+                rule = self.bind(Forall, variable, body, names, copying)
+                # The game that is played over the clauses wants the instance chosen before the rule is tested.
+                return And((self.bind(Exists, variable, antecedent, names, copying=True), rule), span)
+            case Forall(variable, body):
+                return self.bind(Forall, variable, body, names, copying)
+
+    def bind(
+        self,
+        quantifier: type[Exists] | type[Forall],
+        variable: Variable,
+        body: Formula,
+        names: Mapping[str, str],
+        copying: bool,
+    ) -> Formula:
+        name = self.names.fresh(f"some_{variable.name}" if copying else variable.name)
+        if copying:
+            self.presence.add(name)
+        return quantifier(Variable(name, variable.span), self.walk(body, {**names, variable.name: name}, copying))
+
+
+def _literals(formula: Formula) -> int:
+    """How many literals the formula will have once it is spelt out."""
+    match formula:
+        case Atom():
+            return 1
+        case Forall(_, Implies(antecedent, consequent)):
+            return 2 * _literals(antecedent) + _literals(consequent)
+        case _:
+            return sum(map(_literals, children(formula)))
