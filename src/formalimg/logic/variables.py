@@ -70,13 +70,16 @@ class Names:
     def __init__(self, written: Iterable[str]) -> None:
         self._written = set(written)
         self._given: set[str] = set()
+        self._last: dict[str, int] = {}  # the numbers given so far, so that a name used very often stays quick
 
     def fresh(self, name: str) -> str:
         """The name itself the first time, then with the first free number behind it."""
-        candidate, number = name, 0
+        number = self._last.get(name, 0)
+        candidate = f"{name}_{number}" if number else name
         while candidate in self._given or (number and candidate in self._written):
             number += 1
             candidate = f"{name}_{number}"
+        self._last[name] = number
         self._given.add(candidate)
         return candidate
 
