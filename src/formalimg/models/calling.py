@@ -71,7 +71,9 @@ class CallableModel:
         taken = {name: value for name, value in wishes.items() if name in self._takes}
         if inspect.iscoroutinefunction(self._function):
             return await self._function(prompts, **taken)
-        return await asyncio.to_thread(self._function, prompts, **taken)
+        made = await asyncio.to_thread(self._function, prompts, **taken)
+        # Objects and partial functions do not always tell beforehand that they are async.
+        return await made if inspect.isawaitable(made) else made
 
 
 def _parameters(function: Callable[..., Any]) -> frozenset[str]:

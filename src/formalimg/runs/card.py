@@ -41,7 +41,7 @@ def write_card(card: RunCard, folder: Path) -> None:
     for role, party in (("model", card.model), ("judge", card.judge)):
         if party is not None:
             lines += ["", f"[{role}]", *_pairs({"name": party.name}), "", f"[{role}.settings]", *_pairs(party.settings)]
-    write_atomically(folder / CARD_FILE, ("\n".join(lines) + "\n").encode())
+    write_atomically(folder / CARD_FILE, (f"{line}\n".encode() for line in lines))
 
 
 def read_card(folder: Path) -> RunCard:

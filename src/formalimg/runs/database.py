@@ -44,6 +44,7 @@ def open_for_reading(folder: Path) -> sqlite3.Connection:
             isolation_level=None,
             check_same_thread=False,
         )
+        connection.execute("PRAGMA query_only = ON")
         return _of_our_schema(connection, folder)
 
 
@@ -66,9 +67,13 @@ def told(folder: Path) -> Iterator[None]:
 
 
 def _how_to_read(folder: Path) -> str:
-    """Where nobody can write, nothing changes, and the library must be told so: it would look for files beside."""
-    unwritten = not os.access(folder, os.W_OK) and not (folder / f"{RESULTS_FILE}-wal").exists()
-    return "immutable=1" if unwritten else "mode=ro"
+    """How to open the results for a reader that changes none of them.
+
+    Where nobody can write, nothing changes, and the library must be told so: it would look for files beside. Everywhere
+    else it has to be allowed to write, or it would leave such files behind.
+    """
+    settled = not os.access(folder, os.W_OK) and not (folder / f"{RESULTS_FILE}-wal").exists()
+    return "immutable=1" if settled else "mode=rw"
 
 
 def _of_our_schema(connection: sqlite3.Connection, folder: Path) -> sqlite3.Connection:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from functools import partial
@@ -52,6 +52,7 @@ class Engine:
         judge: Judge | None = None,
         *,
         ask: Callable[[Planned], ImageRequest] | None = None,
+        scored: Set[tuple[str, str]] = frozenset(),
         told: Callable[[Progress], None] = lambda progress: None,
     ) -> None:
         """An engine that has not started.
@@ -61,12 +62,14 @@ class Engine:
             model: who makes pictures; None if nothing has to be made.
             judge: who looks at them; None if nobody is to.
             ask: the request for a planned picture.
+            scored: questions with pictures (their digests) that the judge need not look at again, should they come.
             told: is called after each step.
         """
         self._store = store
         self._model = model
         self._judge = judge
         self._ask = ask
+        self._scored = scored
         self._told = told
         self.progress = Progress(0, 0)
         self._threads = ThreadPoolExecutor(_KEEPERS, "formalimg")
@@ -164,7 +167,11 @@ class Engine:
                 else:
                     self.progress.failed += 1
                 self._told(self.progress)
-                if made is not None and self._judge and not self.progress.stopped:
+                if made is None or not self._judge:
+                    continue
+                if (kept.planned.question, made.sha256) in self._scored:
+                    self.progress.verdicts -= 1
+                elif not self.progress.stopped:
                     await waiting.put(Waiting(kept.planned.item, kept.planned.question, made, kept.seen))
 
     # --- judging

@@ -19,8 +19,8 @@ _ENDINGS = ("png", "jpg", "webp")
 _BEGINNINGS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpg"}
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file that appears all at once, under its name, or not at all.
+def write_atomically(path: Path, pieces: Iterable[bytes]) -> None:
+    """Write a file, given piece by piece, that appears all at once, under its name, or not at all.
 
     Raises:
         FormalimgError: if it cannot be written, for instance because the disk is full.
@@ -30,7 +30,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     partial = os.path.join(os.path.dirname(name), f".{os.path.basename(name)}{_PARTIAL}")  # noqa: PTH118, PTH119, PTH120
     try:
         with open(partial, "wb") as file:  # noqa: PTH123
-            file.write(data)
+            file.writelines(pieces)
         os.replace(partial, name)  # noqa: PTH105
     except OSError as error:
         with contextlib.suppress(OSError):
@@ -77,9 +77,7 @@ def file_type(data: bytes) -> str:
 
 def write_metadata(folder: Path, rows: Iterable[Mapping[str, object]]) -> None:
     """Write `images/metadata.jsonl`, by which the folder loads as a Hugging Face ImageFolder."""
-    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
-    if lines:
-        write_atomically(folder / IMAGES / METADATA, "".join(lines).encode())
+    write_atomically(folder / IMAGES / METADATA, (f"{json.dumps(row, ensure_ascii=False)}\n".encode() for row in rows))
 
 
 def make_folder(folder: Path) -> None:

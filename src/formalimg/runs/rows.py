@@ -6,7 +6,6 @@ from typing import NamedTuple, get_args
 
 from formalimg.judges import Unscored, UnscoredReason, Verdict
 from formalimg.models import Failed, Refused
-from formalimg.runs.keys import question_key
 from formalimg.runs.plain import as_json
 from formalimg.runs.troubles import in_one_line
 from formalimg.suites import FormulaSpec, Item, encode_item
@@ -25,11 +24,11 @@ class ItemRow(NamedTuple):
     record: str
 
 
-def item_row(position: int, item: Item[object]) -> ItemRow:
-    """The columns of an item, with its position in the suite."""
+def item_row(position: int, item: Item[object], question: str) -> ItemRow:
+    """The columns of an item, with its position in the suite and the key of what it asks."""
     formula = str(item.spec.formula) if isinstance(item.spec, FormulaSpec) else ""
     tags = as_json(list(item.tags))
-    return ItemRow(item.id, position, item.level, item.prompt, formula, tags, question_key(item), encode_item(item))
+    return ItemRow(item.id, position, item.level, item.prompt, formula, tags, question, encode_item(item))
 
 
 class PictureRow(NamedTuple):

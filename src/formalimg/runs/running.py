@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from formalimg.judges import Judge
 from formalimg.models import ImageModel, ImageRequest, Matches, Matching, Wanted
 from formalimg.runs.card import read_card, require_plain
 from formalimg.runs.engine import Engine
-from formalimg.runs.handing import Planned, Waiting
+from formalimg.runs.handing import MadePicture, Planned, Waiting
 from formalimg.runs.keys import question_key
 from formalimg.runs.plan import Selection, plan_pictures, request_of
 from formalimg.runs.progress import Progress
@@ -79,6 +79,8 @@ def carry_out(
         LockedError: if another process is writing to the folder.
         FormalimgError: if the folder holds another run, or nothing can go on. What is done is kept.
     """
+    if judge:
+        require_plain(Party(judge.name, judge.settings))
     items = order.selection.of(order.items)
     if isinstance(order.model, Matches):
         matched(order.model.match(_wanted(items, order.samples)))
@@ -87,16 +89,15 @@ def carry_out(
         store.plan(items, pictures, _card(order, store.card))
         made = store.made()
         to_make = [planned for planned in pictures if (planned.item.id, planned.sample) not in made]
-        to_judge = (
-            _unjudged(store, [Asked(planned.item, planned.sample, planned.question) for planned in pictures], judge)
-            if judge
-            else []
-        )
+        asked = [Asked(planned.item, planned.sample, planned.question) for planned in pictures]
+        scored = store.scored(judge) if judge else set()
+        to_judge = _unjudged(made, asked, scored) if judge else []
 
         def ask(planned: Planned) -> ImageRequest:
             return request_of(planned.item, planned.sample, planned.seed, order.size, order.model)
 
-        return _work(store, Engine(store, order.model, judge, ask=ask, told=told), judge, to_make, to_judge)
+        engine = Engine(store, order.model, judge, ask=ask, scored=scored, told=told)
+        return _work(store, engine, judge, to_make, to_judge)
 
 
 def judge_run(folder: Path, judge: Judge, *, told: Told = lambda progress: None) -> Progress:
@@ -106,12 +107,14 @@ def judge_run(folder: Path, judge: Judge, *, told: Told = lambda progress: None)
         LockedError: if another process is writing to the folder.
         FormalimgError: if the folder is no run.
     """
+    require_plain(Party(judge.name, judge.settings))
     with RunStore(folder, read_card(folder)) as store:
         with contextlib.closing(open_run(folder)) as run:
             items = {item.id: item for item in run.suite_items()}
         questions = {item.id: question_key(item) for item in items.values()}
-        pictures = [Asked(items[item], sample, questions[item]) for item, sample in store.made()]
-        to_judge = _unjudged(store, pictures, judge)
+        made = store.made()
+        asked = [Asked(items[item], sample, questions[item]) for item, sample in made]
+        to_judge = _unjudged(made, asked, store.scored(judge))
         return _work(store, Engine(store, None, judge, told=told), judge, [], to_judge)
 
 
@@ -119,7 +122,6 @@ def _work(
     store: RunStore, engine: Engine, judge: Judge | None, to_make: Sequence[Planned], to_judge: Sequence[Waiting]
 ) -> Progress:
     if judge:
-        require_plain(Party(judge.name, judge.settings))
         store.begin_judging(judge)
     try:
         return run_stoppably(engine, to_make, to_judge)
@@ -137,11 +139,12 @@ class Asked(NamedTuple):
     question: str
 
 
-def _unjudged(store: RunStore, pictures: Sequence[Asked], judge: Judge) -> list[Waiting]:
-    """Those of the pictures that are there and that the judge has not scored."""
-    made, scored = store.made(), store.scored(judge)
+def _unjudged(
+    made: Mapping[tuple[str, int], MadePicture], asked: Sequence[Asked], scored: Set[tuple[str, str]]
+) -> list[Waiting]:
+    """Those of the pictures asked for that are there and that the judge has not scored."""
     waiting = []
-    for item, sample, question in pictures:
+    for item, sample, question in asked:
         picture = made.get((item.id, sample))
         if picture is not None and (question, picture.sha256) not in scored:
             waiting.append(Waiting(item, question, picture))

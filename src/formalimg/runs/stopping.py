@@ -32,18 +32,20 @@ def run_stoppably(engine: Engine, to_make: Sequence[Planned], to_judge: Sequence
         return asyncio.run(work())
     found: list[Progress] = []
     errors: list[BaseException] = []
+    ended = threading.Event()
 
     def run() -> None:
         try:
             found.append(asyncio.run(work()))
         except BaseException as error:
             errors.append(error)
+        finally:
+            ended.set()
 
-    thread = threading.Thread(target=run, name="formalimg-run")
-    thread.start()
-    while thread.is_alive():
+    threading.Thread(target=run, name="formalimg-run").start()
+    while not ended.is_set():
         try:
-            thread.join()
+            ended.wait()  # not `join`, after whose interruption a thread may count as ended
         except KeyboardInterrupt:  # a notebook's stop button
             stop()
     if errors:

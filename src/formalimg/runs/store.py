@@ -82,14 +82,16 @@ class RunStore:
         """
         with told(self.folder):
             questions = dict(self._database.execute("SELECT id, question FROM items"))
-        rows = [item_row(position, item) for position, item in items.items()]
-        questions.update((row.id, row.question) for row in rows)
+        questions.update((planned.item.id, planned.question) for planned in pictures)
         # The card first: a folder with a plan but without a card could be taken for another run.
         self.card = replace(card, items_digest=plan_digest(questions.values()))
         write_card(self.card, self.folder)
         with told(self.folder), self._database:
             self._database.execute("BEGIN")
-            self._database.executemany("INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            self._database.executemany(
+                "INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (item_row(position, item, questions[item.id]) for position, item in items.items()),
+            )
             self._database.executemany(
                 "INSERT INTO pictures (item, sample, key, seed, status) VALUES (?, ?, ?, ?, 'planned') "
                 "ON CONFLICT (item, sample) DO UPDATE SET key = excluded.key, seed = excluded.seed, "
@@ -117,7 +119,7 @@ class RunStore:
     def keep_picture(self, item: str, sample: int, data: bytes) -> str:
         """Write a picture's file; its name is given back. May be called from any thread."""
         name = picture_name(item, sample, data)
-        write_atomically(self.folder / IMAGES / name, data)
+        write_atomically(self.folder / IMAGES / name, [data])
         return name
 
     def record_pictures(self, results: Iterable[tuple[Planned, PictureRow, float]]) -> None:
@@ -158,10 +160,9 @@ class RunStore:
     def write_metadata(self) -> None:
         """Write `images/metadata.jsonl` anew from what is stored, and remove files that it no longer names."""
         with told(self.folder):
-            rows = list(self._metadata())
-            planned = self._database.execute("SELECT item, sample FROM pictures").fetchall()
-        remove_outdated(self.folder, planned, {str(row["file_name"]) for row in rows})
-        write_metadata(self.folder, rows)
+            named = {file for (file,) in self._database.execute("SELECT file FROM pictures WHERE status = 'made'")}
+            remove_outdated(self.folder, self._database.execute("SELECT item, sample FROM pictures"), named)
+            write_metadata(self.folder, self._metadata())
 
     # ---
 

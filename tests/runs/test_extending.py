@@ -1,0 +1,182 @@
+"""More levels, more samples: what is there is kept; the folder can be used by others at any time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from formalimg.errors import FormalimgError
+from formalimg.models import Refused
+from formalimg.runs import Selection, carry_out, judge_run, open_run, run_name
+from formalimg.runs.files import picture_stem
+from tests.support.models import NumberJudge, Speckles, small_items
+from tests.support.run_contents import contents, order, outcomes, rows
+
+
+def test_a_run_can_be_extended_step_by_step(tmp_path: Path) -> None:
+    model, judge, folder = Speckles(), NumberJudge(), tmp_path / "run"
+    for changes in (
+        {"selection": Selection(levels=[4])},
+        {"selection": Selection(levels=[1, 2], per_level=1)},
+        {"selection": Selection(levels=[2])},
+        {},
+        {"samples": 2},
+        {"selection": Selection(levels=[1])},
+    ):
+        carry_out(order(model, **changes), folder, judge)
+    assert len(model.asked) == len(set(model.asked)) == len(judge.judged) == 16
+    carry_out(order(samples=2), tmp_path / "at once", NumberJudge())
+    assert contents(folder) == contents(tmp_path / "at once")
+    ids = [(outcome.item, outcome.sample) for outcome in outcomes(folder)]
+    assert ids == [(str(number), sample) for number in range(8) for sample in range(2)]
+    run = open_run(folder)
+    assert list(run.items) == [str(number) for number in range(8)]
+    assert run.suite_items() == small_items(8)
+
+
+def test_a_run_that_is_stopped_early_has_something_of_each_level(tmp_path: Path) -> None:
+    model = Speckles(concurrency=1)
+    carry_out(order(model, small_items(12)), tmp_path / "run")
+    levels = {item.id: item.level for item in small_items(12)}
+    assert [levels[item] for item, _ in model.asked[:4]] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("selection", "told"),
+    [
+        (Selection(levels=[9]), "no level 9"),
+        (Selection(ids=["x"]), "no item x"),
+        (Selection(levels=[1], ids=["7"]), "no items are left"),
+    ],
+)
+def test_what_the_suite_does_not_have_cannot_be_selected(tmp_path: Path, selection: Selection, told: str) -> None:
+    with pytest.raises(FormalimgError, match=told):
+        carry_out(order(selection=selection), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_pictures_load_as_an_image_folder(tmp_path: Path) -> None:
+    """By its documented rules: one metadata file beside the pictures, one JSON object a line, the same fields in each,
+    `file_name` first and relative, and no picture that is not named."""
+    items = [replace(item, prompt=f'{item.prompt} "quoted"\n\u2028 ä') for item in small_items(8)]
+    carry_out(order(items=items, samples=2), tmp_path / "run")
+    images = tmp_path / "run" / "images"
+    text = (images / "metadata.jsonl").read_text(encoding="utf-8")
+    lines = [json.loads(line) for line in text.rstrip("\n").split("\n")]
+    assert {tuple(line) for line in lines} == {("file_name", "item", "sample", "level", "prompt", "seed", "sha256")}
+    assert {line["file_name"] for line in lines} == {path.name for path in images.glob("*.png")}
+    assert len(lines) == 16 == len({line["file_name"] for line in lines})
+    assert {path.suffix for path in images.iterdir()} == {".png", ".jsonl"}
+    for line in lines:
+        with Image.open(images / line["file_name"]) as picture:
+            picture.load()
+        assert line["prompt"] == items[int(line["item"])].prompt
+
+
+def test_a_lost_picture_is_made_again(tmp_path: Path) -> None:
+    carry_out(order(), tmp_path / "run", NumberJudge())
+    before = contents(tmp_path / "run")
+    (tmp_path / "run" / "images" / "3.png").unlink()
+    (tmp_path / "run" / "images" / "5.png").write_bytes(b"")
+    model, judge = Speckles(), NumberJudge()
+    carry_out(order(model), tmp_path / "run", judge)
+    assert sorted(model.asked) == [("3", 0), ("5", 0)]
+    assert judge.judged == [], "the same picture has its verdict already"
+    assert contents(tmp_path / "run") == before
+
+
+def test_an_exchanged_picture_is_not_judged_as_the_one_that_was_made(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    carry_out(order(), folder)
+    data = bytearray((folder / "images" / "3.png").read_bytes())
+    data[-1] ^= 1
+    (folder / "images" / "3.png").write_bytes(data)
+    judge_run(folder, NumberJudge())
+    assert outcomes(folder)[3].reason == "unreadable image"
+    assert "is not the file that was made" in outcomes(folder)[3].detail
+
+
+def test_a_folder_holds_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    carry_out(order(), folder, NumberJudge())
+    assert len(outcomes(folder)) == 8
+    assert {path.name for path in folder.iterdir()} == {"run.toml", "results.sqlite", "images", "lock"}
+    open_run(folder)  # and not closed
+    with pytest.raises(sqlite3.OperationalError, match="readonly"):
+        open_run(folder)._database.execute("DELETE FROM pictures")
+
+
+def test_metadata_names_only_what_is_there(tmp_path: Path) -> None:
+    carry_out(order(), tmp_path / "run")
+    others = [replace(item, prompt="Other words.") for item in small_items(8)]
+    carry_out(order(Speckles(answer=lambda request: Refused("no")), others), tmp_path / "run")
+    assert contents(tmp_path / "run")["files"] == {"metadata.jsonl": b""}
+
+
+def test_files_of_others_in_the_images_are_left_alone(tmp_path: Path) -> None:
+    carry_out(order(), tmp_path / "run")
+    (tmp_path / "run" / "images" / "notes.txt").write_text("mine")
+    (tmp_path / "run" / "images" / "cat.png").write_bytes(b"mine")
+    (tmp_path / "run" / "images" / "3.webp").write_bytes(b"left over")
+    carry_out(order(), tmp_path / "run")
+    names = {path.name for path in (tmp_path / "run" / "images").iterdir()}
+    assert {"notes.txt", "cat.png", "3.png"} <= names
+    assert "3.webp" not in names
+
+
+def test_no_two_pictures_share_a_file() -> None:
+    """Also not the second picture of `a` and the first of an item called `a_1`."""
+    endings = ["", *(f"_{one}" for one in ("0", "1", "01", "12", "x"))]
+    items = [f"{name}{first}{second}" for name in ("a", "1") for first in endings for second in endings]
+    pictures = {(item, sample) for item in items for sample in range(13)}
+    assert len({picture_stem(*picture) for picture in pictures}) == len(pictures)
+
+
+def test_making_and_judging_apart_gives_the_same_run(tmp_path: Path) -> None:
+    carry_out(order(samples=2), tmp_path / "together", NumberJudge())
+    carry_out(order(samples=2), tmp_path / "apart")
+    assert {outcome.reason for outcome in outcomes(tmp_path / "apart")} == {"not judged"}
+    judge_run(tmp_path / "apart", NumberJudge())
+    assert contents(tmp_path / "apart") == contents(tmp_path / "together")
+
+
+def test_a_run_can_be_done_inside_a_running_loop(tmp_path: Path) -> None:
+    """As in a notebook."""
+
+    async def cell() -> None:
+        carry_out(order(), tmp_path / "run", NumberJudge())
+        with pytest.raises(FormalimgError, match="seed"):
+            carry_out(order(seed=5), tmp_path / "run", NumberJudge())
+
+    asyncio.run(cell())
+    carry_out(order(), tmp_path / "outside", NumberJudge())
+    assert contents(tmp_path / "run") == contents(tmp_path / "outside")
+
+
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_different_models_have_different_folders(one: str, other: str) -> None:
+    names = {run_name("knolling", model) for model in {one, other}}
+    assert len(names) == len({one, other})
+    assert all(0 < len(name) <= 100 and "/" not in name for name in names)
+
+
+def test_the_queries_in_the_docs_work(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    carry_out(order(samples=2), folder, NumberJudge())
+    page = (Path(__file__).parents[2] / "docs" / "runs.md").read_text(encoding="utf-8")
+    queries = page.split("```sql\n")[1].split("```")[0].split(";")[:-1]
+    missing, by_level, clauses, slowest = (rows(folder, query) for query in queries)
+    assert missing == []
+    assert [(name, level, count) for name, level, _, count in by_level] == [
+        ("test/number", level, 4) for level in (1, 2, 3, 4)
+    ]
+    assert {clause for _, clause, _ in clauses} == {"shown"}
+    assert len(slowest) == 10

@@ -1,0 +1,179 @@
+"""Whatever goes wrong with a picture or a verdict is recorded with its reason, counted as unscored, and tried again."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from formalimg.errors import FormalimgError
+from formalimg.judges import Part, Picture, Unscored, Verdict
+from formalimg.models import Answer, Failed, Generated, ImageRequest, Refused
+from formalimg.runs import carry_out, judge_run
+from formalimg.suites import Item
+from tests.support.models import NumberJudge, Speckles, small_items, speckled, speckled_for
+from tests.support.run_contents import contents, judged, order, outcomes, rows
+
+_PNG = speckled("whole")
+
+
+def _raises(error: Exception) -> Callable[[object], Any]:
+    def raising(_: object) -> Any:
+        raise error
+
+    return raising
+
+
+_BAD: dict[str, tuple[Callable[[ImageRequest], Any], str, str]] = {
+    "exception": (
+        _raises(TimeoutError("no answer\nafter 60 s")),
+        "generation failed",
+        "TimeoutError: no answer after 60 s",
+    ),
+    "wordless exception": (_raises(ConnectionError()), "generation failed", "ConnectionError"),
+    "endless exception": (_raises(ValueError("<html>" + "x" * 9999)), "generation failed", "ValueError: <html>x"),
+    "odd characters": (_raises(ValueError("a\ud800b\x00\x1b[31m")), "generation failed", "ValueError: a·b··[31m"),
+    "failed": (lambda _: Failed("outage"), "generation failed", "outage"),
+    "refused": (lambda _: Refused("not that"), "refused", "not that"),
+    "none": (lambda _: None, "generation failed", "the model gave NoneType in place of an answer"),
+    "bare bytes": (lambda _: _PNG, "generation failed", "the model gave bytes in place of an answer"),
+    "text": (lambda _: Generated("png"), "generation failed", "the model gave str in place of the bytes"),  # type: ignore[arg-type]
+    "odd served": (lambda _: Generated(_PNG, {"dtype": object()}), "generation failed", "what the model says it used"),  # type: ignore[dict-item]
+    "nothing": (lambda _: Generated(b""), "unreadable image", "an empty file"),
+    "a web page": (lambda _: Generated(b"<html>busy</html>"), "unreadable image", "beginning with '<html>busy</html>'"),
+    "cut short": (lambda _: Generated(_PNG[:-4000]), "unreadable image", "no PNG, JPEG or WebP that can be decoded"),
+}
+
+
+@pytest.mark.parametrize("case", _BAD)
+def test_a_picture_that_does_not_come_is_recorded_and_tried_again(tmp_path: Path, case: str) -> None:
+    answer, reason, detail = _BAD[case]
+    folder = tmp_path / "run"
+
+    def bad_once(request: ImageRequest) -> Answer:
+        return answer(request) if request.item == "3" else speckled_for(request)
+
+    done = carry_out(order(Speckles(answer=bad_once)), folder, NumberJudge())
+    assert (done.made, done.refused + done.failed, done.judged) == (7, 1, 7)
+    assert done.coverage == 7 / 8
+    assert done.steps == done.done
+    bad = outcomes(folder)[3]
+    assert (bad.passed, bad.score, bad.reason) == (None, None, reason)
+    assert detail in bad.detail
+    assert bad.detail.isprintable()
+    assert len(bad.detail) < 700
+    assert judged(folder)[3].image is None
+    assert len(outcomes(folder)) == 8, "nothing is left out"
+    assert "3.png" not in {path.name for path in (folder / "images").iterdir()}
+    model = Speckles()
+    carry_out(order(model), folder, NumberJudge())
+    assert model.asked == [("3", 0)], "only what failed is tried again"
+    assert rows(folder, "SELECT attempts FROM pictures WHERE item = '3'") == [(2,)]
+    carry_out(order(), tmp_path / "fine", NumberJudge())
+    assert contents(folder) == contents(tmp_path / "fine")
+
+
+class _TooFew(Speckles):
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+        for request in requests[:2]:
+            yield speckled_for(request)
+
+
+class _TooMany(Speckles):
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+        for request in [*requests, requests[0]]:
+            yield speckled_for(request)
+
+
+class _BreaksOff(Speckles):
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+        yield speckled_for(requests[0])
+        raise MemoryError("no room for the batch")
+
+
+def test_requests_without_an_answer_fail(tmp_path: Path) -> None:
+    carry_out(order(_TooFew(batch=4, concurrency=1)), tmp_path / "run")
+    assert (
+        sorted(outcome.reason for outcome in outcomes(tmp_path / "run"))
+        == ["generation failed"] * 4 + ["not judged"] * 4
+    )
+    assert {outcome.detail for outcome in outcomes(tmp_path / "run")} == {"", "the model gave no answer"}
+
+
+def test_an_exception_fails_only_what_was_not_answered_yet(tmp_path: Path) -> None:
+    done = carry_out(order(_BreaksOff(batch=4)), tmp_path / "run")
+    assert (done.made, done.failed) == (2, 6)
+    assert {outcome.detail for outcome in outcomes(tmp_path / "run")} == {"", "MemoryError: no room for the batch"}
+
+
+def test_more_answers_than_requests_end_the_run(tmp_path: Path) -> None:
+    with pytest.raises(FormalimgError, match="gave more pictures than the 4 it was asked for"):
+        carry_out(order(_TooMany(batch=4)), tmp_path / "run")
+
+
+def test_a_mistake_of_the_user_ends_the_run_and_keeps_what_is_done(tmp_path: Path) -> None:
+    def wrong_key(request: ImageRequest) -> Answer:
+        if request.item == "5":
+            raise FormalimgError("the key is wrong: set IMAGE_API_KEY")
+        return speckled_for(request)
+
+    model = Speckles(answer=wrong_key, concurrency=1, seconds=0.03)
+    with pytest.raises(FormalimgError, match="the key is wrong"):
+        carry_out(order(model), tmp_path / "run", NumberJudge())
+    kept = rows(tmp_path / "run", "SELECT item FROM pictures WHERE status = 'made'")
+    assert len(kept) == len(model.asked) - 1
+    again = Speckles()
+    carry_out(order(again), tmp_path / "run", NumberJudge())
+    assert not {item for (item,) in kept} & {item for item, _ in again.asked}
+
+
+_BAD_VERDICTS: dict[str, tuple[Callable[[Item[object], Picture], Any], str, str]] = {
+    "exception": (lambda item, picture: 1 // 0, "judge failed", "ZeroDivisionError: "),
+    "unscored": (
+        lambda item, picture: Unscored("not understood", "too\ndark", {"seen": 1}),
+        "not understood",
+        "too dark",
+    ),
+    "none": (lambda item, picture: None, "judge failed", "NoneType in place of a verdict"),
+    "odd reason": (lambda item, picture: Unscored("tired"), "judge failed", "unknown reason 'tired'"),  # type: ignore[arg-type]
+    "odd evidence": (lambda item, picture: Verdict(True, (), {"x": {1, 2}}), "judge failed", "TypeError"),
+    "no number": (lambda item, picture: Verdict(True, (Part("a", "b", math.nan),)), "judge failed", "ValueError"),
+}
+
+
+@pytest.mark.parametrize("case", _BAD_VERDICTS)
+def test_a_verdict_that_does_not_come_is_recorded_and_tried_again(tmp_path: Path, case: str) -> None:
+    verdict, reason, detail = _BAD_VERDICTS[case]
+    folder = tmp_path / "run"
+    done = carry_out(order(), folder, NumberJudge(verdict=verdict))
+    assert (done.unscored, done.coverage) == (8, 0)
+    assert {(outcome.passed, outcome.reason) for outcome in outcomes(folder)} == {(None, reason)}
+    assert all(detail in outcome.detail for outcome in outcomes(folder))
+    assert judge_run(folder, NumberJudge()).judged == 8
+    carry_out(order(), tmp_path / "fine", NumberJudge())
+    assert contents(folder) == contents(tmp_path / "fine")
+
+
+def test_evidence_comes_back_as_it_was(tmp_path: Path) -> None:
+    evidence = {"answer": "half a character: \ud83d", "list": [1, 2.5, None, "ä"], "explanation": "a\nb"}
+    given = Verdict(True, (Part("a cup", "object", 0.5, 2.0, ("Is", "Has"), "it is red\nand large"),), evidence)
+    carry_out(order(items=small_items(2)), tmp_path / "run", NumberJudge(verdict=lambda item, picture: given))
+    assert [one.verdict for one in judged(tmp_path / "run")] == [given, given]
+
+
+def test_a_picture_of_one_flat_colour_fails_by_rule(tmp_path: Path) -> None:
+    file = io.BytesIO()
+    Image.new("RGB", (64, 64), "teal").save(file, "PNG")
+    flat = Speckles(answer=lambda request: Generated(file.getvalue()))
+    judge = NumberJudge()
+    done = carry_out(order(flat), tmp_path / "run", judge)
+    assert (done.not_passed, judge.judged) == (8, [])
+    verdict = judged(tmp_path / "run")[0].verdict
+    assert verdict.evidence["rule"] == "flat colour"
+    assert isinstance(verdict, Verdict)
+    assert not verdict.passed

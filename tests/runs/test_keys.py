@@ -1,0 +1,162 @@
+"""Same key: never asked again. Any difference: made or judged anew."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from formalimg.errors import FormalimgError
+from formalimg.judges import Unscored
+from formalimg.models import ImageRequest, Setting, open_folder
+from formalimg.runs import carry_out, judge_run
+from formalimg.runs.keys import judge_key, picture_key, picture_seed, question_key
+from formalimg.scenes import Box, Scene, Thing
+from tests.support.models import NumberJudge, Speckles, small_items, speckled
+from tests.support.run_contents import contents, order, outcomes, rows
+
+
+def test_what_is_there_is_not_asked_for_again(tmp_path: Path) -> None:
+    model, judge = Speckles(), NumberJudge()
+    for _ in range(3):
+        carry_out(order(model, samples=2), tmp_path / "run", judge)
+    assert len(model.asked) == len(set(model.asked)) == 16
+    assert len(judge.judged) == 16
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"prompt": "other words"},
+        {"seed": 8},
+        {"size": 65},
+        {"sample": 1},
+    ],
+)
+def test_every_part_of_a_request_is_in_the_key(change: dict[str, object]) -> None:
+    request = ImageRequest("0", 0, "words", 7, 64)
+    item = small_items(1)[0]
+    key = picture_key(item, request, Speckles())
+    assert picture_key(item, replace(request, **change), Speckles()) != key  # type: ignore[arg-type]
+    assert picture_key(item, ImageRequest("0", 0, "words", 7, 64), Speckles()) == key
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"a": None}, {"a": 1}, {"a": 1.0}, {"a": True}, {"a": "1"}, {"a": 1, "b": 2}, {"b": 1}]
+)
+def test_every_setting_is_in_the_keys(settings: dict[str, Setting]) -> None:
+    request, item = ImageRequest("0", 0, "words", 7, 64), small_items(1)[0]
+    for other in ({"a": 2}, {"a": False}, {"a": "None"}, {"c": None}):
+        assert picture_key(item, request, Speckles(settings=settings)) != picture_key(
+            item, request, Speckles(settings=other)
+        )
+        assert judge_key(NumberJudge(settings=settings)) != judge_key(NumberJudge(settings=other))
+    assert judge_key(NumberJudge(settings=settings)) == judge_key(
+        NumberJudge(settings=dict(reversed(list(settings.items()))))
+    )
+
+
+def test_values_that_python_calls_equal_are_different_settings() -> None:
+    keys = {judge_key(NumberJudge(settings={"a": value})) for value in (1, 1.0, True, "1", None)}
+    assert len(keys) == 5
+
+
+def test_seeds_are_recorded_and_differ_by_item_and_sample(tmp_path: Path) -> None:
+    carry_out(order(samples=3), tmp_path / "run")
+    carry_out(order(samples=3), tmp_path / "again")
+    seeds = rows(tmp_path / "run", "SELECT item, sample, seed FROM pictures")
+    assert seeds == rows(tmp_path / "again", "SELECT item, sample, seed FROM pictures")
+    assert len({seed for *_, seed in seeds}) == 24
+    assert all(0 <= seed < 2**31 for *_, seed in seeds)
+    item = small_items(1)[0]
+    assert picture_seed(1, item, 0) != picture_seed(2, item, 0)
+
+
+def test_other_words_are_made_anew_and_the_rest_is_kept(tmp_path: Path) -> None:
+    items = small_items(8)
+    carry_out(order(items=items), tmp_path / "run", NumberJudge())
+    items[3] = replace(items[3], prompt="Something else.")
+    model, judge = Speckles(), NumberJudge()
+    carry_out(order(model, items), tmp_path / "run", judge)
+    assert (model.asked, judge.judged) == ([("3", 0)], ["3"])
+    fresh = tmp_path / "fresh"
+    carry_out(order(items=items), fresh, NumberJudge())
+    assert outcomes(tmp_path / "run") == outcomes(fresh)
+
+
+@pytest.mark.parametrize("sees_spec", [False, True])
+def test_another_formula_is_judged_anew_and_made_anew_only_by_who_sees_it(tmp_path: Path, sees_spec: bool) -> None:
+    first = Speckles(sees_spec=sees_spec)
+    carry_out(order(first, small_items(4)), tmp_path / "run", NumberJudge())
+    model, judge = Speckles(sees_spec=sees_spec), NumberJudge()
+    carry_out(order(model, small_items(4, color="green")), tmp_path / "run", judge)
+    assert len(model.asked) == (4 if sees_spec else 0)
+    assert sorted(judge.judged) == ["0", "1", "2", "3"]
+
+
+def test_a_model_is_told_the_spec_only_if_it_says_so(tmp_path: Path) -> None:
+    specs = []
+
+    def noting(request: ImageRequest) -> object:
+        specs.append(request.spec)
+        return Unscored  # no answer at all
+
+    for sees_spec in (False, True):
+        carry_out(order(Speckles(sees_spec=sees_spec, answer=noting), small_items(1)), tmp_path / str(sees_spec))  # type: ignore[arg-type]
+    assert specs == [None, small_items(1)[0].spec]
+
+
+def test_a_picture_that_is_exchanged_in_a_folder_is_made_anew(tmp_path: Path) -> None:
+    pictures = tmp_path / "pictures"
+    pictures.mkdir()
+    for number in range(4):
+        (pictures / f"{number}.png").write_bytes(speckled(f"first {number}"))
+    judge = NumberJudge()
+    carry_out(order(open_folder(str(pictures), {}), small_items(4)), tmp_path / "run", judge)
+    (pictures / "2.png").unlink()
+    (pictures / "2.jpg").write_bytes(speckled("second", form="JPEG"))
+    done = carry_out(order(open_folder(str(pictures), {}), small_items(4)), tmp_path / "run", judge)
+    assert (done.pictures, judge.judged[4:]) == (1, ["2"])
+    files = contents(tmp_path / "run")["files"]
+    assert set(files) == {"0.png", "1.png", "2.jpg", "3.png", "metadata.jsonl"}, "the old file is gone"
+    assert files["2.jpg"] == (pictures / "2.jpg").read_bytes()
+
+
+def test_another_judge_judges_anew_and_both_are_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    carry_out(order(), folder, NumberJudge(settings={"version": 1}))
+    first = outcomes(folder)
+    second = NumberJudge(settings={"version": 2}, verdict=lambda item, picture: Unscored("not understood", "dark"))
+    assert judge_run(folder, second).unscored == 8
+    assert {outcome.reason for outcome in outcomes(folder)} == {"not understood"}
+    assert rows(folder, "SELECT count(*) FROM verdicts") == [(16,)]
+    assert rows(folder, "SELECT count(*) FROM judges") == [(2,)]
+    again = NumberJudge(settings={"version": 1})
+    assert judge_run(folder, again).verdicts == 0
+    assert again.judged == []
+    assert outcomes(folder) == first, "the card names the judge that was asked last"
+
+
+def test_a_proof_is_no_part_of_the_question() -> None:
+    item = small_items(1)[0]
+    witness = Scene((Thing("cup", Box(100, 100, 300, 300), color="red"),))
+    assert question_key(item) == question_key(replace(item, spec=replace(item.spec, witness=witness)))
+    assert question_key(item) != question_key(replace(item, prompt=f"{item.prompt} "))
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"seed": 2}, "seed: was 1, now 2"),
+        ({"size": 128}, "size: was 64, now 128"),
+        ({"model": Speckles(name="test/other")}, "model: was test/speckles, now test/other"),
+        ({"model": Speckles(settings={"steps": 20})}, "model setting steps: was not set, now 20"),
+    ],
+)
+def test_a_run_of_other_settings_is_refused_by_name(tmp_path: Path, changes: dict[str, object], told: str) -> None:
+    carry_out(order(), tmp_path / "run", NumberJudge())
+    before = contents(tmp_path / "run")
+    with pytest.raises(FormalimgError, match=told):
+        carry_out(order(**changes), tmp_path / "run", NumberJudge())
+    assert contents(tmp_path / "run") == before

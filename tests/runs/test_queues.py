@@ -1,0 +1,141 @@
+"""A slow stage slows the others down: what waits in memory stays small, and stages work at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from formalimg.judges import Picture, Verdict
+from formalimg.models import Answer, ImageRequest
+from formalimg.runs import Progress, carry_out
+from formalimg.runs.channel import Channel
+from formalimg.suites import Item
+from tests.support.models import NumberJudge, Speckles, small_items, speckled_for
+from tests.support.run_contents import order, outcomes
+
+
+@dataclass
+class _Scales:
+    """Weighs how many pictures were answered and not yet judged."""
+
+    inside: int = 0
+    most: int = 0
+
+
+@dataclass
+class _Weighed(Speckles):
+    scales: _Scales = field(default_factory=_Scales)
+
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+        for request in requests:
+            self.scales.inside += 1
+            self.scales.most = max(self.scales.most, self.scales.inside)
+            yield speckled_for(request)
+
+
+@dataclass
+class _SlowJudge(NumberJudge):
+    scales: _Scales = field(default_factory=_Scales)
+
+    async def judge(self, item: Item[object], picture: Picture) -> Verdict:
+        await asyncio.sleep(0.004)
+        self.scales.inside -= 1
+        return Verdict(True)
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_pictures_do_not_pile_up_before_a_slow_judge(tmp_path: Path, concurrency: int) -> None:
+    scales = _Scales()
+    model = _Weighed(scales=scales, concurrency=concurrency)
+    judge = _SlowJudge(scales=scales, concurrency=concurrency)
+    carry_out(order(model, small_items(200)), tmp_path / "run", judge)
+    assert scales.inside == 0
+    assert scales.most < 80, "no more than the short queues and what is in hand"
+
+
+def test_making_and_judging_overlap(tmp_path: Path) -> None:
+    began = time.monotonic()
+    model, judge = Speckles(seconds=0.05, concurrency=4), NumberJudge(seconds=0.05, concurrency=4)
+    steps: list[tuple[int, int]] = []
+    carry_out(
+        order(model, small_items(40)),
+        tmp_path / "run",
+        judge,
+        told=lambda progress: steps.append((progress.made, progress.judged)),
+    )
+    assert any(made < 40 and judged > 0 for made, judged in steps)
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(("batch", "concurrency"), [(1, 1), (3, 1), (1, 16), (3, 2), (100, 1)])
+def test_models_get_batches_and_calls_as_they_like(tmp_path: Path, batch: int, concurrency: int) -> None:
+    calls: list[int] = []
+    running = most = 0
+
+    class Counting(Speckles):
+        async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+            nonlocal running, most
+            calls.append(len(requests))
+            running += 1
+            most = max(most, running)
+            await asyncio.sleep(0.01)
+            for request in requests:
+                yield speckled_for(request)
+            running -= 1
+
+    carry_out(order(Counting(batch=batch, concurrency=concurrency), small_items(16)), tmp_path / "run", NumberJudge())
+    assert max(calls) == min(batch, 16)
+    assert len(calls) == -(-16 // batch)
+    assert most == min(concurrency, len(calls))
+    assert all(outcome.passed is not None for outcome in outcomes(tmp_path / "run"))
+
+
+def test_progress_counts_up_to_its_end(tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+
+    def told(progress: Progress) -> None:
+        seen.append((progress.done, progress.steps))
+
+    done = carry_out(order(samples=2), tmp_path / "run", NumberJudge(), told=told)
+    assert seen[-1] == (32, 32)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert done.remaining_seconds == 0
+    assert done.coverage == 1
+    assert done.rate > 0
+
+
+def test_a_closed_channel_ends_all_its_readers() -> None:
+    async def play() -> list[list[int]]:
+        channel = Channel[int](2)
+
+        async def read() -> list[int]:
+            return [number async for number in channel]
+
+        async def write() -> None:
+            for number in range(20):
+                await channel.put(number)
+            await channel.close()
+
+        readers = [asyncio.create_task(read()) for _ in range(3)]
+        await write()
+        return [await reader for reader in readers]
+
+    found = asyncio.run(play())
+    assert sorted(number for numbers in found for number in numbers) == list(range(20))
+
+
+def test_what_lies_in_a_channel_can_be_taken_at_once() -> None:
+    async def play() -> tuple[list[int], list[int], list[int]]:
+        channel = Channel[int](10)
+        for number in range(5):
+            await channel.put(number)
+        await channel.close()
+        first, rest = list(channel.more(3)), list(channel.more(9))
+        return first, rest, [number async for number in channel]
+
+    assert asyncio.run(play()) == ([0, 1, 2], [3, 4], [])
