@@ -9,16 +9,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
-demo: $(VENV)/.installed-core  ## Verify the shipped example in two scenes and print the proofs
-	@echo "The instruction, examples/verify/desk.formula:"; echo
-	@cat examples/verify/desk.formula; echo
-	$(BIN)/formalimg check examples/verify/desk.formula
-	@echo
-	$(BIN)/formalimg verify --formula examples/verify/desk.formula --scene examples/verify/good.json --explain
-	@echo
-	@# Exit code 1 means "does not hold", which is what this scene is for.
-	$(BIN)/formalimg verify --formula examples/verify/desk.formula --scene examples/verify/bad.json --explain; \
-		test $$? -eq 1
+demo: $(VENV)/.installed-core  ## Score the three embedded image models, print the table, and write demo/report.html
+	$(BIN)/formalimg run knolling --model builtin/oracle --model builtin/reader --model builtin/scatter \
+		--per-level 20 --size 768 --runs demo
+	$(BIN)/formalimg report demo/knolling-builtin-* --format html --reference --out demo/report.html
 
 test: $(VENV)/.installed-test  ## Run the tests
 	$(BIN)/python -m pytest -n auto
@@ -35,9 +29,10 @@ bench: $(VENV)/.installed-core  ## Measure speed against the baselines
 	$(BIN)/python benchmarks/verify.py
 	$(BIN)/python benchmarks/solve.py
 	$(BIN)/python benchmarks/synthesize.py
+	$(BIN)/python benchmarks/engine.py
 
-clean:  ## Remove everything that was installed or cached
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+clean:  ## Remove everything that was installed, cached or made by the demo
+	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "formalimg needs Python 3.11 or later: make PYTHON=python3.12")'

@@ -25,7 +25,7 @@ MAY_IMPORT = {
 }
 MAY_IMPORT["cli"] = set(MAY_IMPORT)
 
-OPEN_TO_ALL = {"errors", "lazily"}
+OPEN_TO_ALL = {"errors", "lazily", "prompts"}
 ROOF = {"__init__", "__main__", "evaluation", *OPEN_TO_ALL}
 """Modules beside the rooms: some are open to all, the others export, start, and put the rooms together."""
 

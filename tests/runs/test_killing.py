@@ -17,7 +17,7 @@ from tests.support.run_contents import contents, order, outcomes, rows, until
 from tests.support.run_in_process import start
 
 _KILLS = 20
-_PICTURES = 40
+_PICTURES = 160
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +46,12 @@ def test_a_run_that_is_killed_at_twenty_moments_ends_like_one_that_is_not(tmp_pa
     for kill in range(_KILLS):
         process = start(folder, _PICTURES, 0.02, log)
         before, known = _asked(log), _recorded(folder)
-        # Twice before anything is there, else some time after the first request.
+        # Twice before anything is there, else after some more requests, so that the moments spread over the run however
+        # quick the machine is.
         if kill >= 2:
-            until(lambda before=before, process=process: _asked(log) != before or process.poll() is not None)  # type: ignore[misc]
-        time.sleep(random_moments.uniform(0, 0.4 if kill < 2 else 0.06))
+            enough = before.total() + random_moments.randint(1, 14)
+            until(lambda enough=enough, process=process: _asked(log).total() >= enough or process.poll() is not None)  # type: ignore[misc]
+        time.sleep(random_moments.uniform(0, 0.4 if kill < 2 else 0.03))
         process.kill()
         process.wait()
         new = _asked(log) - before

@@ -6,6 +6,7 @@ Exit codes, for every command: 0 fine or holds, 1 problems found or does not hol
 from __future__ import annotations
 
 import io
+import os
 import sys
 from typing import Annotated
 
@@ -13,6 +14,7 @@ import typer
 
 from formalimg import __version__
 from formalimg.cli.census import census_command
+from formalimg.cli.certify import certify_command
 from formalimg.cli.check import check_command
 from formalimg.cli.doctor import doctor_command
 from formalimg.cli.judge import judge_command
@@ -45,6 +47,7 @@ app.command("show")(show_command)
 app.command("census")(census_command)
 app.command("pull")(pull_command)
 app.command("vocabulary")(vocabulary_command)
+app.command("certify")(certify_command)
 app.command("doctor")(doctor_command)
 
 
@@ -68,6 +71,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ✓ shows a ? instead of failing
+    # Our arrays are small: several threads for each would only be in each other's way. To be set before numpy loads.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         app()
     except FormalimgError as error:

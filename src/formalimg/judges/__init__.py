@@ -1,21 +1,64 @@
 """Judges: from a picture to a verdict."""
 
+from typing import TYPE_CHECKING
+
 from formalimg.judges.judge import Grounder, Grounding, Judge, Picture
+from formalimg.judges.layout_judge import LayoutJudge
 from formalimg.judges.opening import open_grounder, open_judge
 from formalimg.judges.scene_judge import SceneJudge, judge_grounding
 from formalimg.judges.verdict import Part, Unscored, UnscoredReason, Verdict
+from formalimg.lazily import lazily
+
+if TYPE_CHECKING:
+    from formalimg.judges.certification import (
+        CONDITIONS,
+        PUBLISHED_PARSER,
+        Certificate,
+        Reading,
+        certify,
+        impostors,
+        random_scenes,
+    )
+    from formalimg.judges.icons import IconGrounder, ground_icons
+
+# These need numpy and image libraries.
+__getattr__ = lazily(
+    "formalimg.judges",
+    {
+        "certification": [
+            "CONDITIONS",
+            "PUBLISHED_PARSER",
+            "Certificate",
+            "Reading",
+            "certify",
+            "impostors",
+            "random_scenes",
+        ],
+        "icons": ["IconGrounder", "ground_icons"],
+    },
+)
 
 __all__ = [
+    "CONDITIONS",
+    "PUBLISHED_PARSER",
+    "Certificate",
     "Grounder",
     "Grounding",
+    "IconGrounder",
     "Judge",
+    "LayoutJudge",
     "Part",
     "Picture",
+    "Reading",
     "SceneJudge",
     "Unscored",
     "UnscoredReason",
     "Verdict",
+    "certify",
+    "ground_icons",
+    "impostors",
     "judge_grounding",
     "open_grounder",
     "open_judge",
+    "random_scenes",
 ]

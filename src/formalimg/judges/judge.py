@@ -59,11 +59,13 @@ class Grounding:
         scene: the things, on a canvas of 1000 by 1000 whatever the picture's size.
         confidence: 0 to 1; how sure the grounder is that this is all of it. Below its own threshold it says `Unscored`.
         evidence: anything else worth keeping, as plain data, such as raw answers.
+        cost: what looking cost, in US dollars; None if nobody knows the price.
     """
 
     scene: Scene
     confidence: float = 1.0
     evidence: Mapping[str, object] = field(default_factory=dict)
+    cost: float | None = 0.0
 
 
 class Grounder(Protocol):

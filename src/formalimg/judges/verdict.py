@@ -69,11 +69,13 @@ class Verdict:
         parts: what was asked, piece by piece.
         evidence: what the judge saw and why it decided so, as plain data; see each judge for its keys. Judges that
             explain themselves in words do so under `explanation`.
+        cost: what judging cost, in US dollars; None if nobody knows the price.
     """
 
     passed: bool
     parts: tuple[Part, ...] = ()
     evidence: Mapping[str, object] = field(default_factory=dict)
+    cost: float | None = 0.0
 
     @property
     def score(self) -> float:
@@ -92,8 +94,10 @@ class Unscored:
         reason: the sort of reason.
         detail: what happened, in one line.
         evidence: what the judge saw, if it looked.
+        cost: what it cost all the same, in US dollars; None if nobody knows the price.
     """
 
     reason: UnscoredReason
     detail: str = ""
     evidence: Mapping[str, object] = field(default_factory=dict)
+    cost: float | None = 0.0

@@ -21,6 +21,7 @@ class ImageRequest:
         seed: for models that can be seeded, so that the picture can be made again.
         size: width and height wished for, in pixels; a model may answer with another size.
         spec: what the picture must show, in the suite's own terms. None unless the model `sees_spec`.
+        reference: a picture to go by, such as a drawn layout: the bytes of a PNG file; None if there is none.
     """
 
     item: str
@@ -29,6 +30,7 @@ class ImageRequest:
     seed: int
     size: int = 1024
     spec: object | None = None
+    reference: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -38,10 +40,12 @@ class Generated:
     Attributes:
         data: the file as it came: PNG, JPEG or WebP.
         served: what was really used (model id, size, steps …), as far as the model says.
+        cost: what it cost, in US dollars; None if nobody knows the price.
     """
 
     data: bytes
     served: Mapping[str, Setting] = field(default_factory=dict)
+    cost: float | None = 0.0
 
 
 @dataclass(frozen=True)

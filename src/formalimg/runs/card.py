@@ -27,6 +27,9 @@ _PLAIN = {
     "size": int,
     "created": str,
     "made_with": str,
+    "condition": str,
+    "style": str,
+    "prompts": str,
 }
 """The fields of a card that are written as they are."""
 
@@ -126,6 +129,9 @@ def _shaping(card: RunCard) -> dict[str, str]:
         **{f"model setting {name}": repr(value) for name, value in card.model.settings.items()},
         "seed": str(card.seed),
         "size": str(card.size),
+        "condition": card.condition or "plain",
+        "style": card.style,
+        "prompts": card.prompts or "none",
     }
 
 

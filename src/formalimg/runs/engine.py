@@ -166,6 +166,7 @@ class Engine:
                     self.progress.refused += 1
                 else:
                     self.progress.failed += 1
+                self.progress.spend(kept.row.cost)
                 self._told(self.progress)
                 if made is None or not self._judge:
                     continue
@@ -200,6 +201,7 @@ class Engine:
                     self.progress.passed += 1
                 else:
                     self.progress.not_passed += 1
+                self.progress.spend(row.cost)
                 self._told(self.progress)
 
     async def _row(self, judge: Judge, entry: Waiting) -> VerdictRow:

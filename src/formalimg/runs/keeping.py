@@ -70,7 +70,7 @@ def _kept(store: RunStore, arrived: Arrived) -> Kept:
         name = store.keep_picture(planned.item.id, planned.sample, answer.data)
         served = as_json(dict(answer.served))
         digest, size = sha256_of(answer.data), len(answer.data)
-        row = PictureRow("made", "", name, digest, size, *seen.picture.image.size, served)
+        row = PictureRow("made", "", name, digest, size, *seen.picture.image.size, served, answer.cost)
         return Kept(planned, row, seconds, seen)
     reason = seen if isinstance(seen, Unscored) else answer
     assert not isinstance(reason, Generated)

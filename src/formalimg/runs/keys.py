@@ -30,6 +30,7 @@ def picture_key(item: Item[object], request: ImageRequest, model: ImageModel) ->
         encode_item(item) if model.sees_spec else None,
         model.name,
         dict(model.settings),
+        None if request.reference is None else hashlib.sha256(request.reference).hexdigest(),
         # Models that hand out finished files know when a file was exchanged.
         fingerprint(request.item, request.sample) if fingerprint else None,
     )

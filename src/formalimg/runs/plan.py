@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from formalimg.errors import FormalimgError
 from formalimg.models import ImageModel, ImageRequest
 from formalimg.runs.handing import Planned
 from formalimg.runs.keys import picture_key, picture_seed, question_key
-from formalimg.suites import Item
+from formalimg.scenes import Scene
+from formalimg.suites import Condition, Item
 
 
 @dataclass(frozen=True)
@@ -55,23 +56,39 @@ class Selection:
             raise FormalimgError(f"the suite has no {what} {', '.join(unknown[:5])}: ask for others")
 
 
-def plan_pictures(
-    items: Sequence[Item[object]], model: ImageModel, *, samples: int, seed: int, size: int
-) -> list[Planned]:
+@dataclass(frozen=True)
+class Asking:
+    """How a model is asked for the pictures of a run.
+
+    Attributes:
+        model: who is asked.
+        condition: how an item becomes words, and perhaps a picture to go by.
+        layouts: the layouts of the items, by id, if the condition needs them.
+        size: width and height to ask for, in pixels.
+    """
+
+    model: ImageModel
+    condition: Condition
+    layouts: Mapping[str, Scene]
+    size: int
+
+    def request(self, item: Item[object], sample: int, seed: int) -> ImageRequest:
+        """What the model is asked; it is told what the picture must show only if it says that it has to know."""
+        prompt, reference = self.condition.sent(item, self.layouts.get(item.id))
+        spec = item.spec if self.model.sees_spec else None
+        return ImageRequest(item.id, sample, prompt, seed, self.size, spec, reference)
+
+
+def plan_pictures(items: Sequence[Item[object]], asking: Asking, *, samples: int, seed: int) -> list[Planned]:
     """The pictures of a run, so ordered that a run which is stopped early has something of each level."""
     questions = {item.id: question_key(item) for item in items}
 
     def planned(item: Item[object], sample: int) -> Planned:
         own_seed = picture_seed(seed, item, sample)
-        request = request_of(item, sample, own_seed, size, model)
-        return Planned(item, sample, picture_key(item, request, model), own_seed, questions[item.id])
+        key = picture_key(item, asking.request(item, sample, own_seed), asking.model)
+        return Planned(item, sample, key, own_seed, questions[item.id])
 
     return [planned(item, sample) for sample in range(samples) for item in _levels_in_turn(items)]
-
-
-def request_of(item: Item[object], sample: int, seed: int, size: int, model: ImageModel) -> ImageRequest:
-    """What the model is asked; it is told what the picture must show only if it says that it has to know."""
-    return ImageRequest(item.id, sample, item.prompt, seed, size, item.spec if model.sees_spec else None)
 
 
 def _levels_in_turn(items: Sequence[Item[object]]) -> list[Item[object]]:

@@ -16,6 +16,9 @@ class Progress:
         made, refused, failed: how many pictures were made, declined, or did not come.
         passed, not_passed, unscored: how many pictures passed, did not, or could not be judged.
         stopped: whether it was stopped before the end.
+        cost: what this run and those before it in the same folder have cost, in US dollars.
+        unpriced: how many calls had a price that nobody knows.
+        budget: what may be spent; None for any amount.
     """
 
     pictures: int
@@ -27,7 +30,23 @@ class Progress:
     not_passed: int = 0
     unscored: int = 0
     stopped: bool = False
+    cost: float = 0.0
+    unpriced: int = 0
+    budget: float | None = None
     started: float = field(default_factory=time.monotonic, repr=False)
+
+    def spend(self, cost: float | None) -> None:
+        """Count what a call has cost, and stop when the budget is used up."""
+        if cost is None:
+            self.unpriced += 1
+        else:
+            self.cost += cost
+        self.stopped |= self.over_budget
+
+    @property
+    def over_budget(self) -> bool:
+        """Has the budget been used up?"""
+        return self.budget is not None and self.cost >= self.budget
 
     @property
     def seconds(self) -> float:

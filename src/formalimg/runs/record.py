@@ -33,6 +33,9 @@ class RunCard:
         size: the width and height that were asked for, in pixels.
         created: when the run began, in UTC, as in 2026-01-31T10:00:00Z.
         made_with: the version of formalimg.
+        condition: how items were put to the model; empty for their words alone.
+        style: the text about the style that was put in front: long, short or none.
+        prompts: the texts that were sent besides the items' own words, with their versions.
     """
 
     suite: str
@@ -45,6 +48,9 @@ class RunCard:
     size: int
     created: str
     made_with: str
+    condition: str = ""
+    style: str = "none"
+    prompts: str = ""
 
 
 class PlannedItem(NamedTuple):

@@ -42,6 +42,7 @@ class PictureRow(NamedTuple):
     width: int | None = None
     height: int | None = None
     served: str = "{}"
+    cost: float | None = 0.0
 
 
 def no_picture_row(answer: Refused | Failed | Unscored) -> PictureRow:
@@ -60,6 +61,7 @@ class VerdictRow(NamedTuple):
     detail: str
     parts: str
     evidence: str
+    cost: float | None
 
 
 def verdict_row(verdict: Verdict | Unscored) -> VerdictRow:
@@ -73,8 +75,8 @@ def verdict_row(verdict: Verdict | Unscored) -> VerdictRow:
         if verdict.reason not in get_args(UnscoredReason):
             raise TypeError(f"the judge gave the unknown reason {verdict.reason!r}")
         evidence = as_json(dict(verdict.evidence))
-        return VerdictRow(None, None, verdict.reason, in_one_line(verdict.detail), "[]", evidence)
+        return VerdictRow(None, None, verdict.reason, in_one_line(verdict.detail), "[]", evidence, verdict.cost)
     if not isinstance(verdict, Verdict):
         raise TypeError(f"the judge gave {type(verdict).__name__} in place of a verdict")
-    parts = as_json([part.to_json() for part in verdict.parts])
-    return VerdictRow(bool(verdict.passed), verdict.score, "", "", parts, as_json(dict(verdict.evidence)))
+    parts, evidence = as_json([part.to_json() for part in verdict.parts]), as_json(dict(verdict.evidence))
+    return VerdictRow(bool(verdict.passed), verdict.score, "", "", parts, evidence, verdict.cost)

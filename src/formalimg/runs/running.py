@@ -15,13 +15,14 @@ from formalimg.runs.card import read_card, require_plain
 from formalimg.runs.engine import Engine
 from formalimg.runs.handing import MadePicture, Planned, Waiting
 from formalimg.runs.keys import question_key
-from formalimg.runs.plan import Selection, plan_pictures, request_of
+from formalimg.runs.plan import Asking, Selection, plan_pictures
 from formalimg.runs.progress import Progress
 from formalimg.runs.reading import open_run
 from formalimg.runs.record import Party, RunCard
 from formalimg.runs.stopping import run_stoppably
 from formalimg.runs.store import RunStore, now
-from formalimg.suites import Item
+from formalimg.scenes import Scene
+from formalimg.suites import Condition, Item
 
 Told = Callable[[Progress], None]
 
@@ -38,6 +39,9 @@ class Order:
         seed: the number from which the seeds of all pictures follow.
         size: width and height to ask for, in pixels.
         made_with: the version of formalimg, for the record.
+        condition: how an item is put to the model.
+        layouts: the layouts of the items, by id, if the condition needs them.
+        budget: what may be spent on this run folder in all, in US dollars; None for any amount.
     """
 
     items: Sequence[Item[object]]
@@ -47,6 +51,9 @@ class Order:
     seed: int = 1
     size: int = 1024
     made_with: str = ""
+    condition: Condition = field(default_factory=Condition)
+    layouts: Mapping[str, Scene] = field(default_factory=dict)
+    budget: float | None = None
 
     def __post_init__(self) -> None:
         if self.samples < 1:
@@ -54,6 +61,15 @@ class Order:
         if len({item.suite for item in self.items}) != 1:
             raise FormalimgError("a run takes items of one suite")
         require_plain(Party(self.model.name, self.model.settings))
+        if self.condition.form == "image-layout" and not getattr(self.model, "takes_pictures", False):
+            raise FormalimgError(
+                f"{self.model.name} cannot be given a picture to go by: choose another condition than image-layout"
+            )
+
+    @property
+    def asking(self) -> Asking:
+        """How the model is asked."""
+        return Asking(self.model, self.condition, self.layouts, self.size)
 
 
 def carry_out(
@@ -84,7 +100,8 @@ def carry_out(
     items = order.selection.of(order.items)
     if isinstance(order.model, Matches):
         matched(order.model.match(_wanted(items, order.samples)))
-    pictures = plan_pictures(list(items.values()), order.model, samples=order.samples, seed=order.seed, size=order.size)
+    asking = order.asking
+    pictures = plan_pictures(list(items.values()), asking, samples=order.samples, seed=order.seed)
     with RunStore(folder, _card(order)) as store:
         store.plan(items, pictures, _card(order, store.card))
         made = store.made()
@@ -94,9 +111,10 @@ def carry_out(
         to_judge = _unjudged(made, asked, scored) if judge else []
 
         def ask(planned: Planned) -> ImageRequest:
-            return request_of(planned.item, planned.sample, planned.seed, order.size, order.model)
+            return asking.request(planned.item, planned.sample, planned.seed)
 
         engine = Engine(store, order.model, judge, ask=ask, scored=scored, told=told)
+        engine.progress.cost, engine.progress.budget = store.cost(), order.budget
         return _work(store, engine, judge, to_make, to_judge)
 
 
@@ -171,6 +189,9 @@ def _card(order: Order, there: RunCard | None = None) -> RunCard:
         size=order.size,
         created=now(),
         made_with=order.made_with,
+        condition=order.condition.name,
+        style=order.condition.style,
+        prompts=", ".join(f"{name} ({version})" for name, version in order.condition.versions.items()),
     )
     if there is None:
         return card

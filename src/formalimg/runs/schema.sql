@@ -24,6 +24,7 @@ CREATE TABLE pictures (
     width    INTEGER,
     height   INTEGER,
     served   TEXT NOT NULL DEFAULT '{}',
+    cost     REAL DEFAULT 0,        -- US dollars, all attempts together; NULL: a price is not known
     attempts INTEGER NOT NULL DEFAULT 0,
     seconds  REAL,
     at       TEXT,
@@ -48,6 +49,7 @@ CREATE TABLE verdicts (
     detail   TEXT NOT NULL DEFAULT '',
     parts    TEXT NOT NULL DEFAULT '[]',
     evidence TEXT NOT NULL DEFAULT '{}',
+    cost     REAL,                  -- as in pictures
     attempts INTEGER NOT NULL DEFAULT 0,
     seconds  REAL,
     at       TEXT NOT NULL,

@@ -114,6 +114,12 @@ class RunStore:
             )
             return set(rows)
 
+    def cost(self) -> float:
+        """What everything in this folder has cost so far, in US dollars, as far as prices are known."""
+        with told(self.folder):
+            sums = "SELECT (SELECT total(cost) FROM pictures) + (SELECT total(cost) FROM verdicts)"
+            return float(self._database.execute(sums).fetchone()[0])
+
     # --- results
 
     def keep_picture(self, item: str, sample: int, data: bytes) -> str:
@@ -129,17 +135,19 @@ class RunStore:
         """
         self._write(
             "UPDATE pictures SET status = ?, detail = ?, file = ?, sha256 = ?, bytes = ?, width = ?, height = ?, "
-            "served = ?, seconds = ?, at = ?, attempts = attempts + 1 WHERE item = ? AND sample = ? AND key = ?",
+            "served = ?, cost = cost + ?, seconds = ?, at = ?, attempts = attempts + 1 "
+            "WHERE item = ? AND sample = ? AND key = ?",
             ((*row, seconds, now(), it.item.id, it.sample, it.key) for it, row, seconds in results),
         )
 
     def record_verdicts(self, judgements: Iterable[Judgement]) -> None:
         """Record what the judge said, or why it said nothing; all of it or none."""
         self._write(
-            "INSERT INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?) "
+            "INSERT INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?) "
             "ON CONFLICT (judge, question, picture) DO UPDATE SET passed = excluded.passed, "
             "score = excluded.score, reason = excluded.reason, detail = excluded.detail, parts = excluded.parts, "
-            "evidence = excluded.evidence, attempts = attempts + 1, seconds = excluded.seconds, at = excluded.at",
+            "evidence = excluded.evidence, cost = cost + excluded.cost, attempts = attempts + 1, "
+            "seconds = excluded.seconds, at = excluded.at",
             (
                 (self._judge, entry.question, entry.made.sha256, entry.item.id, *row, seconds, now())
                 for entry, row, seconds in judgements

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from formalimg.lazily import lazily
+from formalimg.suites.conditions import Condition, LayoutForm, Sent, StyleText
 from formalimg.suites.defaults import DigestError, instruction_digest
 from formalimg.suites.encoding import decode_item, encode_item
 from formalimg.suites.formalimg_data.findings import ItemsError
@@ -30,14 +31,18 @@ __getattr__ = lazily(
 )
 
 __all__ = [
+    "Condition",
     "DigestError",
     "FormulaSpec",
     "Item",
     "ItemsError",
+    "LayoutForm",
     "PullError",
     "Pulled",
     "Recipe",
+    "Sent",
     "Source",
+    "StyleText",
     "Suite",
     "decode_item",
     "encode_item",

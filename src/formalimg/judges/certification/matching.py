@@ -1,0 +1,44 @@
+"""Which of the things that were found are which of those that are there."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from formalimg.scenes import Box, Scene, Thing
+
+LEAST_OVERLAP = 0.9
+
+
+class Match(NamedTuple):
+    """A thing that is there, and the one that was found in its place."""
+
+    truth: Thing
+    found: Thing
+
+
+def match(truth: Scene, found: Scene) -> list[Match]:
+    """Pairs of the same class whose boxes overlap by 0.9 at least, the closest first; no thing is in two of them."""
+    pairs = [
+        (overlap(one.box, other.box), number, place)
+        for number, one in enumerate(truth.things)
+        for place, other in enumerate(found.things)
+        if one.label == other.label
+    ]
+    taken: set[int] = set()
+    seen: set[int] = set()
+    matches = []
+    for share, number, place in sorted(pairs, reverse=True):
+        if share >= LEAST_OVERLAP and number not in taken and place not in seen:
+            taken.add(number)
+            seen.add(place)
+            matches.append(Match(truth.things[number], found.things[place]))
+    return matches
+
+
+def overlap(one: Box, other: Box) -> float:
+    """Intersection over union."""
+    across = min(one.xmax, other.xmax) - max(one.xmin, other.xmin)
+    down = min(one.ymax, other.ymax) - max(one.ymin, other.ymin)
+    if across <= 0 or down <= 0:
+        return 0.0
+    return across * down / (one.area + other.area - across * down)

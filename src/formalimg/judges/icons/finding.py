@@ -1,0 +1,133 @@
+"""Where the things of a drawing are: what stands out from its flat background, and the edges of that to the pixel."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from PIL import Image, ImageChops
+
+from formalimg.judges.icons.pieces import Cells, connected, outermost
+from formalimg.scenes import CANVAS, Scene, draw
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_STANDS_OUT = 28
+"""How far from the background, in the channel that differs most, a pixel may be part of a thing: the outline of a white
+thing, when blurred, is no farther."""
+
+_STANDS_OUT_FOR_SURE = 50
+"""How far some pixel of every thing is."""
+
+_FAINT, _SPECK = 90, 8
+"""The ringing of JPEG leaves specks beside things; nothing that is drawn is so faint and (on the canvas) so small."""
+
+_POOL = 2
+"""Pieces are looked for on a grid of so many pixels, so that outlines thinned by scaling stay connected."""
+
+_BACKGROUND_TOLERANCE = 14
+_LEAST_BACKGROUND = 0.1
+"""Of a drawing, at least this share is background."""
+
+_NEAR, _FAR = 3, 8
+"""Within so many pixels of its edge an outline is at its darkest. The nearer suits pale outlines; the farther passes
+over the ringing of JPEG in front of dark ones."""
+
+_SAME_EDGE = 0.5
+
+_MOST_THINGS, _MOST_PIECES = 150, 1500
+"""More than so many things, or pieces that they are made of, are on no drawing."""
+
+
+class Edges(NamedTuple):
+    """A rectangle in a picture, in fractions of a pixel."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+class NoDrawing(NamedTuple):
+    """Why a picture cannot be a drawing."""
+
+    why: str
+
+
+def find_things(picture: Image.Image) -> list[tuple[Edges, ...]] | NoDrawing:
+    """Where something stands out from the background. Each thing comes with all rectangles that could be its box."""
+    background = _background_of(picture)
+    if background is None:
+        return NoDrawing("the background of this picture is another")
+    red, green, blue = ImageChops.difference(picture, Image.new("RGB", picture.size, background)).split()
+    contrast = np.asarray(ImageChops.lighter(ImageChops.lighter(red, green), blue))
+    pooled = _pooled(contrast)
+    speck = _SPECK * max(picture.size) / CANVAS / _POOL
+    clear = [cells for cells in connected(pooled > _STANDS_OUT) if _is_clear(pooled, cells, speck)]
+    things = outermost(clear) if len(clear) <= _MOST_PIECES else clear
+    if len(things) > _MOST_THINGS:
+        return NoDrawing(f"this picture has {len(things)} separate parts")
+    return [_possible_edges(contrast, cells) for cells in things]
+
+
+@cache
+def drawing_background() -> tuple[int, int, int]:
+    """The colour behind all drawings."""
+    red, green, blue = np.asarray(draw(Scene.of([]), size=64))[0, 0].tolist()
+    return red, green, blue
+
+
+def _background_of(picture: Image.Image) -> tuple[int, int, int] | None:
+    """The colour that the picture's background has, if enough of the picture has about the right one."""
+    pixels = np.asarray(picture.resize((128, 128), Image.Resampling.BOX)).reshape(-1, 3).astype(np.int16)
+    near = np.abs(pixels - np.array(drawing_background(), np.int16)).max(axis=1) <= _BACKGROUND_TOLERANCE
+    if near.mean() < _LEAST_BACKGROUND:
+        return None
+    red, green, blue = np.median(pixels[near], axis=0).astype(int).tolist()
+    return red, green, blue
+
+
+def _is_clear(pooled: NDArray[np.uint8], cells: Cells, speck: float) -> bool:
+    """Is this part of a thing, and not noise?"""
+    strongest = pooled[cells.top : cells.bottom, cells.left : cells.right].max()
+    is_speck = max(cells.right - cells.left, cells.bottom - cells.top) < speck
+    return bool(strongest > (_FAINT if is_speck else _STANDS_OUT_FOR_SURE))
+
+
+def _pooled(contrast: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The strongest contrast in each cell of two by two pixels."""
+    height, width = contrast.shape
+    even = np.zeros((height + height % _POOL, width + width % _POOL), np.uint8)
+    even[:height, :width] = contrast
+    rows = np.maximum(even[::_POOL], even[1::_POOL])
+    return np.maximum(rows[:, ::_POOL], rows[:, 1::_POOL])
+
+
+def _possible_edges(contrast: NDArray[np.uint8], cells: Cells) -> tuple[Edges, ...]:
+    height, width = contrast.shape
+    left, top = max((cells.left - 1) * _POOL, 0), max((cells.top - 1) * _POOL, 0)
+    right, bottom = min((cells.right + 1) * _POOL, width), min((cells.bottom + 1) * _POOL, height)
+    region = contrast[top:bottom, left:right]
+    across, down = region.max(axis=0).astype(float), region.max(axis=1).astype(float)
+    far, near = (
+        Edges(
+            left + _edge(across, depth),
+            top + _edge(down, depth),
+            right - _edge(across[::-1], depth),
+            bottom - _edge(down[::-1], depth),
+        )
+        for depth in (_FAR, _NEAR)
+    )
+    same = max(abs(one - other) for one, other in zip(far, near, strict=True)) < _SAME_EDGE
+    return (far,) if same else (far, near)
+
+
+def _edge(profile: NDArray[np.float64], depth: int) -> float:
+    """Where a profile rises to half of its first height, counted from its start in fractions of a pixel."""
+    begin = int(np.argmax(profile > _STANDS_OUT))
+    half = profile[begin : begin + depth].max() / 2
+    inside = int(np.argmax(profile >= half))
+    before = profile[inside - 1] if inside else 0.0
+    return float(inside - 0.5 + (half - before) / (profile[inside] - before))

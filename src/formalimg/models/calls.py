@@ -1,0 +1,57 @@
+"""Calls to models that may fail: what every provider says in the same words, whoever's library it uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Fault: TypeAlias = Literal[
+    "busy",  # too many requests: wait, then ask again
+    "unavailable",  # an outage, a broken connection, a time-out: ask again
+    "refused",  # the provider declines this request: asking again is of no use
+    "wrong",  # the answer is not what the interface promises: no picture, no text, HTML
+    "rejected",  # the request itself is wrong: unknown size, too long a prompt
+]
+
+
+class CallError(Exception):
+    """A call that gave no result. Nothing in it may hold a key.
+
+    Attributes:
+        fault: what sort of failure it is.
+        reason: what happened, in one line, as the provider said it.
+        retry_after: for how many seconds the provider wants to be left alone, if it says so.
+    """
+
+    def __init__(self, fault: Fault, reason: str, retry_after: float | None = None) -> None:
+        super().__init__(reason)
+        self.fault = fault
+        self.reason = reason
+        self.retry_after = retry_after
+
+    @property
+    def worth_another_try(self) -> bool:
+        """Might the same call succeed a little later?"""
+        return self.fault in ("busy", "unavailable", "wrong")
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a call used up, as far as the provider says.
+
+    Attributes:
+        input_tokens: tokens of what was sent.
+        output_tokens: tokens of what came back.
+        images: pictures that were made.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    images: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.images + other.images,
+        )

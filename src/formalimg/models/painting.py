@@ -1,0 +1,53 @@
+"""What providers of remote image models bring: one call. Retries, limits and prices are the same for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from formalimg.models.calls import Usage
+from formalimg.models.image import ImageRequest, Setting
+
+
+@dataclass(frozen=True)
+class Painted:
+    """A picture as a provider gave it.
+
+    Attributes:
+        data: the file as it came.
+        served: what was really used (model id, size, seed, revised prompt …), as far as the provider says.
+        usage: what it cost in tokens or pictures.
+    """
+
+    data: bytes
+    served: Mapping[str, Setting] = field(default_factory=dict)
+    usage: Usage = field(default_factory=lambda: Usage(images=1))
+
+
+class ImageProvider(Protocol):
+    """One call to a remote image model."""
+
+    @property
+    def name(self) -> str:
+        """How users write it, `provider/model`."""
+        ...
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """Everything besides the request that shapes the pictures. No secrets: settings are stored and shown."""
+        ...
+
+    @property
+    def takes_pictures(self) -> bool:
+        """Can it be given a reference picture beside the words?"""
+        ...
+
+    async def paint(self, request: ImageRequest) -> Painted:
+        """Make one picture.
+
+        Raises:
+            CallError: if no picture came.
+            FormalimgError: if no call can ever succeed: a wrong key, a model that does not exist.
+        """
+        ...

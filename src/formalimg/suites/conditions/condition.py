@@ -1,0 +1,116 @@
+"""Conditions: how the words of an item become what an image model is sent (seed paper, sections 3.6 and B.2)."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
+
+from formalimg.errors import FormalimgError
+from formalimg.prompts import Prompt, read_prompt
+from formalimg.scenes import Scene
+from formalimg.suites.item import Item
+
+LayoutForm: TypeAlias = Literal["plain", "text-layout", "image-layout"]
+StyleText: TypeAlias = Literal["long", "short", "none"]
+
+PROMPTS = {
+    "style_long": (),
+    "style_short": (),
+    "text_layout": ("layout",),
+    "text_layout_only": ("layout",),
+    "image_layout": (),
+    "image_layout_only": (),
+}
+"""The texts of conditions, and the placeholders of each."""
+
+_PICTURE = 1024
+
+
+class Sent(NamedTuple):
+    """What an image model is sent: words, and a picture to go by, if the condition has one."""
+
+    prompt: str
+    reference: bytes | None
+
+
+@dataclass(frozen=True)
+class Condition:
+    """How an item is put to an image model.
+
+    Attributes:
+        form: the item's words alone, with a layout as text, or with a layout as a picture.
+        words: whether the item's words are sent as well; False only together with a layout.
+        style: the text about the style of picture that is put in front; only knolling has one.
+        prompts: a folder with texts that replace ours.
+    """
+
+    form: LayoutForm = "plain"
+    words: bool = True
+    style: StyleText = "none"
+    prompts: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.form == "plain" and not self.words:
+            raise FormalimgError(
+                "without words and without a layout nothing is asked for: choose a layout, or keep the words"
+            )
+
+    @property
+    def name(self) -> str:
+        """The condition in a word or two, for tables and for the names of runs; empty for plain words."""
+        if self.form == "plain":
+            return ""
+        return self.form if self.words else f"{self.form}-without-words"
+
+    @property
+    def needs_layout(self) -> bool:
+        """Must there be a layout of each item?"""
+        return self.form != "plain"
+
+    @cached_property
+    def texts(self) -> tuple[Prompt, ...]:
+        """The texts that take part, in their order."""
+        chosen = [f"style_{self.style}"] if self.style != "none" and self.words else []
+        if self.needs_layout:
+            chosen.append(self.form.replace("-", "_") + ("" if self.words else "_only"))
+        return tuple(read_prompt("formalimg.suites.conditions", name, PROMPTS[name], self.prompts) for name in chosen)
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions of the texts that take part, for the record."""
+        return {prompt.name: prompt.version for prompt in self.texts}
+
+    def sent(self, item: Item[object], layout: Scene | None = None) -> Sent:
+        """What is sent for an item.
+
+        Raises:
+            FormalimgError: if the condition needs a layout and there is none.
+        """
+        if not self.needs_layout:
+            return Sent("\n\n".join([*(prompt.text for prompt in self.texts), item.prompt]), None)
+        if layout is None:
+            raise FormalimgError(f"there is no layout for item {item.id}: give layouts for all items")
+        filled = [prompt.filled(layout=layout_text(layout)) for prompt in self.texts]
+        # Style first, then what is asked, then the plan that does it.
+        words = [*filled[:-1], item.prompt, filled[-1]] if self.words else filled
+        return Sent("\n\n".join(words), layout_picture(layout) if self.form == "image-layout" else None)
+
+
+def layout_text(layout: Scene) -> str:
+    """A layout as text: one object on each line, in the published grounding format."""
+    objects = layout.to_json()["objects"]
+    assert isinstance(objects, list)
+    return "[\n" + ",\n".join(f"  {json.dumps(entry, ensure_ascii=False)}" for entry in objects) + "\n]"
+
+
+def layout_picture(layout: Scene) -> bytes:
+    """A layout as a picture of labelled rectangles: the bytes of a PNG file."""
+    from formalimg.scenes import layout_image  # heavy, and needed for this condition only
+
+    file = io.BytesIO()
+    layout_image(layout, _PICTURE).save(file, "PNG")
+    return file.getvalue()

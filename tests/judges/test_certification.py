@@ -1,0 +1,160 @@
+"""Certification measures what it says: right counts, honest about refusals, the same for the same seed."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from formalimg.errors import FormalimgError
+from formalimg.judges.certification import CONDITIONS, Certificate, Reading, certify, impostors, random_scenes
+from formalimg.judges.certification.matching import LEAST_OVERLAP, match, overlap
+from formalimg.judges.icons import IconGrounder, ground_icons
+from formalimg.judges.judge import Grounding, Picture
+from formalimg.judges.verdict import Unscored
+from formalimg.models import Setting
+from formalimg.scenes import CANVAS, LEAST_SIDE, Box, Scene, Thing, draw
+
+
+class Flawed:
+    """Reads drawings, and then does something to what it read."""
+
+    name = "test/flawed"
+    settings: Mapping[str, Setting] = {}
+    concurrency = 2
+
+    def __init__(self, flaw: str) -> None:
+        self.flaw = flaw
+
+    async def ground(self, picture: Picture, classes: Sequence[str]) -> Grounding | Unscored:
+        answer = ground_icons(picture.image)
+        if self.flaw == "refuses" or isinstance(answer, Unscored):
+            return Unscored("not understood")
+        things = answer.scene.things
+        if self.flaw == "colour-blind":
+            things = tuple(replace(thing, color="red" if thing.color == "blue" else "blue") for thing in things)
+        if self.flaw == "sees double":
+            things = things * 2
+        if self.flaw == "careless":
+            things = tuple(replace(thing, box=Box(*(edge + 50 for edge in thing.box))) for thing in things)
+        return Grounding(Scene.of(things))
+
+
+def _reading(flaw: str) -> Reading:
+    return certify(Flawed(flaw), scenes=2, seed=3, conditions=["clean"], others=0).readings[0]
+
+
+def test_the_grounder_for_drawings_passes() -> None:
+    certificate = certify(IconGrounder(), scenes=5, seed=19, others=10)
+    assert [reading.condition for reading in certificate.readings] == list(CONDITIONS)
+    for reading in certificate.readings:
+        assert (reading.pictures, reading.refused) == (5, 0)
+        assert reading.f1 >= 0.97
+        assert reading.color_accuracy >= 0.98
+    assert certificate.readings[0].matched == certificate.readings[0].things == certificate.readings[0].found
+    assert certificate.impostors_refused == certificate.impostors == 10
+    assert certificate.reaches(0.97)
+
+
+def test_flaws_are_found_where_they_are() -> None:
+    fine = _reading("none")
+    assert (fine.precision, fine.recall, fine.f1, fine.color_accuracy) == (1, 1, 1, 1)
+    blind = _reading("colour-blind")
+    assert (blind.precision, blind.recall, blind.color_accuracy) == (1, 1, 0)
+    double = _reading("sees double")
+    assert (double.precision, double.recall) == (0.5, 1)
+    assert double.f1 == pytest.approx(2 / 3)
+    careless = _reading("careless")
+    assert (careless.matched, careless.precision, careless.recall, careless.f1) == (0, 0, 0, 0)
+
+
+def test_what_is_refused_is_not_found() -> None:
+    reading = _reading("refuses")
+    assert (reading.refused, reading.pictures, reading.found, reading.recall) == (2, 2, 0, 0)
+    assert reading.things > 0
+
+
+def test_a_certificate_asks_for_all_of_it() -> None:
+    good = Reading("clean", 10, 0, 100, 100, 99, 99)
+    bad = Reading("JPEG 60", 10, 5, 100, 40, 40, 40)
+    assert Certificate("x", 10, 1, (good, bad), 5, 5).reaches(0.97)
+    assert not Certificate("x", 10, 1, (good, bad), 5, 4).reaches(0.97)
+    assert not Certificate("x", 10, 1, (replace(good, matched=96),), 5, 5).reaches(0.97)
+    assert not Certificate("x", 10, 1, (replace(good, found=103),), 5, 5).reaches(0.97)
+
+
+def test_a_certificate_is_told_as_a_table() -> None:
+    reading = Reading("clean", 10, 1, 100, 90, 81, 60)
+    text = str(Certificate("test/one", 10, 4, (reading,), 5, 3))
+    assert text.splitlines()[0] == "test/one: 10 scenes of 100 things, seed 4, boxes at IoU 0.9"
+    assert "clean                0.9000  0.8100  0.8526  0.7407  1 of 10" in text
+    assert "published parser     0.967   0.978   0.972   0.954         –" in text
+    assert text.endswith("pictures that are no drawings: 3 of 5 refused")
+
+
+def test_the_same_seed_gives_the_same_scenes_and_impostors() -> None:
+    assert list(random_scenes(5, seed=1)) == list(random_scenes(5, seed=1))
+    assert list(random_scenes(5, seed=1)) != list(random_scenes(5, seed=2))
+    assert list(random_scenes(3, seed=1)) == list(random_scenes(5, seed=1))[:3]
+    one, other = ([each.image.tobytes() for each in impostors(10, seed=1)] for _ in range(2))
+    assert one == other
+
+
+@given(st.integers(0, 10_000))
+def test_random_scenes_can_be_read_in_principle(seed: int) -> None:
+    (scene,) = random_scenes(1, seed)
+    assert 1 <= len(scene) <= 25
+    for thing in scene.things:
+        assert 0 <= min(thing.box) <= max(thing.box) <= CANVAS
+        assert min(thing.box.xmax - thing.box.xmin, thing.box.ymax - thing.box.ymin) >= LEAST_SIDE
+    for one, other in itertools.combinations(scene.things, 2):
+        across = max(one.box.xmin, other.box.xmin) - min(one.box.xmax, other.box.xmax)
+        down = max(one.box.ymin, other.box.ymin) - min(one.box.ymax, other.box.ymax)
+        assert max(across, down) >= 20
+
+
+def test_conditions_change_pictures_the_same_way_each_time() -> None:
+    (scene,) = random_scenes(1, seed=1)
+    picture = draw(scene)
+    for name, condition in CONDITIONS.items():
+        assert condition(picture, 1).tobytes() == condition(picture, 1).tobytes()
+        assert (condition(picture, 1).tobytes() == picture.tobytes()) == (name == "clean")
+
+
+@pytest.mark.parametrize("wrong", [{"conditions": ["fog"]}, {"conditions": []}, {"scenes": 0}])
+def test_what_cannot_be_certified_is_an_error(wrong: dict[str, object]) -> None:
+    with pytest.raises(FormalimgError):
+        certify(IconGrounder(), **wrong)  # type: ignore[arg-type]
+
+
+BOXES = st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(90, 110), st.integers(90, 110)).map(
+    lambda numbers: Box(numbers[0], numbers[1], numbers[0] + numbers[2], numbers[1] + numbers[3])
+)
+SCENES = st.lists(st.builds(Thing, st.sampled_from(["cup", "pen"]), BOXES), max_size=4).map(Scene.of)
+
+
+@given(SCENES, SCENES)
+def test_matches_are_pairs_of_the_same_class_that_overlap(truth: Scene, found: Scene) -> None:
+    matches = match(truth, found)
+    assert len(matches) <= min(len(truth), len(found))
+    assert all(one.label == other.label and _overlap_by_counting(one.box, other.box) >= 0.9 for one, other in matches)
+    unmatched = list(truth.things)
+    left = list(found.things)
+    for one, other in matches:
+        unmatched.remove(one)
+        left.remove(other)
+    assert not any(
+        one.label == other.label and overlap(one.box, other.box) >= LEAST_OVERLAP for one in unmatched for other in left
+    )
+
+
+def _overlap_by_counting(one: Box, other: Box) -> float:
+    cells = [
+        {(x, y) for x in range(int(box.xmin), int(box.xmax)) for y in range(int(box.ymin), int(box.ymax))}
+        for box in (one, other)
+    ]
+    return len(cells[0] & cells[1]) / len(cells[0] | cells[1])
