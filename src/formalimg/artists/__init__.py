@@ -1,5 +1,14 @@
-"""Artists: image models inside the package, that need no weights. They mark the floor, the middle and the ceiling."""
+"""Artists: image models inside the package, that need no weights, and planners that make layouts instead."""
+
+from typing import TYPE_CHECKING
 
 from formalimg.artists.opening import ARTISTS, open_artist
+from formalimg.lazily import lazily
 
-__all__ = ["ARTISTS", "open_artist"]
+if TYPE_CHECKING:
+    from formalimg.artists.planning import ChatPlanner, SolvingPlanner, open_planner
+
+# Most programs plan nothing.
+__getattr__ = lazily("formalimg.artists", {"planning": ["ChatPlanner", "SolvingPlanner", "open_planner"]})
+
+__all__ = ["ARTISTS", "ChatPlanner", "SolvingPlanner", "open_artist", "open_planner"]

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from formalimg.models import Answer, Failed, Generated, ImageRequest, Refused, Setting
 from formalimg.scenes import DrawingError, Scene, draw
+from formalimg.suites import StyleText
 
 Imagined: TypeAlias = Scene | Refused | Failed
 """What is to be drawn, or why nothing is."""
@@ -27,6 +28,8 @@ class Artist:
         sees_spec: whether requests must carry what the picture has to show.
         batch: how many requests it likes to be given at once.
         concurrency: how many calls of `generate` may run at the same time.
+        style: it knows one style only, and needs no text about it.
+        takes_pictures: can it be given a picture to go by?
     """
 
     name: str
@@ -35,6 +38,8 @@ class Artist:
     sees_spec: bool = False
     batch: int = 1
     concurrency: int = field(default_factory=lambda: os.cpu_count() or 1)
+    style: StyleText = "none"
+    takes_pictures: bool = False
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
         """One answer for each request, in their order. The work is done in a thread, so that others can go on."""

@@ -9,7 +9,7 @@ from formalimg.errors import FormalimgError
 from formalimg.models import ImageModel, ImageRequest, Refused
 from formalimg.scenes import Scene
 
-ARTISTS = ("oracle", "reader", "scatter")
+ARTISTS = ("oracle", "painter", "reader", "scatter")
 """The names of the built-in models."""
 
 _VERSION = 1
@@ -23,7 +23,7 @@ def open_artist(name: str, options: Mapping[str, str]) -> ImageModel:
 
     Args:
         name: `oracle` draws what the formula asks for (the ceiling), `reader` what it understands of the words (the
-            middle), `scatter` the named things anywhere (the floor).
+            middle), `scatter` the named things anywhere (the floor), `painter` a layout that it is given.
         options: for the reader, `memory`: how many facts it keeps in mind.
 
     Raises:
@@ -39,6 +39,8 @@ def open_artist(name: str, options: Mapping[str, str]) -> ImageModel:
     match name:
         case "oracle":
             return _oracle()
+        case "painter":
+            return _painter()
         case "reader":
             return _reader(options)
         case _:
@@ -63,6 +65,12 @@ def _reader(options: Mapping[str, str]) -> Artist:
         _from_words(lambda prompt, seed: imagine(prompt, seed, memory=memory)),
         {"version": _VERSION, "memory": memory},
     )
+
+
+def _painter() -> Artist:
+    from formalimg.artists.painter import imagine
+
+    return Artist("builtin/painter", imagine, {"version": _VERSION}, takes_pictures=True)
 
 
 def _scatter() -> Artist:

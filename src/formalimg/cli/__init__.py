@@ -18,6 +18,7 @@ from formalimg.cli.certify import certify_command
 from formalimg.cli.check import check_command
 from formalimg.cli.doctor import doctor_command
 from formalimg.cli.judge import judge_command
+from formalimg.cli.models import models_command
 from formalimg.cli.pull import pull_command
 from formalimg.cli.report import report_command
 from formalimg.cli.run import generate_command, run_command
@@ -47,6 +48,7 @@ app.command("show")(show_command)
 app.command("census")(census_command)
 app.command("pull")(pull_command)
 app.command("vocabulary")(vocabulary_command)
+app.command("models")(models_command)
 app.command("certify")(certify_command)
 app.command("doctor")(doctor_command)
 

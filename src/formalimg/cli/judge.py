@@ -9,7 +9,7 @@ import typer
 
 from formalimg.cli import options
 from formalimg.cli.progress import run_progress
-from formalimg.cli.run import show_numbers, stop_if_stopped
+from formalimg.cli.running import show_numbers, stop_if_stopped
 
 
 def judge_command(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -17,7 +17,8 @@ ModelNames = Annotated[
     typer.Option(
         "--model",
         "-m",
-        help="The image model: builtin/oracle, builtin/reader, builtin/scatter or folder/PATH. Several: several runs.",
+        help="The image model, as in builtin/reader, openai/gpt-image-2, diffusers/PATH, folder/PATH; "
+        "`formalimg models` lists the providers. Several make several runs.",
         show_default=False,
     ),
 ]
@@ -25,7 +26,16 @@ ModelOptions = Annotated[
     list[str] | None, typer.Option("-M", metavar="KEY=VALUE", help="An option of the image model.", show_default=False)
 ]
 JudgeName = Annotated[
-    str | None, typer.Option("--judge", "-j", help="Who judges. Default: the suite's judge that works offline.")
+    str | None,
+    typer.Option(
+        "--judge",
+        "-j",
+        help="Who judges: builtin/icons, detector/MODEL, or a chat model. Default: the judge that works offline.",
+        show_default=False,
+    ),
+]
+JudgeOptions = Annotated[
+    list[str] | None, typer.Option("-J", metavar="KEY=VALUE", help="An option of the judge.", show_default=False)
 ]
 ItemsPath = Annotated[Path | None, typer.Option(help="Items from here. Default: the suite that ships with formalimg.")]
 Levels = Annotated[str | None, typer.Option(help="Which levels, as in 1-10 or 1,2,5. Default: all.")]
@@ -33,6 +43,34 @@ PerLevel = Annotated[int | None, typer.Option(min=1, help="The first so many ite
 Samples = Annotated[int, typer.Option(min=1, help="Pictures per item, each with a seed of its own.")]
 Seed = Annotated[int, typer.Option(help="Another seed, other pictures, from models that can be seeded.")]
 Size = Annotated[int, typer.Option(min=64, max=4096, help="Width and height to ask for, in pixels.")]
+Task = Annotated[
+    Literal["image", "layout"],
+    typer.Option(help="layout: chat models (or builtin/solver) plan a layout in place of a picture."),
+]
+ConditionName = Annotated[
+    Literal["plain", "text-layout", "image-layout"],
+    typer.Option(help="Give the model a layout beside the words: as text, or as a picture."),
+]
+Words = Annotated[Literal["with", "without"], typer.Option(help="without: the layout alone, the words left out.")]
+Style = Annotated[
+    Literal["auto", "long", "short", "none"],
+    typer.Option(help="The text on the knolling style in front of the words. auto: what the model can take."),
+]
+Layouts = Annotated[
+    str,
+    typer.Option(metavar="solver|RUN", help="Where layouts come from: the solver, or a run of the layout task."),
+]
+Prompts = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="A folder of texts of your own, which replace ours of the same name."),
+]
+Budget = Annotated[
+    float | None,
+    typer.Option(min=0, metavar="DOLLARS", help="Stop, resumably, when this run folder has cost so much in all."),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be asked, how often, and about what it costs; do nothing.")
+]
 RunsFolder = Annotated[
     Path, typer.Option("--runs", metavar="DIR", help="The folder that holds the runs, one folder for each.")
 ]

@@ -1,24 +1,86 @@
-"""Models: what makes pictures."""
+"""Models: what makes pictures, and what answers questions about them."""
 
+from formalimg.models.asking import asking
 from formalimg.models.calling import CallableModel
+from formalimg.models.calls import CallError, Usage
+from formalimg.models.chat import (
+    Answered,
+    AnswerType,
+    Attachment,
+    ChatModel,
+    ChatProvider,
+    Completion,
+    Message,
+    Reply,
+    Unanswered,
+)
+from formalimg.models.command import CommandModel, open_command
 from formalimg.models.folder import FolderModel, Matches, Matching, Wanted, open_folder
 from formalimg.models.image import Answer, Failed, Generated, ImageModel, ImageRequest, Refused, Setting
-from formalimg.models.opening import image_model_providers, open_image_model
+from formalimg.models.manners import Manners, chat_manners, image_manners
+from formalimg.models.needs import needs
+from formalimg.models.opening import (
+    chat_model_providers,
+    image_model_providers,
+    open_chat_model,
+    open_image_model,
+)
+from formalimg.models.options import Options
+from formalimg.models.painting import ImageProvider, Painted
+from formalimg.models.prices import Price, price
+from formalimg.models.providers import Provider, installed_providers
+from formalimg.models.python_function import open_python_function
+from formalimg.models.reading_answers import Unreadable, read_answer
+from formalimg.models.remote import remote
+from formalimg.models.secrets import key, redacted
 
 __all__ = [
     "Answer",
+    "AnswerType",
+    "Answered",
+    "Attachment",
+    "CallError",
     "CallableModel",
+    "ChatModel",
+    "ChatProvider",
+    "CommandModel",
+    "Completion",
     "Failed",
     "FolderModel",
     "Generated",
     "ImageModel",
+    "ImageProvider",
     "ImageRequest",
+    "Manners",
     "Matches",
     "Matching",
+    "Message",
+    "Options",
+    "Painted",
+    "Price",
+    "Provider",
     "Refused",
+    "Reply",
     "Setting",
+    "Unanswered",
+    "Unreadable",
+    "Usage",
     "Wanted",
+    "asking",
+    "chat_manners",
+    "chat_model_providers",
+    "image_manners",
     "image_model_providers",
+    "installed_providers",
+    "key",
+    "needs",
+    "open_chat_model",
+    "open_command",
     "open_folder",
     "open_image_model",
+    "open_python_function",
+    "price",
+    "read_answer",
+    "redacted",
+    "remote",
 ]

@@ -22,6 +22,8 @@ class CallableModel:
     """
 
     sees_spec = False
+    style = "none"
+    """A function gets the words of the item as they are, unless it is asked for otherwise."""
 
     def __init__(
         self,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         layout_image,
         natural_aspect,
     )
-    from formalimg.scenes.layout_file import layout_file, read_layout
+    from formalimg.scenes.layout_files import layout_file, read_layout
     from formalimg.scenes.solving import (
         DEFAULT_MARGIN,
         LEAST_SIDE,
@@ -44,7 +44,7 @@ __getattr__ = lazily(
     "formalimg.scenes",
     {
         "drawing": ["DrawingError", "contact_sheet", "draw", "drawable_classes", "layout_image", "natural_aspect"],
-        "layout_file": ["layout_file", "read_layout"],
+        "layout_files": ["layout_file", "read_layout"],
         "solving": [
             "DEFAULT_MARGIN",
             "LEAST_SIDE",

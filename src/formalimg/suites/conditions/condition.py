@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,23 +9,14 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
-from formalimg.prompts import Prompt, read_prompt
+from formalimg.prompts import Prompt, load_prompts
 from formalimg.scenes import Scene
 from formalimg.suites.item import Item
 
 LayoutForm: TypeAlias = Literal["plain", "text-layout", "image-layout"]
 StyleText: TypeAlias = Literal["long", "short", "none"]
 
-PROMPTS = {
-    "style_long": (),
-    "style_short": (),
-    "text_layout": ("layout",),
-    "text_layout_only": ("layout",),
-    "image_layout": (),
-    "image_layout_only": (),
-}
-"""The texts of conditions, and the placeholders of each."""
-
+_OURS = Path(__file__).parent / "prompts"
 _PICTURE = 1024
 
 
@@ -77,7 +67,8 @@ class Condition:
         chosen = [f"style_{self.style}"] if self.style != "none" and self.words else []
         if self.needs_layout:
             chosen.append(self.form.replace("-", "_") + ("" if self.words else "_only"))
-        return tuple(read_prompt("formalimg.suites.conditions", name, PROMPTS[name], self.prompts) for name in chosen)
+        known = load_prompts(_OURS, self.prompts)
+        return tuple(known[name] for name in chosen)
 
     @property
     def versions(self) -> dict[str, str]:
@@ -94,7 +85,7 @@ class Condition:
             return Sent("\n\n".join([*(prompt.text for prompt in self.texts), item.prompt]), None)
         if layout is None:
             raise FormalimgError(f"there is no layout for item {item.id}: give layouts for all items")
-        filled = [prompt.filled(layout=layout_text(layout)) for prompt in self.texts]
+        filled = [prompt.fill({"layout": layout_text(layout)}) for prompt in self.texts]
         # Style first, then what is asked, then the plan that does it.
         words = [*filled[:-1], item.prompt, filled[-1]] if self.words else filled
         return Sent("\n\n".join(words), layout_picture(layout) if self.form == "image-layout" else None)
@@ -109,8 +100,6 @@ def layout_text(layout: Scene) -> str:
 
 def layout_picture(layout: Scene) -> bytes:
     """A layout as a picture of labelled rectangles: the bytes of a PNG file."""
-    from formalimg.scenes import layout_image  # heavy, and needed for this condition only
+    from formalimg.scenes import layout_file  # heavy, and needed for this condition only
 
-    file = io.BytesIO()
-    layout_image(layout, _PICTURE).save(file, "PNG")
-    return file.getvalue()
+    return layout_file(layout, _PICTURE)

@@ -1,0 +1,28 @@
+"""`formalimg models`."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+
+def models_command(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the providers as JSON.")] = False,
+) -> None:
+    """List the providers of models: what each can do, and what is missing to use it.
+
+    A model is named provider/model, as in openai/gpt-image-1. Nobody is called, and keys are never printed.
+    """
+    from formalimg.models import installed_providers  # here, so that other commands start faster
+
+    found = installed_providers()
+    if as_json:
+        print(json.dumps([provider.to_json() for provider in found], indent=2, ensure_ascii=False))
+        return
+    for provider in found:
+        does = ", ".join(word for word, can in (("images", provider.images), ("answers", provider.answers)) if can)
+        typer.echo(f"{'–' if provider.missing else '✓'} {provider.name + '/…':<16} {does}")
+        for line in (*provider.summary, *(f"to do: {step}" for step in provider.missing)):
+            typer.echo(f"    {line}")

@@ -1,0 +1,179 @@
+"""What the commands that run something share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import typer
+
+from formalimg import __version__
+from formalimg.cli.options import read_levels, read_options
+from formalimg.cli.progress import run_progress
+from formalimg.errors import FormalimgError
+
+if TYPE_CHECKING:
+    from formalimg.judges import Judge
+    from formalimg.models import ImageModel
+    from formalimg.runs import Forecast, Order
+    from formalimg.scenes import Scene
+    from formalimg.suites import Condition, FormulaSpec, Item
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the options of `run` and `generate` ask for, by their names."""
+
+    suite: str
+    model: list[str]
+    model_option: list[str] | None
+    items: Path | None
+    levels: str | None
+    per_level: int | None
+    samples: int
+    seed: int
+    size: int
+    task: Literal["image", "layout"]
+    condition: Literal["plain", "text-layout", "image-layout"]
+    words: Literal["with", "without"]
+    layouts: str
+    style: Literal["auto", "long", "short", "none"]
+    prompts: Path | None
+    budget: float | None
+    dry_run: bool
+    runs: Path
+    out: Path | None
+    judge: str | None = None
+    judge_option: list[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.out is not None and len(self.model) > 1:
+            raise FormalimgError("one run folder holds one model: give --runs instead of --out for several models")
+        if self.task == "layout" and self.suite != "knolling":
+            raise FormalimgError("only knolling can be planned as a layout: boxes cannot show what natural asks for")
+        if self.task == "layout" and self.condition != "plain":
+            raise FormalimgError("the layout task asks for a layout: it cannot be given one, use --condition plain")
+
+    def open_judge(self) -> Judge:
+        """Who is to judge."""
+        from formalimg.judges import LayoutJudge, open_judge
+        from formalimg.suites import suite
+
+        suite(self.suite)
+        if self.task == "layout":
+            if self.judge is not None:
+                raise FormalimgError("layouts are judged by logic alone: leave --judge out with --task layout")
+            return LayoutJudge()
+        given = read_options(self.judge_option)
+        if self.prompts is not None and self.judge is not None and not self.judge.startswith(("builtin/", "detector/")):
+            given.setdefault("prompts", str(self.prompts))
+        return open_judge(self.suite, self.judge, given)
+
+    def open_model(self, name: str) -> ImageModel:
+        """Who is to make pictures, or layouts."""
+        from formalimg.artists import open_planner
+        from formalimg.models import open_image_model
+
+        given = read_options(self.model_option)
+        return open_planner(name, given, self.prompts) if self.task == "layout" else open_image_model(name, given)
+
+    def condition_for(self, model: ImageModel) -> Condition:
+        """How items are put to a model."""
+        from formalimg.runs import style_for
+        from formalimg.suites import Condition
+
+        if self.task == "layout":
+            return Condition()
+        style = style_for(self.suite, model) if self.style == "auto" else self.style
+        return Condition(self.condition, self.words == "with", style, self.prompts)
+
+
+def carry_out_all(asked: Asked, judge: Judge | None) -> list[Path]:
+    """Do one run for each model, or say what it would do; their folders are given back."""
+    from formalimg.runs import Order, Selection, foresee, run_name
+    from formalimg.suites import load
+
+    opened = [asked.open_model(name) for name in asked.model]
+    items = load(asked.suite, asked.items)
+    selection = Selection(None if asked.levels is None else read_levels(asked.levels), asked.per_level)
+    layouts = _layouts(asked, items, selection)
+    folders = []
+    for model in opened:
+        condition = asked.condition_for(model)
+        kind = "layout" if asked.task == "layout" else condition.name
+        folder = asked.out or asked.runs / run_name(asked.suite, model.name, kind)
+        order = Order(
+            items,
+            model,
+            selection,
+            asked.samples,
+            asked.seed,
+            asked.size,
+            f"formalimg {__version__}",
+            condition,
+            layouts,
+            asked.budget,
+        )
+        if asked.dry_run:
+            _show_forecast(order, folder, foresee(order, folder, judge))
+        else:
+            _carry_out(order, folder, judge)
+        folders.append(folder)
+    return folders
+
+
+def show_numbers(folders: list[Path]) -> None:
+    """Print the table of these runs, and where they lie."""
+    from rich.console import Console
+
+    from formalimg.report import compare, terminal_table
+    from formalimg.runs import open_run
+
+    Console().print(terminal_table(compare([open_run(folder) for folder in folders])))
+    for folder in folders:
+        typer.echo(f"run in {folder}")
+
+
+def stop_if_stopped(stopped: bool, folder: Path, *, over_budget: bool = False) -> None:
+    """End the command if it was interrupted."""
+    if stopped:
+        why = "the budget is used up; with a larger one" if over_budget else "stopped;"
+        typer.echo(f"{why} all that is done is kept in {folder}. The same command goes on.", err=True)
+        raise typer.Exit(130)
+
+
+def _carry_out(order: Order, folder: Path, judge: Judge | None) -> None:
+    from formalimg.runs import carry_out
+
+    with run_progress(f"{order.items[0].suite}, {order.model.name}") as told:
+        done = carry_out(
+            order, folder, judge, told=told, matched=lambda matching: typer.echo(matching.told(), err=True)
+        )
+    stop_if_stopped(done.stopped, folder, over_budget=done.over_budget)
+
+
+def _layouts(asked: Asked, items: Sequence[Item[FormulaSpec]], selection: object) -> Mapping[str, Scene]:
+    """The layouts of the items, if the condition needs any."""
+    if asked.condition == "plain":
+        return {}
+    if asked.layouts == "solver":
+        return {item.id: item.spec.witness for item in items if item.spec.witness is not None}
+    from formalimg.runs import layouts_of, open_run
+
+    return layouts_of(open_run(asked.layouts))
+
+
+def _show_forecast(order: Order, folder: Path, forecast: Forecast) -> None:
+    typer.echo(f"{order.model.name}, in {folder}:")
+    typer.echo(f"  pictures to make   {forecast.pictures:>7,}  {_dollars(forecast.picture_cost)}")
+    typer.echo(f"  pictures to judge  {forecast.verdicts:>7,}")
+    typer.echo(f"  questions to ask   {forecast.questions:>7,}  {_dollars(forecast.judge_cost)}")
+    typer.echo("  the first picture would be asked for with:")
+    for line in forecast.first.splitlines():
+        typer.echo(f"    {line}")
+
+
+def _dollars(cost: float | None) -> str:
+    return "at a price that is not known" if cost is None else f"about ${cost:,.2f}"

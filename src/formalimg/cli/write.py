@@ -1,0 +1,83 @@
+"""`formalimg write`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from formalimg.cli.options import read_levels, read_options
+from formalimg.cli.progress import progress_of
+
+if TYPE_CHECKING:
+    from formalimg.writers import Written
+
+
+def write_command(
+    suite: Annotated[str, typer.Argument(help="knolling or natural.", show_default=False)],
+    model: Annotated[
+        str, typer.Option("--model", "-m", help="The chat model that writes, as in openai/gpt-5.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write items.jsonl and writing.json to.")],
+    levels: Annotated[str, typer.Option(help="Which K, as in 1-10 or 1,2,5.")] = "1-10",
+    per_level: Annotated[int, typer.Option(min=1, help="How many items of each level.")] = 200,
+    seed: Annotated[int, typer.Option(help="Another seed, other assignments.")] = 1,
+    checker: Annotated[
+        str | None, typer.Option(help="The chat model that checks the words. Default: the one that writes.")
+    ] = None,
+    attempts: Annotated[int, typer.Option(min=1, help="How often each item is tried; may be raised later.")] = 6,
+    model_options: Annotated[
+        list[str] | None,
+        typer.Option("-M", metavar="KEY=VALUE", help="An option of the model that writes.", show_default=False),
+    ] = None,
+    checker_options: Annotated[
+        list[str] | None,
+        typer.Option("-C", metavar="KEY=VALUE", help="An option of the model that checks.", show_default=False),
+    ] = None,
+    prompts: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Texts of your own in place of ours: write-*.txt, check-*.txt.")
+    ] = None,
+    version: Annotated[str, typer.Option(help="The version that the items carry.")] = "",
+) -> None:
+    """Let a chat model write instructions, and keep those that stand up to every check.
+
+    Whatever ends it, the same command goes on where it was. Exit code 1 if items are missing in the end.
+    """
+    from formalimg.errors import FormalimgError  # here, with what follows, so that other commands start faster
+    from formalimg.models import open_chat_model
+    from formalimg.writers import WritingPlan, write_suite
+
+    if checker_options and checker is None:
+        raise FormalimgError("-C is for the model that checks: name it with --checker")
+    plan = WritingPlan(suite, read_levels(levels), per_level, seed, attempts, version)
+    writing = open_chat_model(model, read_options(model_options))
+    checking = None if checker is None else open_chat_model(checker, read_options(checker_options))
+    try:
+        with progress_of(f"writing {suite}", len(plan.slots)) as told:
+            written = write_suite(plan, writing, out, checker=checking, prompts=prompts, told=told)
+    except KeyboardInterrupt:
+        typer.echo(f"stopped; all answers so far are kept in {out}, and the same command goes on from there", err=True)
+        raise typer.Exit(130) from None
+    _show(written, plan.attempts)
+    if written.missing or written.outstanding:
+        raise typer.Exit(1)
+
+
+def _show(written: Written, attempts: int) -> None:
+    """Print what became of all attempts, and what is missing."""
+    from formalimg.writers import REASONS
+
+    rows = [("accepted", len(written.items)), ("not yet settled", written.unsettled)]
+    rows += [(reason, written.rejections.get(reason, 0)) for reason in REASONS]
+    typer.echo(f"{'attempts':<28}{written.tried:>8,}")
+    for name, count in rows:
+        if count:
+            typer.echo(f"  {name:<26}{count:>8,}  {count / written.tried:>6.1%}")
+    typer.echo("cost: unknown" if written.cost is None else f"cost: ${written.cost:.4f}")
+    if written.outstanding:
+        typer.echo(f"{written.outstanding:,} answers did not come: the same command asks for them again")
+    for level, count in written.missing.items():
+        typer.echo(f"K={level}: {count:,} missing after {attempts} attempts each: raise --attempts to go on")
+    if written.path is not None:
+        typer.echo(f"{len(written.items):,} item{'s' * (len(written.items) != 1)} in {written.path}")

@@ -1,0 +1,148 @@
+"""From one call of a provider to a chat model: good manners, answers of a known form, and a memory."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+from formalimg.errors import presentable
+from formalimg.models.answer_schema import answer_schema
+from formalimg.models.calls import CallError
+from formalimg.models.chat import Answered, AnswerType, ChatProvider, Completion, Message, Reply, Unanswered
+from formalimg.models.image import Setting
+from formalimg.models.manners import USUAL, Door, Manners
+from formalimg.models.prices import Price, price
+from formalimg.models.reading_answers import Unreadable, read_answer
+from formalimg.models.remembering import Memory, cache_folder, question_key
+from formalimg.models.secrets import without_keys
+
+_VERSION = 1
+"""Raised with every change after which a model is asked, or its answers are read, differently."""
+
+
+class FormatText(NamedTuple):
+    """Our words on the form of an answer, and their version."""
+
+    version: int
+    text: str
+
+
+class AskedChatModel:
+    """A chat model behind a provider.
+
+    Attributes:
+        name, concurrency: as for every chat model.
+    """
+
+    def __init__(self, provider: ChatProvider, manners: Manners, door: Door, price: Price) -> None:
+        self.name = provider.name
+        self.concurrency = manners.concurrency
+        self._provider = provider
+        self._manners = manners
+        self._door = door
+        self._price = price
+        self._memory: Memory | None = None
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """Everything besides the messages that shapes the answers, with the version of how we ask."""
+        return {**self._provider.settings, "asking": _VERSION, "format": _format_text().version}
+
+    async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:
+        """Ask, and read the answer as a Pydantic type; what cannot be read is asked again, then `Unanswered`."""
+        schema = answer_schema(answer_type)
+        question = question_key(self.name, self.settings, messages, schema)
+        remembered = await self._recalled(question)
+        if remembered is not None:
+            known = read_answer(remembered.text, answer_type)
+            if not isinstance(known, Unreadable):  # which it can be if the type's own checks have changed
+                return Answered(known, remembered.text, served=remembered.served, remembered=True)
+        return await self._asked(question, messages, schema, answer_type)
+
+    async def _asked(
+        self, question: str, messages: Sequence[Message], schema: Mapping[str, object], answer_type: type[AnswerType]
+    ) -> Reply[AnswerType]:
+        spent = Unanswered("unreadable", "nothing was asked")
+        for _ in range(1 + self._manners.reads):
+            try:
+                completion = await self._door.politely(lambda: self._completed(messages, schema))
+            except CallError as error:
+                if error.fault == "refused":
+                    return replace(spent, kind="refused", reason=error.reason)
+                return replace(spent, kind="failed", reason=f"{error.fault}: {error.reason}")
+            spent = self._spent(spent, completion)
+            if completion.ended == "refusal":
+                return replace(spent, kind="refused", reason=_in_one_line(completion.text) or "the model declined")
+            answer = _read(completion, answer_type)
+            if not isinstance(answer, Unreadable):
+                await self._kept(question, completion)
+                return Answered(answer, completion.text, spent.usage, spent.cost, completion.served)
+            spent = replace(spent, reason=answer.reason)
+        return spent
+
+    async def _completed(self, messages: Sequence[Message], schema: Mapping[str, object]) -> Completion:
+        """One call. A provider may find out in the middle of a run that its server cannot be held to a schema."""
+        holds_to_schema = getattr(self._provider, "holds_to_schema", True)
+        asked = messages if holds_to_schema else with_format(messages, schema)
+        completion = await self._provider.complete(asked, schema)
+        return replace(completion, served=without_keys(completion.served))
+
+    def _spent(self, before: Unanswered, completion: Completion) -> Unanswered:
+        cost = self._price.cost(completion.usage)
+        total = None if cost is None or before.cost is None else before.cost + cost
+        return replace(before, raw=completion.text, usage=before.usage + completion.usage, cost=total)
+
+    async def _recalled(self, question: str) -> Completion | None:
+        if not self._manners.cache:
+            return None
+        if self._memory is None:
+            self._memory = Memory(cache_folder())
+        return await asyncio.to_thread(self._memory.recall, question)
+
+    async def _kept(self, question: str, completion: Completion) -> None:
+        if self._memory is not None:
+            await asyncio.to_thread(self._memory.remember, question, completion)
+
+
+def asking(provider: ChatProvider, *, manners: Manners = USUAL, door: Door | None = None) -> AskedChatModel:
+    """A chat model of a provider's calls: with limits, retries, time-outs, prices, a memory, and answers that are read.
+
+    Args:
+        provider: makes the calls. If its attribute `holds_to_schema` is False, our words on the form of the answer go
+            with the messages.
+        manners: how.
+        door: the way to the model, if several share one limit; a new one if None.
+    """
+    return AskedChatModel(provider, manners, door or Door(manners), price(provider.name))
+
+
+def with_format(messages: Sequence[Message], schema: Mapping[str, object]) -> tuple[Message, ...]:
+    """The messages, the last of the user's with our words on the form of the answer at its end."""
+    words = _format_text().text.replace("{schema}", json.dumps(schema, ensure_ascii=False))
+    last = max((place for place, message in enumerate(messages) if message.role == "user"), default=None)
+    if last is None:
+        return (*messages, Message("user", (words,)))
+    asked = messages[last]
+    return (*messages[:last], Message("user", (*asked.parts, words)), *messages[last + 1 :])
+
+
+def _read(completion: Completion, answer_type: type[AnswerType]) -> AnswerType | Unreadable:
+    if completion.ended == "length":
+        return Unreadable("the answer was cut off by the limit on its length")
+    return read_answer(completion.text, answer_type)
+
+
+@cache
+def _format_text() -> FormatText:
+    text = (files("formalimg.models") / "prompts" / "answer_format.txt").read_text(encoding="utf-8")
+    first, _, rest = text.partition("\n")
+    return FormatText(int(first.removeprefix("version:")), rest.strip())
+
+
+def _in_one_line(text: str) -> str:
+    return presentable(" ".join(text.split()), 300, 50)

@@ -1,0 +1,122 @@
+"""Reading what chat models answer: the JSON in it, checked to the letter, and never mended."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from formalimg.errors import presentable
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+
+AnswerType = TypeVar("AnswerType", bound="BaseModel")
+
+_THOUGHT = re.compile(r"<(think|thinking)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_END_OF_THOUGHT = re.compile(r"^.*</(?:think|thinking)>", re.DOTALL | re.IGNORECASE)
+_BEGIN_OF_THOUGHT = re.compile(r"<(?:think|thinking)>", re.IGNORECASE)
+_BEGIN_OF_OBJECT = re.compile(r'\{(?=\s*["}])|\[(?=\s*\{\s*["}])')
+_BEGIN_OF_LIST = re.compile(r'\{(?=\s*["}])|\[(?=\s*[\[{"\]\d-])')
+"""Where JSON may begin, if an object or a list is wanted. Braces and brackets in running words look different.
+
+What is wanted but stands inside something else is not the answer, so the beginning of that something counts.
+"""
+
+_LONGEST_TOLD = 300
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """An answer that cannot be read, and why, in one line."""
+
+    reason: str
+
+
+def read_answer(text: str, answer_type: type[AnswerType]) -> AnswerType | Unreadable:
+    """The answer in a text.
+
+    Thoughts (`<think>…</think>`), code fences and words around it are passed over; the first JSON value is the answer.
+    It must be whole and fit the type strictly: `"false"` is no truth value, `1.0` no whole number, and nothing that is
+    missing is filled in. A second value that would fit too but says something else makes it unreadable.
+    """
+    from pydantic import ValidationError  # heavy, and needed only here
+
+    words = _without_thoughts(text)
+    if _BEGIN_OF_THOUGHT.search(words) and not words.startswith(("{", "[")):
+        return Unreadable("the model was still thinking when it stopped")
+    try:
+        values = list(_values(words, _BEGIN_OF_LIST if _is_list(answer_type) else _BEGIN_OF_OBJECT))
+    except (ValueError, RecursionError) as error:
+        return Unreadable(f"the JSON in the answer is broken or cut off: {_told(str(error))}")
+    if not values:
+        return Unreadable("there is no JSON in the answer" if words.strip() else "the answer is empty")
+    try:
+        answer = answer_type.model_validate_json(values[0], strict=True)
+    except ValidationError as error:
+        return Unreadable(f"the answer has not the wanted form: {_first_problem(error)}")
+    for other in values[1:]:
+        try:
+            if answer_type.model_validate_json(other, strict=True) != answer:
+                return Unreadable("the model gave several answers that differ")
+        except ValidationError:
+            continue
+    return answer
+
+
+def _without_thoughts(text: str) -> str:
+    words = text.strip()
+    if words.startswith(("{", "[")):  # what looks like a tag inside an answer is the answer's own
+        return words
+    # Some servers leave out the opening tag, because it was part of what the model was given.
+    return _END_OF_THOUGHT.sub("", _THOUGHT.sub("", words)).strip()
+
+
+def _values(words: str, beginning: re.Pattern[str]) -> Iterator[str]:
+    """The JSON values in running words, as they are written.
+
+    Raises:
+        ValueError: if something begins like JSON and is none: cut off, with a name twice, or with a NaN.
+    """
+    decoder = json.JSONDecoder(object_pairs_hook=_no_name_twice, parse_constant=_no_constant)
+    place = 0
+    found = 0
+    while (match := beginning.search(words, place)) is not None:
+        try:
+            _, place = decoder.raw_decode(words, match.start())
+        except ValueError:
+            if found:  # the answer is there already, and what follows is talk
+                return
+            raise
+        found += 1
+        yield words[match.start() : place]
+
+
+def _no_name_twice(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name comes twice")
+    return found
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(f"{name} is no number")
+
+
+def _is_list(answer_type: type[BaseModel]) -> bool:
+    from formalimg.models.answer_schema import answer_schema
+
+    return answer_schema(answer_type).get("type") == "array"
+
+
+def _first_problem(error: ValidationError) -> str:
+    problems = error.errors(include_url=False, include_input=False, include_context=False)
+    where = ".".join(map(str, problems[0]["loc"])) or "the whole"
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return _told(f"{where}: {problems[0]['msg']}{more}")
+
+
+def _told(message: str) -> str:
+    return presentable(" ".join(message.split()), _LONGEST_TOLD, 50)

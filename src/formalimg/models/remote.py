@@ -1,0 +1,62 @@
+"""From one call of a provider to an image model with good manners."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+
+from formalimg.models.calls import CallError
+from formalimg.models.image import Answer, Failed, Generated, ImageRequest, Refused, Setting
+from formalimg.models.manners import USUAL, Door, Manners
+from formalimg.models.painting import ImageProvider
+from formalimg.models.prices import Price, price
+from formalimg.models.secrets import without_keys
+
+
+class RemoteImageModel:
+    """An image model behind a provider. What a call cannot bring is an answer with its reason.
+
+    Attributes:
+        name, settings, batch, concurrency, sees_spec: as for every image model.
+        takes_pictures: can it be given a reference picture beside the words?
+    """
+
+    batch = 1
+    sees_spec = False
+
+    def __init__(self, provider: ImageProvider, door: Door, concurrency: int, price: Price) -> None:
+        self.name = provider.name
+        self.concurrency = concurrency
+        self.takes_pictures = provider.takes_pictures
+        self._provider = provider
+        self._door = door
+        self._price = price
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """Everything besides the request that shapes the pictures."""
+        return self._provider.settings
+
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+        """One answer for each request, in their order."""
+        for request in requests:
+            yield await self._answer(request)
+
+    async def _answer(self, request: ImageRequest) -> Answer:
+        if request.reference is not None and not self.takes_pictures:
+            return Failed(f"{self.name} takes words only, but a picture was to go with them")
+        try:
+            painted = await self._door.politely(lambda: self._provider.paint(request))
+        except CallError as error:
+            return Refused(error.reason) if error.fault == "refused" else Failed(f"{error.fault}: {error.reason}")
+        return Generated(painted.data, without_keys(painted.served), self._price.cost(painted.usage))
+
+
+def remote(provider: ImageProvider, *, manners: Manners = USUAL, door: Door | None = None) -> RemoteImageModel:
+    """An image model of a provider's calls: with limits, retries, time-outs and prices.
+
+    Args:
+        provider: makes the calls.
+        manners: how.
+        door: the way to the model, if several share one limit; a new one if None.
+    """
+    return RemoteImageModel(provider, door or Door(manners), manners.concurrency, price(provider.name))

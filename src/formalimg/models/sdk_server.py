@@ -1,0 +1,91 @@
+"""Servers that are called through the libraries of OpenAI and Anthropic.
+
+One tool makes both libraries, so their errors have the same names and shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from types import ModuleType
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from formalimg.errors import FormalimgError
+from formalimg.models.calls import CallError
+from formalimg.models.http_answers import Rejection, Whom, failure, json_object, one_line
+from formalimg.models.loops import PerLoop
+
+Client = TypeVar("Client")
+
+
+class ServerAnswer(NamedTuple):
+    """What a server answered, and the number it gave to the request, if any."""
+
+    content: dict[str, Any]
+    request_id: str | None
+
+
+class SdkServer(Generic[Client]):
+    """A server and how to call it once: no retries, and failures in our words."""
+
+    def __init__(self, library: ModuleType, whom: Whom, connect: Callable[[], Client]) -> None:
+        """A server that has not been called yet.
+
+        Args:
+            library: the library, for its errors.
+            whom: who is called, for messages.
+            connect: makes a client of the library, one for each event loop.
+        """
+        self._library = library
+        self._whom = whom
+        self._clients = PerLoop(connect)
+
+    async def call(self, make: Callable[[Client], Awaitable[Any]]) -> ServerAnswer:
+        """Make one call.
+
+        Args:
+            make: from a client to a call for a raw response.
+
+        Raises:
+            CallError: if no answer came, or one that is no JSON object.
+            FormalimgError: if no call can ever succeed.
+        """
+        try:
+            response = (await make(self._clients.here())).http_response
+        except self._library.APIError as error:
+            failed = self._meaning(error)
+        else:
+            answer = json_object(response.content)
+            self._look_for_error(answer)
+            return ServerAnswer(answer, response.headers.get("x-request-id") or response.headers.get("request-id"))
+        # Outside of the handler, so that what the library said, which may show parts of a key, is not attached to it.
+        raise failed
+
+    def _meaning(self, error: Any) -> CallError | FormalimgError:
+        if isinstance(error, self._library.APIStatusError):
+            return failure(_rejection(error.status_code, error.body, error.response.headers), self._whom)
+        if isinstance(error, self._library.APITimeoutError):
+            return CallError("unavailable", f"{self._whom.place} did not answer in time")
+        if isinstance(error, self._library.APIConnectionError):
+            why = one_line(str(error.__cause__ or error))
+            return CallError("unavailable", f"the connection to {self._whom.place} failed: {why or 'no reason given'}")
+        return CallError("wrong", one_line(str(error)))
+
+    def _look_for_error(self, answer: Mapping[str, Any]) -> None:
+        """Some gateways answer 200 and put the error inside."""
+        error = answer.get("error")
+        if error and not {"choices", "data", "content"} & answer.keys():
+            code = error.get("code") if isinstance(error, dict) else None
+            status = code if isinstance(code, int) and 400 <= code < 600 else 502
+            raise failure(_rejection(status, answer, {}), self._whom)
+
+
+def _rejection(status: int, body: object, headers: Mapping[str, str]) -> Rejection:
+    """OpenAI's library takes the error out of its wrapping, Anthropic's does not, and servers wrap it in other ways."""
+    inner = body
+    if isinstance(body, Mapping):
+        inner = body.get("error") or body.get("detail") or body
+    if not isinstance(inner, Mapping):
+        return Rejection(status, "", str(inner or ""), headers)
+    code, message = inner.get("code") or inner.get("type"), inner.get("message") or inner.get("msg")
+    about = f"{inner['param']}: " if isinstance(inner.get("param"), str) else ""
+    return Rejection(status, str(code or ""), f"{about}{message or ''}", headers)

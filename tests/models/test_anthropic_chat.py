@@ -1,0 +1,165 @@
+"""Questions through the anthropic library, against a server that speaks Anthropic's messages."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel, Field
+
+from formalimg.errors import FormalimgError
+from formalimg.models.anthropic import AnthropicChat, open_anthropic_chat
+from formalimg.models.calls import CallError, Usage
+from formalimg.models.chat import Answered, Completion, Unanswered
+from tests.support.loopback import Asked, Fault, Loopback, scripted
+from tests.support.remote_models import CONVERSATION, PICTURE, PLANTED, stand_alone, wait_for
+
+NAME = "claude-sonnet-5"
+SCHEMA = {"type": "object", "properties": {"seen": {"type": "boolean"}}, "required": ["seen"]}
+
+
+class Seen(BaseModel):
+    seen: bool
+    how_sure: int = Field(ge=0, le=10)
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    stand_alone(monkeypatch, tmp_path)
+
+
+def _provider(server: Loopback, **options: str) -> AnthropicChat:
+    model = open_anthropic_chat(NAME, {"base_url": server.url, "timeout": "0.3", **options})
+    provider = vars(model)["_provider"]
+    assert isinstance(provider, AnthropicChat)
+    return provider
+
+
+def _complete(server: Loopback, schema: dict[str, object] | None = None, **options: str) -> Completion:
+    return wait_for(_provider(server, **options).complete(CONVERSATION, schema))
+
+
+def _seen(asked: Asked) -> str:
+    return json.dumps({"seen": PICTURE in asked.pictures, "how_sure": 9})
+
+
+def test_words_and_pictures_arrive_in_their_order() -> None:
+    asked: list[Asked] = []
+    with Loopback(reply=lambda question: asked.append(question) or "fine") as server:  # type: ignore[func-returns-value]
+        completion = _complete(server)
+    assert completion.text == "fine"
+    assert asked == [Asked(NAME, ("You look closely.", "Is there a cup?"), (PICTURE,), None)]
+    (came,) = server.requests
+    assert came.path == "/v1/messages"
+    assert PLANTED in (came.headers.get("x-api-key", "") + came.headers.get("authorization", ""))
+    assert came.json.keys() == {"model", "max_tokens", "messages", "system"}
+    assert [message["role"] for message in came.json["messages"]] == ["user"]
+
+
+def test_what_was_served_and_used_is_told() -> None:
+    with Loopback(reply=_seen) as server:
+        completion = _complete(server)
+    assert (completion.ended, completion.usage) == ("stop", Usage(100, 20))
+    assert completion.served == {"model": f"{NAME}-20250101", "id": "msg_1", "request_id": "req_message"}
+
+
+def test_a_schema_is_sent_in_the_form_that_is_understood_there() -> None:
+    with Loopback(reply=_seen) as server:
+        reply = wait_for(open_anthropic_chat(NAME, {"base_url": server.url}).ask(CONVERSATION, Seen))
+    assert isinstance(reply, Answered)
+    assert reply.value == Seen(seen=True, how_sure=9)
+    form = server.requests[0].json["output_config"]["format"]
+    assert form["type"] == "json_schema"
+    assert form["schema"]["additionalProperties"] is False
+    assert not {"minimum", "maximum"} & form["schema"]["properties"]["how_sure"].keys()
+
+
+def test_a_model_that_knows_no_schemas_is_asked_in_words_from_then_on() -> None:
+    with Loopback(reply=_seen, faults=scripted(["no schema"])) as server:
+        provider = _provider(server)
+        assert wait_for(provider.complete(CONVERSATION, SCHEMA)).ended == "stop"
+        assert not provider.holds_to_schema
+        wait_for(provider.complete(CONVERSATION, SCHEMA))
+    assert ["output_config" in came.json for came in server.requests] == [True, False, False]
+    assert json.dumps(SCHEMA) in server.requests[1].json["messages"][-1]["content"][-1]["text"]
+
+
+def test_options_are_sent_and_on_record() -> None:
+    options = {"max_tokens": "99", "temperature": "0.5", "effort": "low", "thinking": "2048", "extra.top_k": "5"}
+    with Loopback(reply=_seen) as server:
+        model = open_anthropic_chat(NAME, {**options, "base_url": server.url, "schema": "none"})
+        wait_for(model.ask(CONVERSATION, Seen))
+    sent = server.requests[0].json
+    assert (sent["max_tokens"], sent["temperature"], sent["top_k"]) == (99, 0.5, 5)
+    assert sent["output_config"] == {"effort": "low"}
+    assert sent["thinking"] == {"type": "enabled", "budget_tokens": 2048}
+    on_record = {"max_tokens": 99, "temperature": 0.5, "effort": "low", "thinking": "2048", "schema": "none"}
+    assert on_record.items() <= model.settings.items()
+    assert model.settings["extra.top_k"] == "5"
+
+
+@pytest.mark.parametrize(("fault", "ended"), [("length", "length"), ("refusal", "refusal")])
+def test_how_an_answer_ended_is_told(fault: str, ended: str) -> None:
+    with Loopback(reply=_seen, faults=scripted([fault])) as server:
+        assert _complete(server).ended == ended
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        ("429", "busy"),
+        ("529", "busy"),
+        ("500", "unavailable"),
+        ("503", "unavailable"),
+        ("hang", "unavailable"),
+        ("reset", "unavailable"),
+        ("empty", "wrong"),
+        ("html", "wrong"),
+        ("truncated", "wrong"),
+        ("schema", "wrong"),
+        ("no text", "wrong"),
+        ("400", "rejected"),
+        ("413", "rejected"),
+    ],
+)
+def test_faults(fault: str, expected: str) -> None:
+    with Loopback(faults=scripted([fault])) as server, pytest.raises(CallError) as caught:
+        _complete(server)
+    assert (caught.value.fault, len(server.requests)) == (expected, 1)
+
+
+def test_the_wish_to_be_left_alone_is_passed_on() -> None:
+    with Loopback(faults=scripted([Fault("429", retry_after="12")])) as server, pytest.raises(CallError) as caught:
+        _complete(server)
+    assert caught.value.retry_after == 12
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (Fault("401", message="invalid x-api-key"), "check ANTHROPIC_API_KEY"),
+        (Fault("404", message="model: claude-nobody"), "does not know anthropic/claude"),
+        (Fault("400", message="Your credit balance is too low to access the API"), "out of money"),
+    ],
+)
+def test_what_no_call_can_mend_ends_the_run_with_advice(fault: Fault, said: str) -> None:
+    with Loopback(faults=scripted([fault])) as server, pytest.raises(FormalimgError, match=said):
+        _complete(server)
+
+
+@pytest.mark.parametrize(("faults", "kind"), [(["refusal"], "refused"), (["length"] * 2, "unreadable")])
+def test_what_cannot_be_answered_says_why(faults: list[str], kind: str) -> None:
+    with Loopback(reply=_seen, faults=scripted(faults)) as server:
+        model = open_anthropic_chat(NAME, {"base_url": server.url, "reads": "1", "first_wait": "0"})
+        reply = wait_for(model.ask(CONVERSATION, Seen))
+    assert isinstance(reply, Unanswered)
+    assert reply.kind == kind
+    assert len(server.requests) == len(faults)
+
+
+def test_a_fault_that_passes_leaves_no_trace() -> None:
+    with Loopback(reply=_seen, faults=scripted(["529", "reset", "html"])) as server:
+        model = open_anthropic_chat(NAME, {"base_url": server.url, "first_wait": "0", "tries": "4"})
+        assert isinstance(wait_for(model.ask(CONVERSATION, Seen)), Answered)
+    assert len(server.requests) == 4

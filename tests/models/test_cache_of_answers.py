@@ -1,0 +1,179 @@
+"""The same question is paid for once; anything that differs is another question."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import sqlite3
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from formalimg.errors import FormalimgError
+from formalimg.models.asking import asking
+from formalimg.models.calls import Usage
+from formalimg.models.chat import Answered, Attachment, Completion, Message, Reply
+from formalimg.models.image import Setting
+from formalimg.models.manners import Manners
+from formalimg.models.remembering import Memory, cache_folder, question_key
+from tests.models.test_asking import MESSAGES, TALK, YES, Talker, Verdict
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("FORMALIMG_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def _ask(talker: Talker, messages: tuple[Message, ...] = MESSAGES, cache: bool = True) -> Reply[Verdict]:
+    return asyncio.run(asking(talker, manners=Manners(first_wait=0, cache=cache)).ask(messages, Verdict))
+
+
+def test_a_remembered_answer_is_the_same_and_costs_nothing() -> None:
+    first = _ask(Talker([YES]))
+    again = Talker([])
+    second = _ask(again)
+    assert isinstance(first, Answered)
+    assert second == replace(first, usage=Usage(), cost=0.0, remembered=True)
+    assert not again.asked
+
+
+def test_only_answers_that_can_be_read_are_remembered() -> None:
+    for ended in ("stop", "length", "refusal"):
+        _ask(Talker([replace(TALK, ended=ended)]))
+    talker = Talker([TALK, YES])
+    _ask(talker)
+    assert len(talker.asked) == 2
+    later = Talker([TALK])
+    assert isinstance(_ask(later), Answered)
+    assert not later.asked
+
+
+def test_what_the_type_no_longer_accepts_is_asked_anew() -> None:
+    _ask(Talker([YES]))
+    Memory(cache_folder())
+    with sqlite3.connect(cache_folder() / "answers.sqlite") as connection:
+        connection.execute("UPDATE answers SET text = 'It does.'")
+    talker = Talker([YES])
+    assert isinstance(_ask(talker), Answered)
+    assert len(talker.asked) == 1
+
+
+def test_the_cache_can_be_switched_off(folder: Path) -> None:
+    talker = Talker([YES])
+    for _ in range(2):
+        reply = _ask(talker, cache=False)
+        assert isinstance(reply, Answered)
+        assert not reply.remembered
+    assert len(talker.asked) == 2
+    assert not folder.exists()
+
+
+def test_anything_that_differs_is_another_question() -> None:
+    def key(
+        name: str = "a/b",
+        settings: Mapping[str, Setting] | None = None,
+        messages: tuple[Message, ...] = MESSAGES,
+        schema: Mapping[str, object] | None = None,
+    ) -> str:
+        return question_key(name, settings or {"temperature": 0}, messages, schema or {"type": "object"})
+
+    system, user = MESSAGES
+    words, picture = user.parts
+    assert isinstance(picture, Attachment)
+    keys = [
+        key(),
+        key(name="a/c"),
+        key(settings={"temperature": 1}),
+        key(settings={"temperature": "0"}),
+        key(settings={"temperature": 0, "seed": None}),
+        key(schema={"type": "array"}),
+        key(messages=(user,)),
+        key(messages=(user, system)),
+        key(messages=(replace(system, role="user"), user)),
+        key(messages=(system, replace(user, parts=(picture, words)))),
+        key(messages=(system, replace(user, parts=(words, picture, picture)))),
+        key(messages=(system, replace(user, parts=(words, replace(picture, data=b"other"))))),
+        key(messages=(system, replace(user, parts=(words, replace(picture, media_type="image/jpeg"))))),
+        key(messages=(system, replace(user, parts=("Is it", " red?", picture)))),
+    ]
+    assert len(set(keys)) == len(keys)
+    assert key() == key(settings=dict([("temperature", 0)]))  # noqa: C406 made another way, and still the same
+
+
+def test_neither_words_nor_pictures_nor_keys_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "planted-cache-key-0815")
+    _ask(Talker([replace(YES, served={"request": "planted-cache-key-0815"})]))
+    kept = b"".join(path.read_bytes() for path in folder.iterdir())
+    assert b"holds" in kept
+    for secret in (b"Is it red?", b"bytes of it", b"planted-cache-key-0815"):
+        assert secret not in kept
+
+
+def test_the_first_answer_stays(folder: Path) -> None:
+    memory = Memory(folder)
+    memory.remember("question", Completion("first", usage=Usage(3, 4)))
+    memory.remember("question", Completion("second"))
+    assert memory.recall("question") == Completion("first")
+    assert memory.recall("other") is None
+    with pytest.raises(ValueError, match="not worth remembering"):
+        memory.remember("question", Completion("cut", ended="length"))
+
+
+def _write_many(folder: Path, first: int) -> int:
+    memory = Memory(folder)
+    for number in range(first, first + 50):
+        memory.remember(str(number), Completion(f"answer {number}"))
+    return sum(memory.recall(str(number)) == Completion(f"answer {number}") for number in range(first, first + 50))
+
+
+def test_several_processes_may_remember_at_once(folder: Path) -> None:
+    with multiprocessing.get_context("spawn").Pool(3) as pool:
+        assert pool.starmap(_write_many, [(folder, first) for first in (0, 25, 50)]) == [50] * 3
+    memory = Memory(folder)
+    assert all(memory.recall(str(number)) == Completion(f"answer {number}") for number in range(100))
+
+
+def test_several_threads_may_remember_at_once(folder: Path) -> None:
+    memory = Memory(folder)
+
+    def use(number: int) -> bool:
+        memory.remember(str(number % 20), Completion(f"answer {number % 20}"))
+        return memory.recall(str(number % 20)) == Completion(f"answer {number % 20}")
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(use, range(400)))
+
+
+def test_a_damaged_memory_says_how_to_go_on(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "answers.sqlite").write_bytes(b"this is no database, but a text of some length" * 100)
+    with pytest.raises(
+        FormalimgError, match=r"cannot remember answers in .*answers\.sqlite .*remove the file.*cache=off"
+    ):
+        _ask(Talker([YES]))
+
+
+def test_a_folder_that_cannot_be_made_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("FORMALIMG_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.raises(FormalimgError, match="name another folder with FORMALIMG_CACHE"):
+        _ask(Talker([YES]))
+
+
+def test_a_memory_that_fails_later_does_not_cost_the_answer(folder: Path) -> None:
+    memory = Memory(folder)
+    with sqlite3.connect(folder / "answers.sqlite") as connection:
+        connection.execute("DROP TABLE answers")
+    memory.remember("question", Completion("answer"))
+    assert memory.recall("question") is None
+
+
+def test_the_folder_is_the_systems_own_unless_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("FORMALIMG_CACHE")
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "formalimg"

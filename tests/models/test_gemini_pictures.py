@@ -1,0 +1,171 @@
+"""Pictures through the google-genai library, against a server that speaks Gemini's format."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+
+from formalimg.errors import FormalimgError
+from formalimg.models import Failed, Generated, Refused
+from formalimg.models.gemini import open_gemini_images
+from tests.support.loopback import Fault, Loopback, Wish, scripted
+from tests.support.loopback.gemini import GEMINI
+from tests.support.loopback.pictures import animated, painted, plain
+from tests.support.remote_models import PICTURE, PLANTED, answers, request, stand_alone
+
+MODEL = "gemini-2.5-flash-image"
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    stand_alone(monkeypatch, tmp_path)
+    for variable in ("GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_GENAI_USE_VERTEXAI"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("GEMINI_API_KEY", PLANTED)
+
+
+def _server(*faults: str | Fault | None) -> Loopback:
+    return Loopback(faults=scripted(faults), dialects=(GEMINI,))
+
+
+def _answer(server: Loopback, *, reference: bytes | None = None, **options: str) -> Generated | Refused | Failed:
+    model = open_gemini_images(MODEL, {"base_url": server.url, "tries": "1", "timeout": "5", **options})
+    (answer,) = answers(model, [request(reference=reference)])
+    return answer
+
+
+def test_a_picture_comes_back_byte_by_byte_with_what_was_served() -> None:
+    with _server() as server:
+        answer = _answer(server)
+    assert isinstance(answer, Generated)
+    assert answer.data == painted(Wish(MODEL, "A red cup."))
+    expected = {"model": f"{MODEL}-001", "response_id": "resp_1", "mime_type": "image/png", "seed": 7}
+    assert answer.served == expected
+    (came,) = server.requests
+    assert came.path == f"/v1/models/{MODEL}:generateContent"
+    assert came.headers["x-goog-api-key"] == PLANTED
+    assert came.json == {
+        "contents": [{"role": "user", "parts": [{"text": "A red cup."}]}],
+        "generationConfig": {"responseModalities": ["IMAGE"], "imageConfig": {"aspectRatio": "1:1"}, "seed": 7},
+    }
+
+
+def test_a_reference_picture_goes_with_the_words() -> None:
+    with Loopback(paint=lambda wish: wish.reference or b"", dialects=(GEMINI,)) as server:
+        answer = _answer(server, reference=PICTURE)
+    assert isinstance(answer, Generated)
+    assert answer.data == PICTURE
+    words, picture = server.requests[0].json["contents"][0]["parts"]
+    assert words == {"text": "A red cup."}
+    assert base64.urlsafe_b64decode(picture["inlineData"]["data"]) == PICTURE
+
+
+def test_options_are_sent_and_on_record() -> None:
+    options = {"aspect_ratio": "16:9", "image_size": "2K", "modalities": "text+image", "api_version": "v1beta"}
+    with _server() as server:
+        model = open_gemini_images(
+            MODEL, {**options, "temperature": "0.5", "seeded": "off", "base_url": server.url, "concurrency": "3"}
+        )
+        assert [type(answer) for answer in answers(model, [request()])] == [Generated]
+        assert model.settings == {**options, "temperature": 0.5, "seeded": False, "base_url": server.url}
+    assert model.concurrency == 3
+    assert server.requests[0].path.startswith("/v1beta/")
+    assert server.requests[0].json["generationConfig"] == {
+        "responseModalities": ["TEXT", "IMAGE"],
+        "imageConfig": {"aspectRatio": "16:9", "imageSize": "2K"},
+        "temperature": 0.5,
+    }
+
+
+def test_the_aspect_ratio_can_be_left_to_the_model() -> None:
+    with _server() as server:
+        _answer(server, aspect_ratio="none")
+    assert "imageConfig" not in server.requests[0].json["generationConfig"]
+
+
+def test_the_first_models_that_draw_are_let_talk() -> None:
+    with _server() as server:
+        model = open_gemini_images("gemini-2.0-flash-exp-image-generation", {"base_url": server.url})
+        (answer,) = answers(model, [request()])
+    assert isinstance(answer, Generated)
+    assert server.requests[0].json["generationConfig"]["responseModalities"] == ["TEXT", "IMAGE"]
+
+
+def test_a_sketch_among_the_thoughts_is_not_the_picture() -> None:
+    with _server("sketch") as server:
+        answer = _answer(server)
+    assert isinstance(answer, Generated)
+    assert answer.data == painted(Wish(MODEL, "A red cup."))
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"), [("tiny", plain(2, (255, 0, 0))), ("animated", animated())], ids=["tiny", "animated"]
+)
+def test_odd_pictures_are_handed_on_as_they_came(fault: str, expected: bytes) -> None:
+    with _server(fault) as server:
+        answer = _answer(server)
+    assert isinstance(answer, Generated)
+    assert answer.data == expected
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("blocked", "the prompt was blocked: PROHIBITED_CONTENT"),
+        ("SAFETY", "ended with SAFETY"),
+        ("PROHIBITED_CONTENT", "ended with PROHIBITED_CONTENT"),
+        ("IMAGE_SAFETY", "ended with IMAGE_SAFETY"),
+        ("NO_IMAGE", "ended with NO_IMAGE"),
+        ("words", "words instead of a picture: I would rather not draw that."),
+    ],
+)
+def test_declining_is_a_refusal_and_not_asked_again(fault: str, reason: str) -> None:
+    with _server(fault) as server:
+        assert _answer(server, tries="3") == Refused(reason)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("fault", ["OTHER", "IMAGE_OTHER", "no parts", "no candidate", "text", "no base64"])
+def test_an_answer_without_a_picture_is_wrong_and_asked_again(fault: str) -> None:
+    with _server(fault, None, fault) as server:
+        assert isinstance(_answer(server, tries="2", first_wait="0"), Generated)
+        failed = _answer(server)
+    assert len(server.requests) == 3
+    assert isinstance(failed, Failed)
+    assert failed.reason.startswith("wrong: ")
+
+
+def test_a_model_can_be_used_in_one_event_loop_after_another() -> None:
+    with _server() as server:
+        model = open_gemini_images(MODEL, {"base_url": server.url, "tries": "1"})
+        for _ in range(3):
+            assert [type(answer) for answer in answers(model, [request()])] == [Generated]
+
+
+def test_the_address_may_lie_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    with _server() as server:
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", server.url)
+        model = open_gemini_images(MODEL, {})
+        assert model.settings["base_url"] == server.url
+        assert [type(answer) for answer in answers(model, [request()])] == [Generated]
+
+
+def test_the_library_is_kept_from_choosing_another_way_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
+    with _server() as server:
+        assert isinstance(_answer(server), Generated)
+
+
+def test_unknown_options_are_refused_with_those_that_are_known() -> None:
+    with pytest.raises(FormalimgError, match=r"no option 'aspect'.*aspect_ratio.*modalities.*timeout"):
+        open_gemini_images(MODEL, {"aspect": "1:1"})
+
+
+def test_a_missing_key_is_noticed_before_anything_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GEMINI_API_KEY")
+    with pytest.raises(FormalimgError, match="GEMINI_API_KEY or GOOGLE_API_KEY"):
+        open_gemini_images(MODEL, {})
+    with _server() as server:
+        assert isinstance(_answer(server), Generated), "a server of one's own may want no key"

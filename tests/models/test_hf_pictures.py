@@ -1,0 +1,147 @@
+"""Pictures through the huggingface_hub library, against a server that speaks as its endpoints and providers do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from formalimg.errors import FormalimgError
+from formalimg.models import Failed, Generated, Refused
+from formalimg.models.hf import open_hf_images
+from tests.support.loopback import Fault, Loopback, Wish, scripted
+from tests.support.loopback.hf import HF
+from tests.support.loopback.pictures import animated, painted, plain
+from tests.support.remote_models import PICTURE, answers, request, stand_alone
+
+PLANTED_TOKEN = "hf_planted0a1b2c3d4e5f6789wxyz"
+MODEL = "acme/painter"
+EXPECTED = painted(Wish(MODEL, "A red cup."))
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    stand_alone(monkeypatch, tmp_path)
+    monkeypatch.setenv("HF_TOKEN", PLANTED_TOKEN)
+
+
+def _server(*faults: str | Fault | None) -> Loopback:
+    return Loopback(faults=scripted(faults), dialects=(HF,))
+
+
+def _answer(server: Loopback, *, reference: bytes | None = None, **options: str) -> Generated | Refused | Failed:
+    model = open_hf_images(MODEL, {"base_url": server.url, "tries": "1", "timeout": "5", **options})
+    (answer,) = answers(model, [request(reference=reference)])
+    return answer
+
+
+def test_a_picture_comes_back_byte_by_byte_with_what_was_served() -> None:
+    with _server() as server:
+        answer = _answer(server)
+    assert isinstance(answer, Generated)
+    assert answer.data == EXPECTED
+    assert answer.served == {"model": MODEL, "base_url": server.url, "width": 64, "height": 64, "seed": 7}
+    (came,) = server.requests
+    assert came.headers["authorization"] == f"Bearer {PLANTED_TOKEN}"
+    assert came.json == {"inputs": "A red cup.", "parameters": {"width": 1024, "height": 1024, "seed": 7}}
+
+
+def test_a_reference_picture_makes_it_image_to_image() -> None:
+    with Loopback(paint=lambda wish: wish.reference or b"", dialects=(HF,)) as server:
+        answer = _answer(server, reference=PICTURE)
+    assert isinstance(answer, Generated)
+    assert answer.data == PICTURE
+    told = server.requests[0].json["parameters"]
+    assert told == {"prompt": "A red cup.", "target_size": {"width": 1024, "height": 1024}, "seed": 7}
+
+
+def test_options_are_sent_and_on_record() -> None:
+    options = {"negative_prompt": "blur", "extra.scheduler": "euler", "extra.shift": "1.5"}
+    numbers = {"num_inference_steps": 30, "guidance_scale": 3.5, "width": 512, "height": 256}
+    given = {**options, **{name: str(number) for name, number in numbers.items()}}
+    with _server() as server:
+        model = open_hf_images(MODEL, {**given, "base_url": server.url, "concurrency": "3"})
+        assert [type(answer) for answer in answers(model, [request()])] == [Generated]
+        expected = {**options, **numbers, "sized": True, "seeded": True, "base_url": server.url}
+        assert model.settings == expected
+    sent = {"negative_prompt": "blur", "scheduler": "euler", "shift": 1.5, "seed": 7, **numbers}
+    assert server.requests[0].json["parameters"] == sent
+    assert model.concurrency == 3
+
+
+@pytest.mark.parametrize("reference", [None, PICTURE], ids=["words", "picture"])
+def test_size_and_seed_can_be_kept_back(reference: bytes | None) -> None:
+    with _server() as server:
+        assert isinstance(_answer(server, reference=reference, sized="off", seeded="off"), Generated)
+    assert server.requests[0].json["parameters"].keys() <= {"prompt"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"), [("tiny", plain(2, (255, 0, 0))), ("animated", animated())], ids=["tiny", "animated"]
+)
+def test_odd_pictures_are_handed_on_as_they_came(fault: str, expected: bytes) -> None:
+    with _server(fault) as server:
+        answer = _answer(server)
+    assert isinstance(answer, Generated)
+    assert answer.data == expected
+
+
+@pytest.mark.parametrize("fault", ["text", "gif", "empty", "html"])
+def test_what_is_no_picture_is_wrong_and_asked_for_again(fault: str) -> None:
+    with _server(fault, None, fault) as server:
+        assert isinstance(_answer(server, tries="2", first_wait="0"), Generated)
+        failed = _answer(server)
+    assert isinstance(failed, Failed)
+    assert failed.reason.startswith("wrong: ")
+
+
+def test_a_cut_picture_is_handed_on_or_wrong_but_never_made_up() -> None:
+    """Of a file that breaks off, the head may be whole: then it is for the reader of all pictures to notice."""
+    with _server("truncated") as server:
+        answer = _answer(server)
+    assert isinstance(answer, Failed) or (isinstance(answer, Generated) and EXPECTED.startswith(answer.data))
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault("422", code="content_policy_violation", message="The content could not be processed."),
+        Fault("400", message="NSFW content detected. Try another prompt."),
+    ],
+)
+def test_a_content_filter_is_a_refusal_and_not_asked_again(fault: Fault) -> None:
+    with _server(fault) as server:
+        answer = _answer(server, tries="3")
+    assert isinstance(answer, Refused)
+    assert len(server.requests) == 1
+
+
+def test_a_model_can_be_used_in_one_event_loop_after_another() -> None:
+    with _server() as server:
+        model = open_hf_images(MODEL, {"base_url": server.url, "tries": "1"})
+        for _ in range(3):
+            assert [type(answer) for answer in answers(model, [request()])] == [Generated]
+
+
+def test_unknown_options_are_refused_with_those_that_are_known() -> None:
+    with pytest.raises(FormalimgError, match=r"no option 'steps'.*extra\.….*num_inference_steps.*provider"):
+        open_hf_images(MODEL, {"steps": "30"})
+
+
+def test_a_missing_key_is_noticed_before_anything_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HF_TOKEN")
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
+    with pytest.raises(FormalimgError, match="set HF_TOKEN"):
+        open_hf_images(MODEL, {})
+    with _server() as server:
+        assert isinstance(_answer(server), Generated), "an endpoint of one's own may want no key"
+    assert "authorization" not in server.requests[0].headers
+
+
+def test_whoever_has_logged_in_needs_no_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HF_TOKEN")
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: "stored-by-login-0123456789")
+    with _server(Fault("400", message="stored-by-login-0123456789 may not")) as server:
+        answer = _answer(server)
+    assert server.requests[0].headers["authorization"] == "Bearer stored-by-login-0123456789"
+    assert "stored-by-login" not in str(answer)

@@ -1,0 +1,78 @@
+"""Options of models are read strictly, and none is passed over in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from formalimg.errors import FormalimgError
+from formalimg.models.options import Options
+from formalimg.models.secrets import redacted
+
+
+def test_options_are_read_as_what_they_are() -> None:
+    given = Options(
+        "x/y",
+        {"a": "text", "n": "-3", "f": "2.5", "on": "Yes", "c": "low", "u": "http://[::1]:80/v1", "extra.k": "v"},
+    )
+    assert given.text("a", None) == "text"
+    assert given.whole_number("n", 0) == -3
+    assert given.number("f", 0.0) == 2.5
+    assert given.flag("on", False) is True
+    assert given.choice("c", ["low", "high"], None) == "low"
+    assert given.url("u", None) == "http://[::1]:80/v1"
+    assert given.starting_with("extra.") == {"k": "v"}
+    given.done()
+
+
+def test_defaults_stand_for_what_was_not_given() -> None:
+    given = Options("x/y", {})
+    assert (given.text("a", "b"), given.whole_number("n", None), given.number("f", 1.5)) == ("b", None, 1.5)
+    assert (given.flag("on", True), given.choice("c", ["d"], "e"), given.url("u", None)) == (True, "e", None)
+    assert given.starting_with("extra.") == {}
+
+
+WRONG: dict[str, tuple[str, Callable[[Options], object]]] = {
+    "3.5": ("give a whole number from 1 to 9", lambda given: given.whole_number("o", None, least=1, most=9)),
+    "10": ("give a whole number from 1 to 9", lambda given: given.whole_number("o", None, least=1, most=9)),
+    "0": ("give a whole number, 1 or more", lambda given: given.whole_number("o", None, least=1)),
+    "nan": ("give a number", lambda given: given.number("o", None)),
+    "inf": ("give a number, 0 or more", lambda given: given.number("o", None, least=0)),
+    "-1": ("give a number, 0 or more", lambda given: given.number("o", None, least=0)),
+    "perhaps": ("give on or off", lambda given: given.flag("o", False)),
+    "middle": ("give one of low, high", lambda given: given.choice("o", ["low", "high"], None)),
+    "localhost:8000": ("is no address", lambda given: given.url("o", None)),
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_wrong_values_say_what_is_right(text: str) -> None:
+    advice, read = WRONG[text]
+    with pytest.raises(FormalimgError, match=f"o='{text}' of x/y .*{advice}"):
+        read(Options("x/y", {"o": text}))
+
+
+def test_what_is_left_over_is_a_mistake() -> None:
+    given = Options("x/y", {"stepz": "3"})
+    given.whole_number("steps", 1)
+    given.text("size", None)
+    with pytest.raises(FormalimgError, match=r"x/y has no option 'stepz': did you mean steps\? it has size, steps"):
+        given.done()
+    with pytest.raises(FormalimgError, match="x/y has no option 'z': it has none"):
+        Options("x/y", {"z": ""}).done()
+
+
+@pytest.mark.parametrize("name", ["api_key", "API_KEY", "token", "hf_token"])
+def test_keys_are_no_options(name: str) -> None:
+    with pytest.raises(FormalimgError, match="set the key in the environment") as caught:
+        Options("x/y", {name: "Zsecret-of-mine"})
+    assert "Zsecret-of-mine" not in str(caught.value)
+    assert redacted("it is Zsecret-of-mine") == "it is ***"
+
+
+@pytest.mark.parametrize("url", ["https://me:Zpassword9@host/v1", "https://host/v1?key=Zpassword9"])
+def test_addresses_hold_no_passwords(url: str) -> None:
+    with pytest.raises(FormalimgError, match="must not hold a user, a password or a query") as caught:
+        Options("x/y", {"base_url": url}).url("base_url", None)
+    assert "Zpassword9" not in str(caught.value)

@@ -1,0 +1,177 @@
+"""Questions through the openai library, against a server that speaks chat completions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from formalimg.models.calls import CallError, Usage
+from formalimg.models.chat import Answered, Message, Unanswered
+from formalimg.models.openai import OpenAIChat, open_openai_chat
+from formalimg.models.openai.server import reach
+from tests.support.loopback import Asked, Fault, Loopback, scripted
+from tests.support.remote_models import CONVERSATION, PICTURE, stand_alone, wait_for
+
+SCHEMA = {"type": "object", "properties": {"seen": {"type": "boolean"}}, "required": ["seen"]}
+
+
+class Seen(BaseModel):
+    seen: bool
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    stand_alone(monkeypatch, tmp_path)
+
+
+def _provider(server: Loopback, schema: str = "json_schema") -> OpenAIChat:
+    return OpenAIChat("gpt-4.1", reach("openai/gpt-4.1", f"{server.url}/v1", timeout=5), schema=schema)
+
+
+def _seen(asked: Asked) -> str:
+    return json.dumps({"seen": PICTURE in asked.pictures})
+
+
+def test_words_and_pictures_arrive_in_their_order() -> None:
+    asked: list[Asked] = []
+    with Loopback(reply=lambda question: asked.append(question) or "fine") as server:  # type: ignore[func-returns-value]
+        completion = wait_for(_provider(server).complete(CONVERSATION, None))
+    assert completion.text == "fine"
+    assert asked == [Asked("gpt-4.1", ("You look closely.", "Is there a cup?"), (PICTURE,), None)]
+    system, user = server.requests[0].json["messages"]
+    assert system == {"role": "system", "content": "You look closely."}
+    assert [part["type"] for part in user["content"]] == ["text", "image_url"]
+
+
+def test_what_was_served_and_used_is_told() -> None:
+    with Loopback(reply=_seen) as server:
+        completion = wait_for(_provider(server).complete(CONVERSATION, None))
+    assert (completion.ended, completion.usage) == ("stop", Usage(100, 20))
+    assert completion.served["model"] == "gpt-4.1-2025-01-01"
+    assert completion.served["request_id"] == "req_chat"
+    assert completion.served["system_fingerprint"] == "fp_1"
+
+
+@pytest.mark.parametrize(
+    ("way", "sent"),
+    [
+        ("json_schema", {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA}}),
+        ("json_object", {"type": "json_object"}),
+        ("none", None),
+    ],
+)
+def test_the_form_of_the_answer_is_told_in_the_chosen_way(way: str, sent: object) -> None:
+    with Loopback() as server:
+        provider = _provider(server, way)
+        wait_for(provider.complete(CONVERSATION, SCHEMA))
+    assert server.requests[0].json.get("response_format") == sent
+    assert provider.holds_to_schema == (way == "json_schema")
+
+
+def test_a_server_that_knows_no_schemas_is_asked_in_words_from_then_on() -> None:
+    with Loopback(reply=_seen, faults=scripted(["no schema", None])) as server:
+        provider = _provider(server)
+        completion = wait_for(provider.complete(CONVERSATION, SCHEMA))
+        assert completion.text == '{"seen": true}'
+        assert not provider.holds_to_schema
+        wait_for(provider.complete(CONVERSATION, SCHEMA))
+    first, again, later = (came.json for came in server.requests)
+    assert "response_format" in first
+    assert "response_format" not in again
+    assert "response_format" not in later
+    assert json.dumps(SCHEMA) in again["messages"][-1]["content"][-1]["text"]
+
+
+def test_other_rejections_do_not_make_it_give_up_schemas() -> None:
+    with Loopback(faults=scripted([Fault("400", message="the prompt is too long")])) as server:
+        provider = _provider(server)
+        with pytest.raises(CallError) as caught:
+            wait_for(provider.complete(CONVERSATION, SCHEMA))
+    assert caught.value.fault == "rejected"
+    assert provider.holds_to_schema
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "ended", "text"),
+    [("length", "length", '{"seen"'), ("refusal", "refusal", "I cannot help with that."), ("filter", "refusal", "")],
+)
+def test_how_an_answer_ended_is_told(fault: str, ended: str, text: str) -> None:
+    with Loopback(reply=_seen, faults=scripted([fault])) as server:
+        completion = wait_for(_provider(server).complete(CONVERSATION, SCHEMA))
+    assert (completion.ended, completion.text) == (ended, text)
+    assert completion.usage == Usage(100, 20)
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("gpt-4.1", {"temperature": 0, "max_tokens": 4096}),
+        ("Qwen/Qwen3-VL-8B-Instruct", {"temperature": 0, "max_tokens": 4096}),
+        ("gpt-5-chat-latest", {"temperature": 0, "max_tokens": 4096}),
+        ("gpt-5-mini", {"max_completion_tokens": 16384}),
+        ("openai/gpt-6-astra", {"max_completion_tokens": 16384}),
+        ("o3", {"max_completion_tokens": 16384}),
+    ],
+)
+def test_usual_fields_by_model(model: str, expected: dict[str, object]) -> None:
+    with Loopback(reply=_seen) as server:
+        wait_for(open_openai_chat(model, {"base_url": f"{server.url}/v1"}).ask(CONVERSATION, Seen))
+    sent = server.requests[0].json
+    assert {name: sent[name] for name in sent.keys() - {"model", "messages", "response_format"}} == expected
+
+
+def test_options_are_sent_and_on_record() -> None:
+    options = {"temperature": "0.7", "max_tokens": "100", "limit": "max_completion_tokens", "top_p": "0.9", "seed": "3"}
+    options |= {"reasoning_effort": "low", "detail": "high", "extra.chat_template_kwargs": '{"enable_thinking": false}'}
+    with Loopback(reply=_seen) as server:
+        model = open_openai_chat("gpt-4.1", {**options, "base_url": f"{server.url}/v1"})
+        wait_for(model.ask(CONVERSATION, Seen))
+    sent = server.requests[0].json
+    assert (sent["temperature"], sent["max_completion_tokens"], sent["top_p"], sent["seed"]) == (0.7, 100, 0.9, 3)
+    assert "max_tokens" not in sent
+    assert sent["reasoning_effort"] == "low"
+    assert sent["chat_template_kwargs"] == {"enable_thinking": False}
+    assert sent["messages"][1]["content"][1]["image_url"]["detail"] == "high"
+    on_record = {"temperature": 0.7, "max_completion_tokens": 100, "schema": "json_schema", "detail": "high"}
+    assert on_record.items() <= model.settings.items()
+    assert model.settings["extra.chat_template_kwargs"] == '{"enable_thinking": false}'
+
+
+def test_no_temperature_is_sent_where_the_default_is_asked_for() -> None:
+    with Loopback(reply=_seen) as server:
+        options = {"base_url": f"{server.url}/v1", "temperature": "default"}
+        wait_for(open_openai_chat("gpt-4.1", options).ask(CONVERSATION, Seen))
+    assert "temperature" not in server.requests[0].json
+
+
+def test_a_question_is_answered_in_the_wanted_form() -> None:
+    with Loopback(reply=_seen) as server:
+        reply = wait_for(open_openai_chat("gpt-4.1", {"base_url": f"{server.url}/v1"}).ask(CONVERSATION, Seen))
+    assert isinstance(reply, Answered)
+    assert reply.value == Seen(seen=True)
+    assert server.requests[0].json["response_format"]["json_schema"]["schema"]["additionalProperties"] is False
+
+
+@pytest.mark.parametrize(
+    ("faults", "kind"),
+    [
+        (["refusal"], "refused"),
+        (["filter"], "refused"),
+        (["length"] * 3, "unreadable"),
+        (["500"] * 2, "failed"),
+        ([Fault("400", code="invalid_prompt")], "refused"),
+        ([Fault("400", message="too long")], "failed"),
+    ],
+)
+def test_what_cannot_be_answered_says_why(faults: list[str | Fault], kind: str) -> None:
+    options = {"tries": "2", "first_wait": "0", "reads": "2", "timeout": "5"}
+    with Loopback(reply=_seen, faults=scripted(faults)) as server:
+        model = open_openai_chat("gpt-4.1", {**options, "base_url": f"{server.url}/v1"})
+        reply = wait_for(model.ask([Message("user", ("Well?",))], Seen))
+    assert isinstance(reply, Unanswered)
+    assert reply.kind == kind
+    assert len(server.requests) == len(faults)

@@ -1,0 +1,168 @@
+"""Answers are read to the letter or not at all."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict, RootModel, field_validator
+
+from formalimg.models.reading_answers import Unreadable, read_answer
+
+
+class Clause(BaseModel):
+    text: str
+    holds: bool
+
+
+class Judgement(BaseModel):
+    evidence: str
+    clauses: list[Clause]
+    passed: bool
+    count: int = 0
+
+
+class Nested(BaseModel):
+    """A type whose inner values have the form of the whole."""
+
+    passed: bool | None = None
+    inner: list[Nested] = []
+
+
+WHOLE: dict[str, Any] = {
+    "evidence": "a {red} cup, [left]",
+    "clauses": [{"text": "(Is ?x 'cup')", "holds": True}, {"text": "b", "holds": False}],
+    "passed": False,
+    "count": 2,
+}
+TEXT = json.dumps(WHOLE)
+EXPECTED = Judgement(**WHOLE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TEXT,
+        f"\n\n  {json.dumps(WHOLE, indent=4)}\n",
+        f"```json\n{TEXT}\n```",
+        f"```\n{TEXT}\n```\nI hope this helps {{really}}.",
+        f"Here is what I see, in the set {{a, b}} and at [the left] [1]:\n\n{TEXT}",
+        f'<think>Is it {{"passed": true}}? No.</think>{TEXT}',
+        f"<thinking>\n{TEXT.replace('false', 'true')}\n</thinking>\n\n```json\n{TEXT}\n```",
+        f"It might be {TEXT.replace('false', 'true')}, but no.</think>\n{TEXT}",
+        f"{TEXT}\n{TEXT}",
+        f'{TEXT}\nAn example of the form: {{"text": "x", "holds": true}}',
+        f'{TEXT} and then {{"passed": tru',
+    ],
+)
+def test_the_answer_is_found_among_words(text: str) -> None:
+    assert read_answer(text, Judgement) == EXPECTED
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "the answer is empty"),
+        (" \n", "the answer is empty"),
+        ("Yes, it does.", "there is no JSON"),
+        ("<html><body>502 Bad Gateway</body></html>", "there is no JSON"),
+        ("<think>Let me see. {", "still thinking"),
+        (f"<think>It may be {TEXT}", "still thinking"),
+        (TEXT[:-1], "broken or cut off"),
+        (TEXT[:-10], "broken or cut off"),
+        (TEXT.replace('"passed"', "passed"), "broken or cut off"),
+        (TEXT.replace("false", "False"), "broken or cut off"),
+        (TEXT.replace('"count": 2', '"count": NaN'), "NaN is no number"),
+        (TEXT.replace('"count"', '"passed"'), "a name comes twice"),
+        (f"{TEXT[:-1]},}}", "broken or cut off"),
+        ("{" + '"a":{' * 100_000, "broken or cut off"),
+        (f"[{TEXT}]", "the whole: Input should be an object"),
+        (f"[{TEXT}, {TEXT[:20]}", "broken or cut off"),
+        (f'{{"answer": {TEXT}}}', "evidence: Field required"),
+        (f"{TEXT}\nNo, wait:\n{TEXT.replace('false', 'true')}", "several answers that differ"),
+    ],
+)
+def test_what_is_no_whole_answer_is_unreadable(text: str, reason: str) -> None:
+    found = read_answer(text, Judgement)
+    assert isinstance(found, Unreadable)
+    assert reason in found.reason
+    assert "\n" not in found.reason
+    assert len(found.reason) < 500
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"passed": "false"}, "passed: Input should be a valid boolean"),
+        ({"passed": 0}, "passed: Input should be a valid boolean"),
+        ({"passed": None}, "passed: Input should be a valid boolean"),
+        ({"count": 2.0}, "count: Input should be a valid integer"),
+        ({"count": "2"}, "count: Input should be a valid integer"),
+        ({"evidence": 3}, "evidence: Input should be a valid string"),
+        ({"clauses": {"text": "a", "holds": True}}, "clauses: Input should be a valid"),
+        ({"clauses": [{"text": "a", "holds": "true"}]}, "clauses.0.holds: Input should be a valid boolean"),
+        ({"clauses": [{"text": "a"}]}, "clauses.0.holds: Field required"),
+    ],
+)
+def test_values_of_another_type_are_not_bent(changed: dict[str, Any], reason: str) -> None:
+    found = read_answer(json.dumps({**WHOLE, **changed}), Judgement)
+    assert isinstance(found, Unreadable)
+    assert reason in found.reason
+
+
+def test_what_is_missing_is_not_filled_in() -> None:
+    for name in ("evidence", "clauses", "passed"):
+        without = {key: value for key, value in WHOLE.items() if key != name}
+        assert isinstance(read_answer(json.dumps(without), Judgement), Unreadable)
+
+
+@given(st.integers(1, len(TEXT) - 1))
+@settings(max_examples=80, deadline=None)
+def test_no_beginning_of_an_answer_is_an_answer(length: int) -> None:
+    assert isinstance(read_answer(TEXT[:length], Judgement), Unreadable)
+
+
+@given(st.recursive(st.just(Nested()), lambda inner: st.builds(Nested, passed=st.booleans(), inner=st.lists(inner))))
+@settings(max_examples=60, deadline=None)
+def test_an_inner_value_is_never_taken_for_the_whole(answer: Nested) -> None:
+    text = f"Well: {answer.model_dump_json()}"
+    assert read_answer(text, Nested) == answer
+    assert isinstance(read_answer(text[:-1], Nested), Unreadable)
+
+
+@given(st.text(max_size=300) | st.text('{}[]"\\:, \ntruefals0-<>/hink', max_size=120))
+@settings(max_examples=200, deadline=None)
+def test_any_text_is_read_or_unreadable(text: str) -> None:
+    found = read_answer(text, Judgement)
+    assert isinstance(found, Unreadable | Judgement)
+
+
+def test_lists_are_answers_too() -> None:
+    class Boxes(RootModel[list[list[int]]]):
+        pass
+
+    assert read_answer("The boxes [two]: [[1, 2], [3, 4]]", Boxes) == Boxes([[1, 2], [3, 4]])
+    assert read_answer("```json\n[]\n```", Boxes) == Boxes([])
+    for wrong in ("[[1, 2], [3", '{"boxes": [[1, 2]]}', "See [1] for the boxes: [[1, 2]]"):
+        assert isinstance(read_answer(wrong, Boxes), Unreadable)
+
+
+def test_the_type_may_check_more_than_the_form() -> None:
+    class Rated(BaseModel):
+        model_config = ConfigDict(extra="forbid")
+        grade: Literal["a", "b"]
+        points: int
+
+        @field_validator("points")
+        @classmethod
+        def _in_range(cls, points: int) -> int:
+            if not 0 <= points <= 9:
+                raise ValueError("0 to 9")
+            return points
+
+    assert read_answer('{"grade": "a", "points": 9}', Rated) == Rated(grade="a", points=9)
+    for wrong in ('{"grade": "c", "points": 9}', '{"grade": "a", "points": 10}', '{"grade": "a", "points": 1, "x": 1}'):
+        assert isinstance(read_answer(wrong, Rated), Unreadable)

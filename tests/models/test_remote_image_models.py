@@ -1,0 +1,145 @@
+"""From a provider's calls to an image model: every call ends in an answer with its reason."""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from formalimg.errors import FormalimgError
+from formalimg.models import Answer, Failed, Generated, ImageModel, ImageRequest, Refused, Setting
+from formalimg.models.calls import CallError, Usage
+from formalimg.models.manners import Door, Manners
+from formalimg.models.painting import ImageProvider, Painted
+from formalimg.models.remote import remote
+
+REQUEST = ImageRequest("0", 0, "a red cup", 1)
+KEY = "planted-remote-key-0815"
+
+
+@dataclass
+class Painter:
+    """A provider that does for each call what it is told."""
+
+    script: Sequence[Painted | Exception]
+    name: str = "gemini/gemini-2.5-flash-image"
+    settings: Mapping[str, Setting] = field(default_factory=lambda: {"quality": "low"})
+    takes_pictures: bool = True
+    asked: list[ImageRequest] = field(default_factory=list)
+
+    async def paint(self, request: ImageRequest) -> Painted:
+        self.asked.append(request)
+        done = self.script[min(len(self.asked), len(self.script)) - 1]
+        if isinstance(done, Exception):
+            raise done
+        return done
+
+
+def _model(provider: ImageProvider, **manners: float) -> ImageModel:
+    return remote(provider, manners=Manners(first_wait=0, **manners))  # type: ignore[arg-type]
+
+
+def _answers(model: ImageModel, requests: Sequence[ImageRequest] = (REQUEST,)) -> list[Answer]:
+    async def gather() -> list[Answer]:
+        return [answer async for answer in model.generate(requests)]
+
+    return asyncio.run(gather())
+
+
+def test_a_picture_is_given_with_what_was_used_and_what_it_cost() -> None:
+    painted = Painted(b"png", {"model": "v1", "size": 512}, Usage(0, 1_000_000, 1))
+    assert _answers(_model(Painter([painted]))) == [Generated(b"png", {"model": "v1", "size": 512}, 30.0)]
+
+
+def test_an_unknown_price_is_no_price() -> None:
+    assert _answers(_model(Painter([Painted(b"png")], name="openai/unheard-of"))) == [Generated(b"png", {}, None)]
+
+
+CASES: dict[str, tuple[Exception, Callable[[str], Answer], int]] = {
+    "busy": (CallError("busy", "slow down"), lambda told: Failed("busy: slow down"), 3),
+    "unavailable": (CallError("unavailable", "reset"), lambda told: Failed("unavailable: reset"), 3),
+    "wrong": (CallError("wrong", "HTML"), lambda told: Failed("wrong: HTML"), 3),
+    "rejected": (CallError("rejected", "too long"), lambda told: Failed("rejected: too long"), 1),
+    "refused": (CallError("refused", "unsafe"), lambda told: Refused("unsafe"), 1),
+    "unexpected": (ZeroDivisionError("oh"), lambda told: Failed("wrong: ZeroDivisionError: oh"), 3),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_failure_is_an_answer_with_its_reason(case: str) -> None:
+    error, expected, calls = CASES[case]
+    painter = Painter([error])
+    assert _answers(_model(painter, tries=3)) == [expected(case)]
+    assert len(painter.asked) == calls
+
+
+def test_what_passes_leaves_no_trace() -> None:
+    painter = Painter([CallError("busy", ""), CallError("wrong", ""), Painted(b"png")], name="x/y")
+    assert _answers(_model(painter)) == [Generated(b"png", {}, None)]
+
+
+def test_what_can_never_succeed_ends_the_run() -> None:
+    with pytest.raises(FormalimgError, match="no such model"):
+        _answers(_model(Painter([FormalimgError("there is no such model")])))
+
+
+def test_answers_keep_the_order_of_the_requests() -> None:
+    requests = [ImageRequest(str(number), 0, f"words {number}", number) for number in range(3)]
+    painter = Painter([Painted(b"0"), Painted(b"1"), Painted(b"2")])
+    pictures = [answer.data for answer in _answers(_model(painter), requests) if isinstance(answer, Generated)]
+    assert pictures == [b"0", b"1", b"2"]
+    assert painter.asked == requests
+
+
+def test_a_model_of_words_says_that_it_takes_no_picture() -> None:
+    painter = Painter([Painted(b"png")], takes_pictures=False)
+    request = ImageRequest("0", 0, "a red cup", 1, reference=b"layout")
+    assert _answers(_model(painter), [request]) == [
+        Failed("gemini/gemini-2.5-flash-image takes words only, but a picture was to go with them")
+    ]
+    assert not painter.asked
+
+
+@pytest.mark.parametrize(
+    "done",
+    [
+        CallError("rejected", f"wrong key {KEY}"),
+        CallError("refused", f"wrong key {KEY}"),
+        RuntimeError(f"header Bearer {KEY}"),
+        FormalimgError(f"wrong key {KEY}"),
+        Painted(b"png", {"request": f"?key={KEY}"}),
+    ],
+)
+def test_no_answer_holds_a_key(done: Painted | Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    model = _model(Painter([done]), tries=1)
+    try:
+        told = repr(_answers(model))
+    except FormalimgError as error:
+        told = "".join(traceback.format_exception(error)) + repr(error.__context__)
+    assert "***" in told
+    assert KEY not in told
+
+
+def test_manners_are_no_settings() -> None:
+    model = remote(Painter([]), manners=Manners(concurrency=5, requests_per_minute=9))
+    assert (model.name, model.settings, model.batch, model.concurrency, model.sees_spec, model.takes_pictures) == (
+        "gemini/gemini-2.5-flash-image",
+        {"quality": "low"},
+        1,
+        5,
+        False,
+        True,
+    )
+
+
+def test_models_may_share_one_limit() -> None:
+    door = Door(Manners(patience=0))
+    first = remote(Painter([CallError("busy", "wait", retry_after=9)]), door=door)
+    other = Painter([Painted(b"png")])
+    assert _answers(first) == [Failed("busy: wait")]
+    assert _answers(remote(other, door=door)) == [Failed("busy: wants to be left alone for 9 s more")]
+    assert not other.asked
