@@ -85,3 +85,12 @@ def _imports_of_ours(path: Path) -> Iterator[str]:
         else:
             continue
         yield from (name for name in names if name == "formalimg" or name.startswith("formalimg."))
+
+
+def test_names_that_are_loaded_later_are_not_those_of_files() -> None:
+    """Once a file is loaded, its name in the package is the file, and what was exported under it is gone."""
+    for path in SOURCE.rglob("__init__.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "lazily":
+                for module, names in ast.literal_eval(node.args[1]).items():
+                    assert module not in names, f"{path}: {module} is both a file and a name in it"

@@ -1,86 +1,121 @@
-"""Texts that are sent to models: files with named placeholders and a version, which users can replace by their own."""
+"""The texts that models are sent: files with named placeholders and a version, which users may replace."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.resources import files
+from difflib import get_close_matches
 from pathlib import Path
 
 from formalimg.errors import FormalimgError
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
-_VERSION = re.compile(r"version: *(\S+)\n+")
+"""Only a lone word in braces is a placeholder, so that JSON can be written in a prompt as it is."""
+
+_HEADER = re.compile(r"(version|optional): *(.*)")
+
+
+class PromptError(FormalimgError):
+    """A text of the user's that cannot be sent in place of ours."""
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A text with placeholders, such as {prompt}.
+    """A text to be sent, with `{placeholders}` for what differs from question to question.
 
     Attributes:
-        name: the name of its file, without .txt.
-        text: the text, without the line that tells the version.
-        version: of our own text, its number; of a user's text, a digest of it. It takes part in keys.
+        name: how it is called; the name of its file without `.txt`.
+        text: the words.
+        version: how the text is told from others of the same name.
+        optional: the placeholders that a user's own text may do without.
     """
 
     name: str
     text: str
     version: str
+    optional: frozenset[str] = frozenset()
 
-    def filled(self, **values: str) -> str:
-        """The text with its placeholders replaced. Braces in the values, or around other things, stay as they are."""
-        return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), self.text)
+    @property
+    def placeholders(self) -> frozenset[str]:
+        """The names that stand in braces."""
+        return frozenset(_PLACEHOLDER.findall(self.text))
+
+    def fill(self, values: Mapping[str, str]) -> str:
+        """The text with these values in place of the placeholders; braces within values stay as they are."""
+        return _PLACEHOLDER.sub(lambda found: values[found[1]], self.text)
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.version}"
 
 
-def read_prompt(package: str, name: str, placeholders: Collection[str], folder: Path | None = None) -> Prompt:
-    """One of our texts, or the user's in its place.
+def load_prompts(folder: Path, own: Path | None = None) -> dict[str, Prompt]:
+    """The prompts in a folder of ours by name, each replaced by the user's text of the same name, if there is one.
 
     Args:
-        package: the package in whose folder `prompts` our text lies.
-        name: the name of the file, without .txt.
-        placeholders: what the text must hold, all of it and nothing else in braces.
-        folder: where the user's texts lie; those that are not there are ours.
+        folder: our texts, one `.txt` file each.
+        own: the user's folder; texts that are not in it stay ours.
 
     Raises:
-        FormalimgError: if a placeholder is missing or unknown.
+        PromptError: if the user's folder is none, or a text in it cannot stand in for ours.
     """
-    own = None if folder is None else folder / f"{name}.txt"
-    if own is not None and own.is_file():
-        try:
-            text = own.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise FormalimgError(f"cannot read {own}: {error}") from error
-        version = f"own:{hashlib.sha256(text.encode()).hexdigest()[:12]}"
-        where = str(own)
-    else:
-        where = f"{name}.txt"
-        marked = _VERSION.match(written := (files(package) / "prompts" / where).read_text(encoding="utf-8"))
-        if marked is None:
-            raise FormalimgError(f"{where} does not begin with its version")
-        text, version = written[marked.end() :], marked[1]
-    found = set(_PLACEHOLDER.findall(text))
-    missing, unknown = sorted(set(placeholders) - found), sorted(found - set(placeholders))
-    if missing or unknown:
-        problems = [f"lacks {{{word}}}" for word in missing] + [
-            f"has {{{word}}}, which nobody fills" for word in unknown
-        ]
-        known = ", ".join(f"{{{word}}}" for word in sorted(placeholders)) or "none"
-        raise FormalimgError(f"{where} {' and '.join(problems)}: its placeholders are {known}")
-    return Prompt(name, text.rstrip("\n"), version)
+    prompts = {path.stem: _ours(path) for path in sorted(folder.glob("*.txt"))}
+    if own is None:
+        return prompts
+    if not own.is_dir():
+        raise PromptError(f"there is no folder {own}: name a folder with prompts such as {next(iter(prompts))}.txt")
+    for path in sorted(own.glob("*.txt")):
+        if path.stem in prompts:
+            prompts[path.stem] = _stand_in(path, prompts[path.stem])
+        elif (near := get_close_matches(path.stem, prompts, 1, 0.8)) and _role(near[0]) == _role(path.stem):
+            # The folder may hold texts for others as well; but what looks like one of ours is a slip.
+            known = ", ".join(prompts)
+            raise PromptError(f"{path} replaces no prompt: did you mean {near[0]}.txt? Known are {known}")
+    return prompts
 
 
-def require_known(folder: Path, names: Collection[str]) -> None:
-    """Refuse a user's folder that holds texts nobody would read, or none at all: most likely a mistyped name.
+def _ours(path: Path) -> Prompt:
+    header, text = _parted(path.read_text(encoding="utf-8"))
+    return Prompt(path.stem, text, f"version {header['version']}", frozenset(header.get("optional", "").split()))
 
-    Raises:
-        FormalimgError: naming the texts that can be replaced.
-    """
-    if not folder.is_dir():
-        raise FormalimgError(f"there is no folder {folder}: give the folder with your own prompt texts")
-    there = {path.stem for path in folder.glob("*.txt")}
-    unknown = sorted(there - set(names))
-    if unknown or not there:
-        what = f"{unknown[0]}.txt is no prompt of formalimg" if unknown else f"{folder} holds no .txt files"
-        raise FormalimgError(f"{what}: texts that can be replaced are {', '.join(sorted(names))}")
+
+def _stand_in(path: Path, ours: Prompt) -> Prompt:
+    """The user's text; it must be usable wherever ours is."""
+    try:
+        _, text = _parted(path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise PromptError(f"cannot read the prompt {path}: it must be a text file in UTF-8") from error
+    theirs = Prompt(ours.name, text, f"the user's own, {_digest(text)}", ours.optional)
+    unknown = sorted(theirs.placeholders - ours.placeholders)
+    missing = sorted(ours.placeholders - ours.optional - theirs.placeholders)
+    if unknown:
+        raise PromptError(f"{path} has the unknown placeholder {{{unknown[0]}}}: known are {_listed(ours)}")
+    if missing:
+        raise PromptError(f"{path} has no {{{missing[0]}}}: a text in its place needs {_listed(ours)}")
+    return theirs
+
+
+def _parted(text: str) -> tuple[dict[str, str], str]:
+    """What the first lines say of the text, and the text."""
+    header: dict[str, str] = {}
+    lines = text.splitlines()
+    while lines and (found := _HEADER.fullmatch(lines[0].strip())):
+        header[found[1]] = found[2].strip()
+        del lines[0]
+    return header, "\n".join(lines).strip()
+
+
+def _role(name: str) -> str:
+    """Who a prompt is for: the first word of its name."""
+    return re.split("[-_ ]", name)[0]
+
+
+def _listed(prompt: Prompt) -> str:
+    needed = [f"{{{name}}}" for name in sorted(prompt.placeholders - prompt.optional)]
+    free = [f"{{{name}}} (may be left out)" for name in sorted(prompt.optional & prompt.placeholders)]
+    return ", ".join(needed + free) or "none"
+
+
+def _digest(text: str) -> str:
+    return "sha256 " + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
         impostors,
         random_scenes,
     )
+    from formalimg.judges.clause_judge import ClauseJudge
     from formalimg.judges.icons import IconGrounder, ground_icons
+    from formalimg.judges.vlm_grounder import BoxConvention, VlmGrounder, box_convention
 
-# These need numpy and image libraries.
+# These need numpy, image libraries or pydantic.
 __getattr__ = lazily(
     "formalimg.judges",
     {
@@ -34,14 +36,18 @@ __getattr__ = lazily(
             "impostors",
             "random_scenes",
         ],
+        "clause_judge": ["ClauseJudge"],
         "icons": ["IconGrounder", "ground_icons"],
+        "vlm_grounder": ["BoxConvention", "VlmGrounder", "box_convention"],
     },
 )
 
 __all__ = [
     "CONDITIONS",
     "PUBLISHED_PARSER",
+    "BoxConvention",
     "Certificate",
+    "ClauseJudge",
     "Grounder",
     "Grounding",
     "IconGrounder",
@@ -54,6 +60,8 @@ __all__ = [
     "Unscored",
     "UnscoredReason",
     "Verdict",
+    "VlmGrounder",
+    "box_convention",
     "certify",
     "ground_icons",
     "impostors",

@@ -50,6 +50,11 @@ class SceneJudge:
         """As many pictures as the grounder takes."""
         return self.grounder.concurrency
 
+    def questions(self, item: Item[object]) -> int:
+        """How many questions a chat model would be asked about a picture of this item."""
+        asked = getattr(self.grounder, "questions", None)
+        return asked(item.spec.object_classes) if asked and isinstance(item.spec, FormulaSpec) else 0
+
     async def judge(self, item: Item[object], picture: Picture) -> Verdict | Unscored:
         """Whether the picture shows what the formula of the item asks for."""
         spec = item.spec

@@ -1,0 +1,158 @@
+"""The judge itself: words, logic and picture in one question, and a verdict made of the clauses."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from formalimg.errors import FormalimgError
+from formalimg.judges.clause_judge.answers import ClauseAnswer, PublishedAnswer
+from formalimg.judges.clause_judge.findings import Findings, findings_of, problem_with
+from formalimg.judges.judge import Picture
+from formalimg.judges.questioning import NoAnswer, Understood, ask_until_understood
+from formalimg.judges.showing import shown
+from formalimg.judges.verdict import Part, Unscored, Verdict
+from formalimg.logic import Clause, FormulaError, Lifted, atoms, lift
+from formalimg.models import ChatModel, Setting
+from formalimg.prompts import load_prompts
+from formalimg.suites import FormulaSpec, Item
+
+RULES = 1
+"""The version of the rules from answers to verdicts: a new number wherever a verdict may come out differently."""
+
+Answers: TypeAlias = Literal["each clause", "published"]
+ANSWERS: tuple[Answers, ...] = get_args(Answers)
+"""The forms in which a chat model can be made to answer."""
+
+Decider: TypeAlias = Literal["verdict", "clauses"]
+DECIDERS: tuple[Decider, ...] = get_args(Decider)
+"""What can decide whether a picture passes."""
+
+
+class ClauseJudge:
+    """Asks a chat model that can see whether a picture fulfils a formula, with a verdict on each of its clauses.
+
+    An answer counts only if it speaks of every clause, each copied letter by letter. If it does not, it is asked for
+    once more, and then the picture is `Unscored`. Evidence, all plain data:
+
+    - `explanation`: what the model says it saw;
+    - `fulfilled`: its verdict on the whole;
+    - `contradiction`: where that does not go together with its clauses, in words; only if it does not;
+    - `unknown_clauses`: clauses that it judged unasked; only if there are any;
+    - `answers`: all answers, word for word;
+    - `served`: what was really used, as far as the provider says.
+    """
+
+    def __init__(
+        self,
+        chat: ChatModel,
+        *,
+        decide: Decider = "verdict",
+        answers: Answers = "each clause",
+        prompts: Path | None = None,
+    ) -> None:
+        """A judge that asks this chat model.
+
+        Args:
+            chat: who looks.
+            decide: whether a picture passes by the model's overall verdict, as published, or if all clauses hold.
+            answers: the form of the answer: each clause with true or false, or the published one, which lists the
+                clauses that hold.
+            prompts: a folder with the user's own texts in place of ours.
+
+        Raises:
+            FormalimgError: if an option is wrong.
+        """
+        if decide not in DECIDERS:
+            raise FormalimgError(f"cannot decide by {decide!r}: known are {', '.join(DECIDERS)}")
+        if answers not in ANSWERS:
+            raise FormalimgError(f"unknown answers {answers!r}: known are {', '.join(ANSWERS)}")
+        self._chat = chat
+        self._decide = decide
+        self._answers = answers
+        texts = load_prompts(Path(__file__).parent / "prompts", prompts)
+        self._prompt = texts["clause-judge" if answers == "each clause" else "clause-judge-published"]
+        self._again = texts["clause-judge-again"]
+
+    @property
+    def name(self) -> str:
+        """The name of the chat model."""
+        return self._chat.name
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """The settings of the chat model, how it is asked, what decides, and the version of the rules."""
+        return {
+            **self._chat.settings,
+            "decide": self._decide,
+            "answers": self._answers,
+            "prompt": str(self._prompt),
+            "prompt_again": str(self._again),
+            "judging_rules": RULES,
+        }
+
+    @property
+    def concurrency(self) -> int:
+        """As many pictures as the chat model takes questions."""
+        return self._chat.concurrency
+
+    def questions(self, item: Item[object]) -> int:
+        """How many questions are asked about a picture of this item."""
+        return 1
+
+    async def judge(self, item: Item[object], picture: Picture) -> Verdict | Unscored:
+        """Whether the picture shows what the formula of the item asks for."""
+        spec = item.spec
+        if not isinstance(spec, FormulaSpec):
+            return Unscored("not understood", f"item {item.id} of {item.suite} has no formula to judge by")
+        try:
+            lifted = lift(spec.formula)
+        except FormulaError as error:
+            if any(problem.kind != "size" for problem in error.problems):
+                raise
+            return Unscored("not understood", error.problems[0].message)
+        view = await asyncio.to_thread(shown, picture)
+        clauses = list(dict.fromkeys(clause.text for clause in lifted.clauses))
+        words = {"words": item.prompt, "formula": lifted.text, "clauses": "\n".join(clauses)}
+        question = (self._prompt.fill(words), view.attachment)
+        asked = await ask_until_understood(
+            self._chat, question, self._answer_type, lambda answer: self._problem(answer, clauses), self._again
+        )
+        if isinstance(asked, NoAnswer):
+            return Unscored(asked.reason, asked.detail, {"answers": list(asked.raw)}, asked.cost)
+        return self._verdict(lifted, findings_of(asked.value, clauses), asked)
+
+    @property
+    def _answer_type(self) -> type[ClauseAnswer | PublishedAnswer]:
+        return ClauseAnswer if self._answers == "each clause" else PublishedAnswer
+
+    def _problem(self, answer: ClauseAnswer | PublishedAnswer, clauses: Sequence[str]) -> str | None:
+        # In the published form a clause that was reworded is missing without a trace; that must not decide anything.
+        allow = self._decide == "verdict" or self._answers == "each clause"
+        return problem_with(findings_of(answer, clauses), clauses, allow_unknown=allow)
+
+    def _verdict(
+        self, lifted: Lifted, findings: Findings, asked: Understood[ClauseAnswer | PublishedAnswer]
+    ) -> Verdict:
+        parts = tuple(_part(clause, findings) for clause in lifted.clauses)
+        by_clauses = all(findings.holds.values())
+        told: dict[str, object] = {
+            "explanation": " ".join(findings.observations),
+            "fulfilled": findings.fulfilled,
+            "contradiction": findings.contradiction(),
+            "unknown_clauses": list(findings.unknown),
+            "answers": list(asked.raw),
+            "served": dict(asked.served),
+        }
+        for name in ("explanation", "contradiction", "unknown_clauses"):
+            if not told[name]:
+                del told[name]
+        return Verdict(findings.fulfilled if self._decide == "verdict" else by_clauses, parts, told, asked.cost)
+
+
+def _part(clause: Clause, findings: Findings) -> Part:
+    about = tuple(sorted({atom.predicate for atom in atoms(clause.formula)}))
+    reason = findings.because.get(clause.text, "")
+    return Part(clause.text, clause.kind, float(findings.holds[clause.text]), about=about, reason=reason)

@@ -1,0 +1,150 @@
+"""Boxes as models write them, and pictures as models get them."""
+
+from __future__ import annotations
+
+import io
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from formalimg.judges import Picture
+from formalimg.judges.showing import LONGEST_SIDE, MOST_PIXELS, shown, size_on_grid
+from formalimg.judges.vlm_grounder import box_convention
+from formalimg.judges.vlm_grounder.answers import SeenThing, SeenThings
+from formalimg.judges.vlm_grounder.rules import Sent, Told, problem_with, same_thing, sift
+from formalimg.scenes import Box
+from tests.support.scripted_chat import numbered
+
+sides = st.integers(64, 4096)
+numbers = st.floats(-10, 1100) | st.integers(-10, 1100) | st.sampled_from([float("nan"), float("inf")])
+
+
+@pytest.mark.parametrize(
+    ("name", "boxes"),
+    [
+        ("openai/Qwen/Qwen2.5-VL-7B-Instruct", "pixels"),
+        ("openai/qwen2.5vl:7b", "pixels"),
+        ("transformers/models/qwen2_5_vl", "pixels"),
+        ("openai/Qwen/Qwen2-VL-7B-Instruct", "xyxy-1000"),
+        ("openai/Qwen/Qwen3-VL-8B-Instruct", "xyxy-1000"),
+        ("openai/qwen3-vl:8b", "xyxy-1000"),
+        ("gemini/gemini-3-pro-preview", "yxyx-1000"),
+        ("openai/google/Gemini-2.5-flash", "yxyx-1000"),
+        ("anthropic/claude-sonnet-4-5", "pixels"),
+        ("openai/gpt-4o", "xyxy-1000"),
+        ("hf/zai-org/GLM-4.5V", "xyxy-1000"),
+    ],
+)
+def test_the_name_of_a_model_tells_how_it_writes_boxes(name: str, boxes: str) -> None:
+    assert box_convention(name).name == boxes
+    assert box_convention(name, "unit").name == "unit"
+
+
+@pytest.mark.parametrize(
+    ("convention", "written"),
+    [
+        ("xyxy-1000", [100, 200, 300, 600]),
+        ("yxyx-1000", [200, 100, 600, 300]),
+        ("pixels", [80, 80, 240, 240]),
+        ("unit", [0.1, 0.2, 0.3, 0.6]),
+    ],
+)
+def test_one_box_in_all_conventions(convention: str, written: list[float]) -> None:
+    """In a picture of 800 by 400 pixels."""
+    assert box_convention("", convention).on_canvas(written, 800, 400) == Box(100, 200, 300, 600)
+
+
+@given(st.sampled_from(["xyxy-1000", "yxyx-1000", "pixels", "unit"]), st.lists(numbers, max_size=6), sides, sides)
+def test_whatever_is_written_is_a_good_box_or_a_reason(
+    name: str, written: list[float], width: int, height: int
+) -> None:
+    found = box_convention("", name).on_canvas(written, width, height)
+    if isinstance(found, str):
+        assert found.startswith("the box [")
+        assert "\n" not in found
+    else:
+        assert 0 <= found.xmin < found.xmax <= 1000
+        assert 0 <= found.ymin < found.ymax <= 1000
+
+
+@given(sides, sides)
+def test_pictures_on_the_grid_are_not_scaled_again(width: int, height: int) -> None:
+    across, down = size_on_grid(width, height)
+    assert across % 28 == 0
+    assert down % 28 == 0
+    assert across * down <= MOST_PIXELS or min(across, down) == 28
+    assert max(across, down) <= LONGEST_SIDE
+    assert size_on_grid(across, down) == (across, down)
+    # A side is off its share by less than one patch.
+    scale = min(1, (MOST_PIXELS / (width * height)) ** 0.5, LONGEST_SIDE / max(width, height))
+    assert abs(across - width * scale) < 29
+    assert abs(down - height * scale) < 29
+
+
+def test_a_plain_file_is_sent_as_it_came_with_its_own_type() -> None:
+    for form, media_type in (("PNG", "image/png"), ("WEBP", "image/webp"), ("JPEG", "image/jpeg")):
+        picture = numbered(3, 100, 60, form)
+        sent = shown(picture)
+        assert (sent.attachment.data, sent.attachment.media_type) == (picture.data, media_type)
+        assert (sent.width, sent.height) == (100, 60)
+
+
+def test_a_picture_that_could_be_seen_in_two_ways_is_sent_as_it_is_judged() -> None:
+    upright = Image.new("RGB", (60, 100), "teal")
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    turned = io.BytesIO()
+    Image.new("RGB", (100, 60), "teal").save(turned, "JPEG", exif=exif)
+    clear = io.BytesIO()
+    Image.new("RGBA", (60, 100), (0, 0, 0, 0)).save(clear, "PNG")
+    for data in (turned.getvalue(), clear.getvalue(), b"no picture at all"):
+        sent = shown(Picture(data, upright))
+        assert (sent.width, sent.height, sent.attachment.media_type) == (60, 100, "image/png")
+        with Image.open(io.BytesIO(sent.attachment.data)) as seen:
+            assert (seen.size, seen.mode, seen.getpixel((3, 3))) == ((60, 100), "RGB", (0, 128, 128))
+
+
+def test_for_answers_in_pixels_the_size_is_that_of_what_is_sent() -> None:
+    sent = shown(numbered(3, 1024, 1024), on_grid=True)
+    assert (sent.width, sent.height) == (980, 980)
+    with Image.open(io.BytesIO(sent.attachment.data)) as seen:
+        assert seen.size == (980, 980)
+    fits = numbered(3, 980, 560)
+    assert shown(fits, on_grid=True).attachment.data == fits.data
+
+
+labels = st.sampled_from(["cup", "pen", "Cup", "hat"])
+spots = st.integers(0, 90).map(lambda spot: spot * 10)
+entries = st.builds(
+    lambda label, color, x, y, side: SeenThing(label=label, color=color, box_2d=[x, y, x + side, y + side]),
+    labels,
+    st.sampled_from(["red", "other", "teal"]),
+    spots,
+    spots,
+    st.sampled_from([40, 50, 100]),
+)
+SENT = Sent(box_convention(""), 1000, 1000)
+
+
+@given(st.lists(entries, max_size=12))
+def test_sifting_loses_nothing_without_saying_so(seen: list[SeenThing]) -> None:
+    answer = SeenThings(objects=seen)
+    assert problem_with(answer, SENT) is None
+    sifted = sift([Told(("cup", "pen"), answer)], SENT, ["red"])
+    assert len(sifted.things) + len(sifted.dropped) + len(sifted.merged) == len(seen)
+    assert not any(same_thing(one, other) for one, other in permutations(sifted.things, 2))
+    again = SeenThings(
+        objects=[SeenThing(label=t.label, color=t.color or "", box_2d=list(t.box)) for t in sifted.things]
+    )
+    assert sift([Told(("cup", "pen"), again)], SENT, ["red"]).things == sifted.things
+
+
+def test_all_bad_boxes_of_an_answer_are_told_but_not_at_length() -> None:
+    bad = SeenThing(label="cup", color="red", box_2d=[5, 5, 1, 1])
+    problem = problem_with(SeenThings(objects=[bad] * 9), SENT)
+    assert problem is not None
+    assert problem.count("swapped") == 3
+    assert problem.endswith("and 6 more boxes are wrong")

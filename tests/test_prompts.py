@@ -1,0 +1,101 @@
+"""Prompt texts: placeholders are filled and checked, versions kept, and users may bring their own."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+import formalimg.judges
+from formalimg.prompts import Prompt, PromptError, load_prompts
+
+ROOM = Path(formalimg.judges.__file__).parent
+OURS = {path.parent.parent.name: load_prompts(path.parent) for path in ROOM.glob("*/prompts/*.txt")}
+
+VERSIONS = {
+    "clause-judge": ("version 1", "4b62d3cb268c"),
+    "clause-judge-again": ("version 1", "edff99634dd0"),
+    "clause-judge-published": ("version 1", "7ebd9192ad37"),
+    "grounder-again": ("version 1", "12a34f7c2bb6"),
+    "grounder-all-at-once": ("version 1", "36fdd1ed50c6"),
+    "grounder-per-class": ("version 1", "2ec522d06bce"),
+}
+"""Verdicts are found again by the versions of the texts that led to them: a text that changes needs a new one."""
+
+
+def test_no_text_changes_without_a_new_version() -> None:
+    found = {
+        name: (prompt.version, hashlib.sha256(prompt.text.encode()).hexdigest()[:12])
+        for prompts in OURS.values()
+        for name, prompt in prompts.items()
+    }
+    assert dict(sorted(found.items())) == VERSIONS
+
+
+def test_every_placeholder_of_ours_is_known_to_its_judge() -> None:
+    known = {
+        "vlm_grounder": {"class", "classes", "colors", "box", "problem"},
+        "clause_judge": {"words", "formula", "clauses", "problem"},
+    }
+    for room, prompts in OURS.items():
+        for prompt in prompts.values():
+            assert prompt.placeholders <= known[room]
+            assert prompt.optional <= prompt.placeholders
+            assert "{" not in prompt.fill(dict.fromkeys(known[room], "x"))
+            assert not prompt.text.startswith("version")
+
+
+def test_filling_leaves_braces_in_values_and_json_alone() -> None:
+    prompt = Prompt("x", 'Find {class}. Answer {"objects": []} or {}.', "version 1")
+    assert prompt.placeholders == {"class"}
+    assert prompt.fill({"class": "{colors}"}) == 'Find {colors}. Answer {"objects": []} or {}.'
+
+
+def ours() -> Path:
+    return ROOM / "vlm_grounder" / "prompts"
+
+
+def test_a_text_of_the_users_takes_the_place_of_ours(tmp_path: Path) -> None:
+    text = 'Where is {class}? One of {colors}.\n{"label": …}\n'
+    (tmp_path / "grounder-per-class.txt").write_text(f"version: mine\n\n{text}", encoding="utf-8-sig")
+    (tmp_path / "writer-plan.txt").write_text("for somebody else")
+    prompts = load_prompts(ours(), tmp_path)
+    own = prompts["grounder-per-class"]
+    assert own.text == text.strip()
+    assert (
+        str(own) == f"grounder-per-class, the user's own, sha256 {hashlib.sha256(own.text.encode()).hexdigest()[:16]}"
+    )
+    assert prompts["grounder-again"] == load_prompts(ours())["grounder-again"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        (
+            "grounder-per-class",
+            "Where is {class}?",
+            r"has no \{colors\}: a text in its place needs \{class\}, \{colors\}, ",
+        ),
+        (
+            "grounder-per-class",
+            "{class} {colors} {boxes}",
+            r"unknown placeholder \{boxes\}: known are .*\{box\} \(may be",
+        ),
+        ("grounder-per-clas", "{class} {colors}", r"did you mean grounder-per-class\.txt"),
+        ("grounder_per_class", "{class} {colors}", r"did you mean grounder-per-class\.txt"),
+        ("grounder-again", "", r"has no \{problem\}"),
+    ],
+)
+def test_a_text_that_cannot_stand_in_for_ours_is_an_error(tmp_path: Path, name: str, text: str, message: str) -> None:
+    (tmp_path / f"{name}.txt").write_text(text)
+    with pytest.raises(PromptError, match=message):
+        load_prompts(ours(), tmp_path)
+
+
+def test_a_folder_or_a_text_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(PromptError, match="there is no folder"):
+        load_prompts(ours(), tmp_path / "nowhere")
+    (tmp_path / "grounder-again.txt").write_bytes(b"\xff\xfe\x00{problem}")
+    with pytest.raises(PromptError, match="UTF-8"):
+        load_prompts(ours(), tmp_path)
