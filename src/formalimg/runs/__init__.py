@@ -1,14 +1,17 @@
 """Runs: one suite, one image model and one judge in one folder, made and judged without losing anything."""
 
+from formalimg.runs.forecast import Forecast, foresee
+from formalimg.runs.layouts import layouts_of
 from formalimg.runs.lock import LockedError
 from formalimg.runs.naming import run_name
-from formalimg.runs.plan import Selection
+from formalimg.runs.plan import Selection, style_for
 from formalimg.runs.progress import Progress
 from formalimg.runs.reading import StoredRun, open_run
 from formalimg.runs.record import Judged, Outcome, Party, PlannedItem, RunCard, RunRecord
 from formalimg.runs.running import Order, carry_out, judge_run
 
 __all__ = [
+    "Forecast",
     "Judged",
     "LockedError",
     "Order",
@@ -21,7 +24,10 @@ __all__ = [
     "Selection",
     "StoredRun",
     "carry_out",
+    "foresee",
     "judge_run",
+    "layouts_of",
     "open_run",
     "run_name",
+    "style_for",
 ]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from formalimg.errors import FormalimgError
 from formalimg.models import ImageModel, ImageRequest
 from formalimg.runs.handing import Planned
 from formalimg.runs.keys import picture_key, picture_seed, question_key
 from formalimg.scenes import Scene
-from formalimg.suites import Condition, Item
+from formalimg.suites import Condition, Item, StyleText
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,16 @@ class Selection:
         unknown = [str(one) for one in asked or () if one not in there]
         if unknown:
             raise FormalimgError(f"the suite has no {what} {', '.join(unknown[:5])}: ask for others")
+
+
+def style_for(suite: str, model: ImageModel) -> StyleText:
+    """The text about the style of picture that a model can take.
+
+    Knolling was published with a long text, and a short one for models that read few words. A model that reads few
+    has an attribute `style` that says so; embedded models and folders of pictures need none.
+    """
+    wanted: StyleText = getattr(model, "style", "long")
+    return wanted if suite == "knolling" and wanted in get_args(StyleText) else "none"
 
 
 @dataclass(frozen=True)
