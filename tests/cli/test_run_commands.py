@@ -91,7 +91,7 @@ def test_every_format_of_the_report(workplace: Path, tmp_path: Path) -> None:
         (["run", "knolling", "-m", "builtin/orakel"], "there is no builtin/orakel"),
         (["run", "knolling", "-m", "folder/nowhere"], "there is no folder"),
         (["run", "knolling", "-m", "builtin/oracle", "--levels", "11"], "the suite has no level 11"),
-        (["run", "knolling", "-m", "builtin/oracle", "--judge", "openai/x"], "unknown grounder"),
+        (["run", "knolling", "-m", "builtin/oracle", "--judge", "builtin/eyes"], "there is no grounder builtin/eyes"),
         (["run", "natural", "-m", "builtin/oracle"], "no judge for natural"),
         (["run", "knolling", "-m", "builtin/oracle", "-M", "memory"], "write key=value"),
         (["run", "knolling", "-m", "builtin/oracle", "-M", "memory=3"], "no option 'memory'"),
@@ -128,3 +128,42 @@ def test_the_doctor_finds_nothing_wrong() -> None:
     assert code == 0, out
     assert "12 of 12 pictures" in out
     assert all(finding["state"] != "broken" for finding in json.loads(formalimg("doctor", "--json").out))
+
+
+def test_layouts_are_planned_and_then_painted(tmp_path: Path) -> None:
+    few = ("--levels", "1-3", "--per-level", "1", "--size", "512")
+    code, out, err = formalimg("run", "knolling", "--task", "layout", "-m", "builtin/solver", *few, cwd=tmp_path)
+    assert code == 0, err
+    assert "100.0" in out
+    layouts = "runs/knolling-builtin-solver-layout"
+    condition = ("--condition", "image-layout", "--words", "without", "--layouts", layouts)
+    code, out, err = formalimg("run", "knolling", "-m", "builtin/painter", *condition, *few, cwd=tmp_path)
+    assert code == 0, err
+    run = open_run(tmp_path / "runs" / "knolling-builtin-painter-image-layout-without-words")
+    assert [outcome.passed for outcome in run.outcomes()] == [True, True, True]
+
+
+def test_a_dry_run_does_nothing(tmp_path: Path) -> None:
+    code, out, err = formalimg("run", *ORACLE, "--dry-run", cwd=tmp_path)
+    assert code == 0, err
+    assert "pictures to make         4" in out
+    assert "Make an image in the knolling style" in out
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--task", "layout", "-m", "builtin/reader"], "plans no layouts"),
+        (["--task", "layout", "-m", "builtin/solver", "--judge", "builtin/icons"], "leave --judge out"),
+        (["--task", "layout", "-m", "builtin/solver", "--condition", "text-layout"], "cannot be given one"),
+        (["-m", "builtin/reader", "--condition", "image-layout"], "cannot be given a picture"),
+        (["-m", "builtin/reader", "--words", "without"], "nothing is asked for"),
+        (["-m", "builtin/painter", "--condition", "text-layout", "--layouts", "nowhere"], "is no run"),
+    ],
+)
+def test_conditions_that_make_no_sense(arguments: list[str], message: str, tmp_path: Path) -> None:
+    code, _, err = formalimg("run", "knolling", *arguments, cwd=tmp_path)
+    assert code == 2
+    assert message in err
+    assert len(err.splitlines()) == 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 
 from formalimg.models import Failed, ImageRequest
 from formalimg.scenes import Scene, SceneError, read_layout
@@ -32,10 +33,12 @@ def _from_picture(reference: bytes) -> Scene:
 
 
 def _from_words(prompt: str) -> Scene:
-    start, end = prompt.find("["), prompt.rfind("]")
-    try:
-        return Scene.from_json({"objects": json.loads(prompt[start : end + 1])})
-    except SceneError:
-        raise
-    except ValueError as error:
-        raise SceneError(["there is no layout in the words"]) from error
+    """The first list of objects in the words; other brackets are passed over."""
+    decoder = json.JSONDecoder()
+    for opening in re.finditer(r"\[\s*\{", prompt):
+        try:
+            objects, _ = decoder.raw_decode(prompt, opening.start())
+        except ValueError:
+            continue
+        return Scene.from_json({"objects": objects})
+    raise SceneError(["there is no layout in the words"])

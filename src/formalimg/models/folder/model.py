@@ -41,6 +41,8 @@ class FolderModel:
     batch = 1
     concurrency = 16
     sees_spec = False
+    style = "none"
+    """Whatever the pictures were asked for with, it was not by us."""
 
     def __init__(self, given: str, path: Path, layout: str, folder: Folder | None) -> None:
         self.name = f"folder/{given}"
