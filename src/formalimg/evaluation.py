@@ -13,9 +13,10 @@ from typing import Any
 from formalimg import __version__
 from formalimg.judges import Judge, open_judge
 from formalimg.models import CallableModel, ImageModel, Setting, open_image_model
-from formalimg.runs import Order, Progress, Selection, StoredRun, carry_out, open_run, run_name
+from formalimg.runs import Order, Progress, Selection, StoredRun, carry_out, open_run, run_name, style_for
+from formalimg.scenes import Scene
 from formalimg.stats import Missing, Observation, Summary, summarize
-from formalimg.suites import Item, load
+from formalimg.suites import Condition, Item, load
 from formalimg.suites import suite as suite_of
 
 RUNS = Path("runs")
@@ -79,6 +80,9 @@ def run(
     samples: int = 1,
     seed: int = 1,
     size: int = 1024,
+    condition: Condition | None = None,
+    layouts: Mapping[str, Scene] | None = None,
+    budget: float | None = None,
     folder: str | Path | None = None,
     told: Callable[[Progress], None] = lambda progress: None,
 ) -> Evaluation:
@@ -96,6 +100,9 @@ def run(
         samples: pictures per item.
         seed: another seed, other pictures, from models that can be seeded.
         size: width and height to ask for, in pixels.
+        condition: how items are put to the model; None for their words, behind the style text that suits the model.
+        layouts: the layouts of the items, by id, for conditions that need them; None for their witnesses.
+        budget: stop, resumably, when the folder has cost so many US dollars in all.
         folder: the run folder; None for one named after suite and model in `runs`.
         told: is called after each step with how far the run is.
 
@@ -103,10 +110,27 @@ def run(
         FormalimgError: if something was asked for that cannot be; the message says what to do.
     """
     model = open_image_model(model) if isinstance(model, str) else model
-    place = Path(folder) if folder is not None else RUNS / run_name(suite, model.name)
+    place = (
+        Path(folder) if folder is not None else RUNS / run_name(suite, model.name, condition.name if condition else "")
+    )
     judge = open_judge(suite, judge) if judge is None or isinstance(judge, str) else judge
     found: list[Item[Any]] = list(load(suite, items)) if items is None or isinstance(items, str | Path) else list(items)
-    order = Order(found, model, Selection(levels, per_level), samples, seed, size, f"formalimg {__version__}")
+    if condition is None:
+        condition = Condition(style=style_for(suite, model))
+    if layouts is None and condition.needs_layout:
+        layouts = {item.id: item.spec.witness for item in found if item.spec.witness is not None}
+    order = Order(
+        found,
+        model,
+        Selection(levels, per_level),
+        samples,
+        seed,
+        size,
+        f"formalimg {__version__}",
+        condition,
+        layouts or {},
+        budget,
+    )
     return Evaluation(place, carry_out(order, place, judge, told=told))
 
 
@@ -134,7 +158,7 @@ def evaluate(
         batch: with more than 1, the function takes a list of prompts (and of seeds) and gives back a list.
         concurrency: how many calls may run at the same time.
         folder: the run folder; None for a new one in `runs`.
-        options: as for `run`: judge, items, levels, per_level, samples, seed, size, told.
+        options: as for `run`: judge, items, levels, per_level, samples, seed, size, condition, layouts, budget, told.
     """
     model = CallableModel(generate, name=name, settings=settings, batch=batch, concurrency=concurrency)
     if folder is None:

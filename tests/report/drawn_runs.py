@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, get_args
 
 import formalimg
 from formalimg.judges import Grounding, Part, Unscored, UnscoredReason, Verdict, judge_grounding
-from formalimg.runs import Judged, Outcome, Party, PlannedItem, RunCard
+from formalimg.runs import Judged, Outcome, Party, PlannedItem, RunCard, Spent
 from formalimg.scenes import Scene, draw
 from formalimg.suites import FormulaSpec, Item
 
@@ -33,6 +33,9 @@ class DrawnRun:
 
     def outcomes(self) -> Sequence[Outcome]:
         return [judged.outcome for judged in self.pictures]
+
+    def spent(self) -> Spent:
+        return Spent(0.0, 0)
 
     def judged(self, pictures: Sequence[tuple[str, int]] | None = None) -> Iterator[Judged]:
         known = {(judged.outcome.item, judged.outcome.sample): judged for judged in self.pictures}

@@ -80,6 +80,7 @@ def _row(name: str, run: RunRecord, about: Suite, missing: Missing, epsilon: flo
         _most_first(found.by_rule),
         found.kinds,
         found.predicates,
+        run.spent(),
     )
 
 

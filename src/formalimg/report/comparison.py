@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from formalimg.runs import RunCard
+from formalimg.runs import RunCard, Spent
 from formalimg.stats import Missing, Summary
 from formalimg.suites import Suite
 
@@ -38,6 +38,7 @@ class Row:
         by_rule: how many pictures failed by a rule before anyone looked for things in them, by rule.
         kinds: clauses by their kind.
         predicates: clauses by the predicates in them; a clause counts for each of its predicates.
+        spent: what the run has cost.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Row:
     by_rule: Mapping[str, int]
     kinds: Mapping[str, Tally]
     predicates: Mapping[str, Tally]
+    spent: Spent
 
 
 @dataclass(frozen=True)

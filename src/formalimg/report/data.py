@@ -53,6 +53,7 @@ def _run(row: Row) -> dict[str, object]:
         "failed_by_rule": dict(row.by_rule),
         "clauses_by_kind": _tallies(row.kinds),
         "clauses_by_predicate": _tallies(row.predicates),
+        "cost": row.spent._asdict(),
     }
 
 

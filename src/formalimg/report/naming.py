@@ -9,7 +9,7 @@ from formalimg.runs import RunCard, RunRecord
 
 def names_of(runs: Sequence[RunRecord]) -> tuple[str, ...]:
     """The model of each run, with as much of what sets it apart as is needed to tell the runs from each other."""
-    names = [run.card.model.name for run in runs]
+    names = [", ".join(filter(None, [run.card.model.name, run.card.condition])) for run in runs]
     for aspect in (_settings_that_differ, *_ASPECTS):
         for name in sorted(set(names)):
             alike = [number for number, other in enumerate(names) if other == name]

@@ -7,7 +7,7 @@ from formalimg.runs.naming import run_name
 from formalimg.runs.plan import Selection, style_for
 from formalimg.runs.progress import Progress
 from formalimg.runs.reading import StoredRun, open_run
-from formalimg.runs.record import Judged, Outcome, Party, PlannedItem, RunCard, RunRecord
+from formalimg.runs.record import Judged, Outcome, Party, PlannedItem, RunCard, RunRecord, Spent
 from formalimg.runs.running import Order, carry_out, judge_run
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "RunCard",
     "RunRecord",
     "Selection",
+    "Spent",
     "StoredRun",
     "carry_out",
     "foresee",

@@ -13,7 +13,7 @@ from formalimg.runs.card import read_card
 from formalimg.runs.database import open_for_reading, told
 from formalimg.runs.files import IMAGES
 from formalimg.runs.keys import judge_key
-from formalimg.runs.record import Judged, Outcome, PlannedItem, RunCard
+from formalimg.runs.record import Judged, Outcome, PlannedItem, RunCard, Spent
 from formalimg.suites import Item, decode_item
 
 _WITHOUT_PICTURE: Mapping[str, UnscoredReason] = {
@@ -74,6 +74,12 @@ class StoredRun:
     def outcomes(self) -> Sequence[Outcome]:
         """How each planned picture fared, in the order of items and samples."""
         return [_outcome(row) for row in self._rows(f"SELECT {_OUTCOME} {_PICTURES} ORDER BY position, sample")]
+
+    def spent(self) -> Spent:
+        """What the run has cost so far, all attempts and all judges together."""
+        costs = "SELECT cost FROM pictures WHERE attempts > 0 UNION ALL SELECT cost FROM verdicts"
+        (found,) = self._rows(f"SELECT total(cost), count(*) - count(cost) FROM ({costs})")
+        return Spent(*found)
 
     def judged(self, pictures: Sequence[tuple[str, int]] | None = None) -> Iterator[Judged]:
         """All that is known of these pictures (item and sample), or of all planned ones."""

@@ -112,6 +112,18 @@ class Judged:
     verdict: Verdict | Unscored
 
 
+class Spent(NamedTuple):
+    """What a run has cost.
+
+    Attributes:
+        dollars: in US dollars, as far as prices are known.
+        unpriced: how many pictures and verdicts had a price that nobody knows.
+    """
+
+    dollars: float
+    unpriced: int
+
+
 class RunRecord(Protocol):
     """A run folder, opened for reading. Never locks, never writes; a run may go on meanwhile."""
 
@@ -132,6 +144,10 @@ class RunRecord(Protocol):
 
     def outcomes(self) -> Sequence[Outcome]:
         """How each planned picture fared, in the order of items and samples."""
+        ...
+
+    def spent(self) -> Spent:
+        """What the run has cost so far, all attempts and all judges together."""
         ...
 
     def judged(self, pictures: Sequence[tuple[str, int]] | None = None) -> Iterator[Judged]:

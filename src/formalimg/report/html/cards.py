@@ -8,7 +8,7 @@ from formalimg.report.comparison import Row, Section
 from formalimg.report.figures import counted, level_held, rate_text
 from formalimg.report.html.markup import Markup, element
 from formalimg.report.html.tones import tones_of
-from formalimg.runs import Party
+from formalimg.runs import Party, RunCard, Spent
 
 
 def cards(section: Section) -> Markup:
@@ -24,12 +24,14 @@ def _card(row: Row, tone: str) -> Markup:
         ("judge", _party(card.judge) if card.judge else "nobody yet"),
         ("settings", _settings(card.model.settings) or "none"),
         ("items", f"{counted(row.items, 'item')}, {counted(card.samples, 'picture')} of each"),
+        *_condition(card),
         ("seed", str(card.seed)),
         ("size", f"{card.size} px"),
         ("suite", version),
         ("digest", card.items_digest),
         ("begun", card.created),
         ("made with", card.made_with),
+        *_cost(row.spent),
     ]
     return element(
         "article",
@@ -38,6 +40,19 @@ def _card(row: Row, tone: str) -> Markup:
         element("dl", (pair for name, fact in facts for pair in (element("dt", name), element("dd", fact)))),
         class_=f"card {tone}",
     )
+
+
+def _condition(card: RunCard) -> list[tuple[str, str]]:
+    """How items were put to the model, where it was not by their words alone."""
+    told = ", ".join(filter(None, [card.condition, f"{card.style} style text" if card.style != "none" else ""]))
+    return [("condition", told), ("texts", card.prompts)] if told else []
+
+
+def _cost(spent: Spent) -> list[tuple[str, str]]:
+    if not spent.dollars and not spent.unpriced:
+        return []
+    unknown = f"; {counted(spent.unpriced, 'call')} at unknown prices" if spent.unpriced else ""
+    return [("cost", f"${spent.dollars:,.2f}{unknown}")]
 
 
 def _headline(row: Row) -> Markup:
