@@ -56,7 +56,9 @@ def test_a_broken_evaluator_is_found_out(grounder: Grounder, monkeypatch: pytest
 def test_keys_are_seen_and_never_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "planted-7f3a")
     monkeypatch.delenv("HF_TOKEN", raising=False)
+    monkeypatch.setenv("HF_HOME", "/nowhere")
     found = {finding.name: finding for finding in examine()}
-    assert found["OPENAI_API_KEY"].state == "fine"
-    assert found["HF_TOKEN"].state == "absent"
+    assert found["openai/…"].state == "fine"
+    assert found["hf/…"].state == "absent"
+    assert "HF_TOKEN" in found["hf/…"].detail
     assert not any("planted-7f3a" in finding.detail for finding in found.values())

@@ -6,19 +6,15 @@ import os
 import platform
 import re
 import sys
-import tomllib
 from collections.abc import Callable, Iterator
-from importlib.metadata import PackageNotFoundError, metadata, requires, version
-from importlib.resources import files
+from importlib.metadata import PackageNotFoundError, requires, version
 from typing import Literal, NamedTuple
 
 from formalimg.doctor.known_answers import try_known_answers
 from formalimg.judges import open_judge
-from formalimg.models import image_model_providers
+from formalimg.models import installed_providers
 from formalimg.stats import clopper_pearson
 from formalimg.suites import load
-
-_FOR_DEVELOPERS = {"test", "lint"}
 
 
 class Finding(NamedTuple):
@@ -42,9 +38,7 @@ def examine() -> Iterator[Finding]:
     yield _tried("known answers", _known_answers)
     yield _tried("suites", _suites)
     yield _tried("statistics", _statistics)
-    yield _tried("image models", lambda: ", ".join(f"{provider}/…" for provider in sorted(image_model_providers())))
-    yield from _extras()
-    yield from _keys()
+    yield from _providers()
 
 
 class BrokenError(Exception):
@@ -87,34 +81,17 @@ def _packages() -> Iterator[Finding]:
     for name in sorted(
         _named(requirement) for requirement in requires("formalimg") or () if "extra ==" not in requirement
     ):
-        yield _package(name, "broken", "missing: install formalimg again")
+        found = _version(name)
+        yield Finding(name, "fine", found) if found else Finding(name, "broken", "missing: install formalimg again")
 
 
-def _extras() -> Iterator[Finding]:
-    about = metadata("formalimg")
-    for extra in about.get_all("Provides-Extra") or ():
-        if extra in _FOR_DEVELOPERS:
-            continue
-        needed = [
-            _named(text) for text in requires("formalimg") or () if f"extra == '{extra}'" in text.replace('"', "'")
-        ]
-        missing = [name for name in needed if _version(name) is None]
-        if missing:
-            yield Finding(f"extra {extra}", "absent", f"needs {', '.join(missing)}: pip install 'formalimg[{extra}]'")
+def _providers() -> Iterator[Finding]:
+    """Extras that are installed and keys that are set, provider by provider. Keys are never looked at."""
+    for provider in installed_providers():
+        if provider.missing:
+            yield Finding(f"{provider.name}/…", "absent", "; ".join(provider.missing))
         else:
-            yield Finding(f"extra {extra}", "fine", ", ".join(f"{name} {_version(name)}" for name in needed))
-
-
-def _keys() -> Iterator[Finding]:
-    known = tomllib.loads((files("formalimg.doctor") / "keys.toml").read_text(encoding="utf-8"))
-    for key, use in known.items():
-        there = bool(os.environ.get(key))
-        yield Finding(key, "fine" if there else "absent", f"{'set' if there else 'not set'}; for {use}")
-
-
-def _package(name: str, otherwise: Literal["broken", "absent"], advice: str) -> Finding:
-    found = _version(name)
-    return Finding(name, "fine", found) if found else Finding(name, otherwise, advice)
+            yield Finding(f"{provider.name}/…", "fine", "ready")
 
 
 def _version(package: str) -> str | None:
