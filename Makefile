@@ -17,7 +17,7 @@ demo: $(VENV)/.installed-core  ## Score the three embedded image models, print t
 test: $(VENV)/.installed-test  ## Run the tests
 	$(BIN)/python -m pytest -n auto
 
-test-local: $(VENV)/.installed-test  ## Run the tests that install and build things: slower, and they need the package index
+test-local: $(VENV)/.installed-local  ## Run the tests that install things or compute with torch: slower, and they need the package index
 	$(BIN)/python -m pytest tests_local
 
 lint: $(VENV)/.installed-lint  ## Check style and types
@@ -44,6 +44,13 @@ $(VENV)/.installed-core: pyproject.toml | $(BIN)/python
 
 $(VENV)/.installed-test: pyproject.toml | $(BIN)/python
 	$(PIP) install --editable '.[test]'
+	@touch $@
+
+# The version of torch that the local models were tried with; a machine without a GPU does well with a CPU build.
+TORCH ?= torch==2.13.0
+$(VENV)/.installed-local: pyproject.toml | $(BIN)/python
+	$(PIP) install '$(TORCH)'
+	$(PIP) install --editable '.[test,local]' 'transformers[serving]'
 	@touch $@
 
 $(VENV)/.installed-lint: pyproject.toml | $(BIN)/python

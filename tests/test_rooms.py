@@ -17,6 +17,7 @@ MAY_IMPORT = {
     "models": set(),
     "artists": {"logic", "scenes", "suites", "models"},
     "judges": {"logic", "scenes", "suites", "models"},
+    "writers": {"logic", "scenes", "suites", "models"},
     "runs": {"logic", "scenes", "suites", "models", "judges"},
     "stats": set(),
     "doctor": {"logic", "scenes", "suites", "models", "judges", "runs", "stats"},

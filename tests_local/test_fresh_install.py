@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import zipfile
@@ -40,6 +41,12 @@ def test_the_installed_command_verifies(environment: Path) -> None:
     example = ROOT / "examples" / "verify"
     arguments = ["verify", "--formula", str(example / "desk.formula"), "--scene", str(example / "good.json")]
     assert _run(str(environment / "formalimg"), *arguments) == "holds (strict, 6 things)\n"
+
+
+def test_the_doctor_finds_the_installed_package_well(environment: Path) -> None:
+    findings = json.loads(_run(str(environment / "formalimg"), "doctor", "--json"))
+    assert [finding for finding in findings if finding["state"] == "broken"] == []
+    assert "12 of 12" in next(finding["detail"] for finding in findings if finding["name"] == "known answers")
 
 
 def test_the_installed_package_is_light(environment: Path) -> None:

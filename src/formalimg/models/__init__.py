@@ -1,5 +1,8 @@
 """Models: what makes pictures, and what answers questions about them."""
 
+from typing import TYPE_CHECKING
+
+from formalimg.lazily import lazily
 from formalimg.models.asking import asking
 from formalimg.models.calling import CallableModel
 from formalimg.models.calls import CallError, Usage
@@ -34,7 +37,21 @@ from formalimg.models.reading_answers import Unreadable, read_answer
 from formalimg.models.remote import remote
 from formalimg.models.secrets import key, redacted
 
+if TYPE_CHECKING:
+    from formalimg.models.local import INSTALL_LOCAL, Checkpoint, hush, is_out_of_memory, read_checkpoint
+    from formalimg.models.needs import require_modules
+
+# Only what computes on this machine needs these.
+__getattr__ = lazily(
+    "formalimg.models",
+    {
+        "local": ["INSTALL_LOCAL", "Checkpoint", "hush", "is_out_of_memory", "read_checkpoint"],
+        "needs": ["require_modules"],
+    },
+)
+
 __all__ = [
+    "INSTALL_LOCAL",
     "Answer",
     "AnswerType",
     "Answered",
@@ -43,6 +60,7 @@ __all__ = [
     "CallableModel",
     "ChatModel",
     "ChatProvider",
+    "Checkpoint",
     "CommandModel",
     "Completion",
     "Failed",
@@ -69,9 +87,11 @@ __all__ = [
     "asking",
     "chat_manners",
     "chat_model_providers",
+    "hush",
     "image_manners",
     "image_model_providers",
     "installed_providers",
+    "is_out_of_memory",
     "key",
     "needs",
     "open_chat_model",
@@ -81,6 +101,8 @@ __all__ = [
     "open_python_function",
     "price",
     "read_answer",
+    "read_checkpoint",
     "redacted",
     "remote",
+    "require_modules",
 ]

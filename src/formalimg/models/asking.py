@@ -19,7 +19,7 @@ from formalimg.models.manners import USUAL, Door, Manners
 from formalimg.models.prices import Price, price
 from formalimg.models.reading_answers import Unreadable, read_answer
 from formalimg.models.remembering import Memory, cache_folder, question_key
-from formalimg.models.secrets import without_keys
+from formalimg.models.secrets import without_keys, without_known_keys
 
 _VERSION = 1
 """Raised with every change after which a model is asked, or its answers are read, differently."""
@@ -90,7 +90,7 @@ class AskedChatModel:
         holds_to_schema = getattr(self._provider, "holds_to_schema", True)
         asked = messages if holds_to_schema else with_format(messages, schema)
         completion = await self._provider.complete(asked, schema)
-        return replace(completion, served=without_keys(completion.served))
+        return replace(completion, text=without_known_keys(completion.text), served=without_keys(completion.served))
 
     def _spent(self, before: Unanswered, completion: Completion) -> Unanswered:
         cost = self._price.cost(completion.usage)

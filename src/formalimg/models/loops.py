@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Generic, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 Thing = TypeVar("Thing")
+
+_closings: WeakKeyDictionary[asyncio.AbstractEventLoop, list[Any]] = WeakKeyDictionary()
+"""What will close things at the end of their loops, also if nobody else knows them any more by then."""
 
 
 class PerLoop(Generic[Thing]):
     """Makes a thing when an event loop first asks for it. A model may so be used in one loop after another."""
 
-    def __init__(self, make: Callable[[], Thing]) -> None:
+    def __init__(self, make: Callable[[], Thing], close: Callable[[Thing], Awaitable[None]] | None = None) -> None:
+        """Nothing is made yet.
+
+        Args:
+            make: makes a thing for the loop that is running.
+            close: is called at the end of that loop.
+        """
         self._make = make
+        self._close = close
         self._made: WeakKeyDictionary[asyncio.AbstractEventLoop, Thing] = WeakKeyDictionary()
 
     def here(self) -> Thing:
@@ -22,4 +32,15 @@ class PerLoop(Generic[Thing]):
         loop = asyncio.get_running_loop()
         if loop not in self._made:
             self._made[loop] = self._make()
+            if self._close is not None:
+                closing = _closing(self._made[loop], self._close)
+                _closings.setdefault(loop, []).extend([closing, asyncio.ensure_future(anext(closing))])
         return self._made[loop]
+
+
+async def _closing(thing: Thing, close: Callable[[Thing], Awaitable[None]]) -> AsyncIterator[None]:
+    """Closes a thing when its loop ends: a loop then ends all async generators that have begun in it."""
+    try:
+        yield
+    finally:
+        await close(thing)

@@ -5,16 +5,29 @@ One tool makes both libraries, so their errors have the same names and shapes.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import ModuleType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from formalimg.errors import FormalimgError
 from formalimg.models.calls import CallError
 from formalimg.models.http_answers import Rejection, Whom, failure, json_object, one_line
 from formalimg.models.loops import PerLoop
 
-Client = TypeVar("Client")
+
+class Closeable(Protocol):
+    """What the clients of both libraries can do."""
+
+    async def close(self) -> None:
+        """Close all connections."""
+        ...
+
+
+Client = TypeVar("Client", bound=Closeable)
+
+_CALLS_OF_A_CLIENT = 8
+"""So many calls a client makes at the same time; for more there are more clients."""
 
 
 class ServerAnswer(NamedTuple):
@@ -22,6 +35,36 @@ class ServerAnswer(NamedTuple):
 
     content: dict[str, Any]
     request_id: str | None
+
+
+class Clients(Generic[Client]):
+    """Clients of a library, as many as are needed.
+
+    With every call the libraries look at all connections of a client, and at each that rests they ask the system
+    whether it is still there. A client with many connections is busier with that than with the calls.
+    """
+
+    def __init__(self, connect: Callable[[], Client]) -> None:
+        self._connect = connect
+        self._clients: list[Client] = []
+        self._free: list[Client] = []  # each as often as there are calls that it can take beside those it is making
+
+    @contextmanager
+    def one(self) -> Iterator[Client]:
+        """A client that has room for a call."""
+        if not self._free:
+            self._clients.append(self._connect())
+            self._free += self._clients[-1:] * _CALLS_OF_A_CLIENT
+        client = self._free.pop()
+        try:
+            yield client
+        finally:
+            self._free.append(client)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for client in self._clients:
+            await client.close()
 
 
 class SdkServer(Generic[Client]):
@@ -33,11 +76,11 @@ class SdkServer(Generic[Client]):
         Args:
             library: the library, for its errors.
             whom: who is called, for messages.
-            connect: makes a client of the library, one for each event loop.
+            connect: makes a client of the library; clients are not shared between event loops.
         """
         self._library = library
         self._whom = whom
-        self._clients = PerLoop(connect)
+        self._clients = PerLoop(lambda: Clients(connect), Clients.close)
 
     async def call(self, make: Callable[[Client], Awaitable[Any]]) -> ServerAnswer:
         """Make one call.
@@ -50,7 +93,8 @@ class SdkServer(Generic[Client]):
             FormalimgError: if no call can ever succeed.
         """
         try:
-            response = (await make(self._clients.here())).http_response
+            with self._clients.here().one() as client:
+                response = (await make(client)).http_response
         except self._library.APIError as error:
             failed = self._meaning(error)
         else:

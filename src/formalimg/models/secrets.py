@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 from formalimg.errors import FormalimgError
@@ -19,7 +20,7 @@ _HIDDEN = "***"
 _SHORTEST = 8
 """Shorter values are no keys, and hiding them would garble messages."""
 
-_NAMES_OF_SECRETS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD")
+_SECRET_ENDINGS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD")
 """How names of variables end that hold secrets."""
 
 _LINE = re.compile(r"(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?P<value>.*)")
@@ -29,13 +30,14 @@ _BEFORE = r"(?:(?<![\w.*-])[\w.*-]{1,200})?"
 _AFTER = r"[\w.*-]{0,200}"
 """What may stand beside a part of a key, within reason: some messages are whole files."""
 
-_LOOKS_LIKE_A_KEY = (
-    rf"{_BEFORE}\*{{3,}}{_AFTER}",  # what a provider shows of a key: its beginning, stars, its end
-    r"\bsk-[\w-]{8,}",
-    r"\bAIza[\w-]{16,}",
-    r"\bhf_[A-Za-z0-9]{8,}",
-    r"(?<=Bearer )\S{8,}",
-)
+_LOOKS_LIKE_A_KEY = {
+    "***": rf"{_BEFORE}\*{{3,}}{_AFTER}",  # what a provider shows of a key: its beginning, stars, its end
+    "sk-": r"\bsk-[\w-]{8,}",
+    "AIza": r"\bAIza[\w-]{16,}",
+    "hf_": r"\bhf_[A-Za-z0-9]{8,}",
+    "Bearer ": r"(?<=Bearer )\S{8,}",
+}
+"""What is in each text that one of these patterns fits, and the pattern."""
 
 _registered: set[str] = set()
 
@@ -77,13 +79,18 @@ def keep_secret(value: str) -> None:
 
 def redacted(text: str) -> str:
     """A text without keys: known ones, parts of them, and what looks like one are replaced by `***`."""
-    return _hidden(text, _patterns(frozenset({*_registered, *_lying_about()})))
+    return _hiding().keys_and_parts(text)
+
+
+def without_known_keys(text: str) -> str:
+    """A text in which known keys are replaced by `***`, and nothing else is touched: for what must stay as it came."""
+    return _hiding().keys(text)
 
 
 def without_keys(served: Mapping[str, Setting]) -> dict[str, Setting]:
     """What a provider says it used, each text of it redacted."""
-    patterns = _patterns(frozenset({*_registered, *_lying_about()}))
-    return {name: _hidden(value, patterns) if isinstance(value, str) else value for name, value in served.items()}
+    hiding = _hiding()
+    return {name: hiding.keys_and_parts(value) if isinstance(value, str) else value for name, value in served.items()}
 
 
 def read_env_file(path: Path) -> Mapping[str, str]:
@@ -117,9 +124,35 @@ def _hidden(text: str, patterns: Sequence[re.Pattern[str]]) -> str:
     return "".join([*pieces, text[end:]])
 
 
+class _Hiding(NamedTuple):
+    """Where keys stand in texts.
+
+    Attributes:
+        marks: a text without any of these holds nothing to hide. Most texts are such, and this is quickly seen.
+        whole: whole keys.
+        parts: parts of them, and what looks like one.
+    """
+
+    marks: tuple[str, ...]
+    whole: re.Pattern[str]
+    parts: re.Pattern[str]
+
+    def keys_and_parts(self, text: str) -> str:
+        return _hidden(text, (self.whole, self.parts)) if self._may_hold_any(text) else text
+
+    def keys(self, text: str) -> str:
+        return _hidden(text, (self.whole,)) if self._may_hold_any(text) else text
+
+    def _may_hold_any(self, text: str) -> bool:
+        return any(mark in text for mark in self.marks)
+
+
+def _hiding() -> _Hiding:
+    return _hiding_of(frozenset({*_registered, *_lying_about()}))
+
+
 @lru_cache(maxsize=16)
-def _patterns(secrets: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Where whole secrets stand in a text, and where parts of them do, or what looks like one."""
+def _hiding_of(secrets: frozenset[str]) -> _Hiding:
     forms = {form for secret in secrets for form in (secret, quote(secret, safe=""))}
     whole = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True)) or r"(?!)"
     shown = [  # the beginning or the end alone: messages like to show just that
@@ -128,15 +161,29 @@ def _patterns(secrets: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str]
         if "/" not in secret  # else it may be the path of a file with a key, and parts of that are ordinary words
         for part in (f"{re.escape(secret[:_SHORTEST])}{_AFTER}", f"{_BEFORE}{re.escape(secret[-_SHORTEST:])}")
     ]
-    return re.compile(whole), re.compile("|".join([*shown, *_LOOKS_LIKE_A_KEY]))
+    ends = {end for form in forms for end in (form[:_SHORTEST], form[-_SHORTEST:])}
+    parts = "|".join([*shown, *_LOOKS_LIKE_A_KEY.values()])
+    return _Hiding((*_LOOKS_LIKE_A_KEY, *sorted(ends)), re.compile(whole), re.compile(parts))
 
 
 def _lying_about() -> Iterator[str]:
     """Values of the environment and of the `.env` file whose names say that they are secret."""
-    lying = [read for line in _lines(ENV_FILE) if (read := _variable(line))]
-    for name, value in [*os.environ.items(), *lying]:
-        if name.upper().endswith(_NAMES_OF_SECRETS) and len(value.strip()) >= _SHORTEST:
-            yield value.strip()
+    for name in _names_of_secrets(tuple(os.environ)):
+        yield from _long_enough(os.environ.get(name, ""))
+    for line in _lines(ENV_FILE):
+        read = _variable(line)
+        if read and _names_of_secrets(read[:1]):
+            yield from _long_enough(read[1])
+
+
+@lru_cache(maxsize=256)
+def _names_of_secrets(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names if name.upper().endswith(_SECRET_ENDINGS))
+
+
+def _long_enough(value: str) -> Iterator[str]:
+    if len(value.strip()) >= _SHORTEST:
+        yield value.strip()
 
 
 def _lines(path: Path) -> list[str]:

@@ -97,13 +97,10 @@ class OpenAIChat:
         written = [_written(message, self._detail) for message in messages]
 
         def call(client: AsyncOpenAI) -> Awaitable[Any]:
-            # Most fields go past the library: servers know more of them than it has names for.
-            fields = {**self._fields, **response_format}
-            return client.chat.completions.with_raw_response.create(
-                model=self._model,
-                messages=written,  # type: ignore[arg-type]  # plain values, not the library's types
-                extra_body=fields,
-            )
+            # Most fields go past the library: servers know more of them than it has names for, and in messages it
+            # would look at every value, to find the same.
+            fields = {**self._fields, **response_format, "messages": written}
+            return client.chat.completions.with_raw_response.create(model=self._model, messages=[], extra_body=fields)
 
         answer, request_id = await self._server.call(call)
         served = told(answer, "model", "id", "created", "system_fingerprint", "service_tier")

@@ -1,0 +1,207 @@
+"""Checkpoints: weights in a folder or on the Hugging Face hub, and where and how exactly they are to compute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from formalimg.errors import FormalimgError, presentable
+from formalimg.models.image import Setting
+from formalimg.models.local.fingerprints import fingerprint
+from formalimg.models.options import Options
+from formalimg.models.secrets import find_key, redacted
+
+INSTALL_LOCAL = "pip install 'formalimg[local]'"
+"""What installs everything that local models need."""
+
+_DTYPES = {
+    "bf16": "bfloat16",
+    "fp16": "float16",
+    "fp32": "float32",
+    "bfloat16": "bfloat16",
+    "float16": "float16",
+    "float32": "float32",
+}
+_KEY_NAMES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Weights, and where and how exactly they compute.
+
+    Attributes:
+        model: a folder, or an id on the hub.
+        revision: branch, tag or commit on the hub; None for the newest.
+        device: such as `cuda`, `cuda:1`, `mps`, `cpu`.
+        dtype: the numbers it computes with, such as `bfloat16`.
+        offline: never look on the hub, only in its cache on this machine.
+        trusted: whether code that comes with the weights may be run.
+    """
+
+    model: str
+    revision: str | None
+    device: str
+    dtype: str
+    offline: bool = False
+    trusted: bool = False
+
+    @cached_property
+    def folder(self) -> Path | None:
+        """The folder, if it is one."""
+        path = Path(self.model).expanduser()
+        return path if path.is_dir() else None
+
+    @cached_property
+    def settings(self) -> Mapping[str, Setting]:
+        """What shapes the results. The device does not: the same comes out everywhere, nearly to the last bit."""
+        found: dict[str, Setting] = {"dtype": self.dtype}
+        if self.folder is not None:
+            found["weights"] = fingerprint(self.folder)
+        if self.revision is not None:
+            found["revision"] = self.revision
+        if self.trusted:
+            found["trust_remote_code"] = True
+        return found
+
+    def served(self, file: str, *libraries: str) -> dict[str, Setting]:
+        """What is really used: commit, device, numbers, versions.
+
+        Args:
+            file: a file that every checkpoint of this kind has, by which its commit in the cache is found.
+            libraries: whose versions matter, besides torch.
+        """
+        found: dict[str, Setting] = {"model": self.model, "device": self.device, "dtype": self.dtype}
+        commit = self._commit(file)
+        if commit is not None:
+            found["commit"] = commit
+        return {**found, **{library: version(library) for library in (*libraries, "torch")}}
+
+    @property
+    def source(self) -> str:
+        """What every `from_pretrained` takes first."""
+        return self.model if self.folder is None else str(self.folder)
+
+    def loading(self) -> dict[str, Any]:
+        """What every `from_pretrained` takes besides."""
+        common: dict[str, Any] = {"trust_remote_code": True} if self.trusted else {}
+        if self.folder is not None:
+            return {"local_files_only": True, **common}
+        return {
+            "revision": self.revision,
+            "local_files_only": self.offline,
+            "token": find_key(_KEY_NAMES),
+            **common,
+        }
+
+    def torch_dtype(self) -> Any:
+        """The numbers, as torch names them."""
+        import torch
+
+        return getattr(torch, self.dtype)
+
+    def find(self, file: str) -> Path | None:
+        """A file of the checkpoint, if it is on this machine."""
+        if self.folder is not None:
+            path = self.folder / file
+            return path if path.is_file() else None
+        from huggingface_hub import try_to_load_from_cache
+
+        cached = try_to_load_from_cache(self.model, file, revision=self.revision)
+        return Path(cached) if isinstance(cached, str) else None
+
+    def fetch(self, file: str) -> Path | None:
+        """A small file of the checkpoint, from the hub if it must be; None if it cannot be had."""
+        found = self.find(file)
+        if found is not None or self.folder is not None or self.offline:
+            return found
+        from huggingface_hub import hf_hub_download
+
+        try:
+            return Path(hf_hub_download(self.model, file, revision=self.revision, token=find_key(_KEY_NAMES)))
+        except Exception:  # no such model, no access, no network: loading it will say which
+            return None
+
+    def _commit(self, file: str) -> str | None:
+        cached = None if self.folder is not None else self.find(file)
+        if cached is None:
+            return None
+        return next((part.name for part in cached.parents if part.parent.name == "snapshots"), None)
+
+    @contextmanager
+    def being_loaded(self, name: str) -> Iterator[None]:
+        """Whatever goes wrong inside is something that the user can mend: a wrong name, no access, a missing package.
+
+        Raises:
+            FormalimgError: if anything does.
+        """
+        try:
+            yield
+        except (OSError, ValueError, ImportError, KeyError, AttributeError) as error:
+            told = redacted(" ".join(f"{type(error).__name__}: {error}".split()))
+        else:
+            return
+        # Outside of the handler, so that the library's exception, which may quote a key, does not hang on to it.
+        raise FormalimgError(f"{name} cannot be loaded: {presentable(told, 400, 100)}")
+
+
+def read_checkpoint(model: str, given: Options, usual_dtype: str | None = None) -> Checkpoint:
+    """The checkpoint that a model's name and options ask for: device, dtype, revision, offline, trust_remote_code.
+
+    Args:
+        model: a folder, or an id on the hub.
+        given: the options.
+        usual_dtype: what `dtype=auto` means; None for the short numbers that the device is quick with.
+
+    Raises:
+        FormalimgError: if there is no such folder, device or dtype.
+    """
+    if model.startswith((".", "/", "~")) and not Path(model).expanduser().is_dir():
+        raise FormalimgError(f"there is no folder {model}: give the folder of a saved model, or an id on the hub")
+    device = _device(given.text("device", "auto"))
+    wished = given.choice("dtype", ("auto", *_DTYPES), "auto")
+    return Checkpoint(
+        model,
+        given.text("revision", None),
+        device,
+        (usual_dtype or _quick_dtype(device)) if wished == "auto" else _DTYPES[wished],
+        given.flag("offline", False),
+        given.flag("trust_remote_code", False),
+    )
+
+
+def hush(*libraries: str) -> None:
+    """Keep libraries from writing over our progress, with bars for each shard and advice on each picture."""
+    for library in libraries:
+        logging = import_module(f"{library}.utils.logging")
+        logging.disable_progress_bar()
+        logging.set_verbosity_error()
+
+
+def _device(wished: str) -> str:
+    import torch
+
+    if wished == "auto":
+        accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+        return accelerator.type if accelerator is not None else "cpu"
+    try:
+        torch.empty(1, device=wished)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        why = presentable(str(error).partition("\n")[0], 150, 0)
+        raise FormalimgError(
+            f"device={wished} cannot be used here ({why}): give auto, cpu, cuda, cuda:1 or mps"
+        ) from None
+    return wished
+
+
+def _quick_dtype(device: str) -> str:
+    import torch
+
+    if not device.startswith("cuda"):
+        return "float32"
+    return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float16"

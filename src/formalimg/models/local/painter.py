@@ -1,0 +1,166 @@
+"""A loaded pipeline at work: from requests to pictures, each from its own seed."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from formalimg.errors import FormalimgError
+from formalimg.models.image import Answer, Failed, Generated, ImageRequest, Refused, Setting
+from formalimg.models.local.checkpoint import Checkpoint
+from formalimg.models.local.memory import Halving
+from formalimg.models.local.pipelines import INDEX, load_pipeline
+from formalimg.models.local.wishes import Wishes
+from formalimg.models.local.words_read import tokens_cut
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+_OURS = ("prompt", "generator", "image", "height", "width", "output_type", "return_dict", "num_images_per_prompt")
+"""Arguments that follow from the request, or that we rely on."""
+
+_STEP = 16
+"""Pipelines take sizes that are multiples of 8 or 16, whatever the weights would allow."""
+
+_NO_ROOM = Failed("out of memory, even for one picture at a time: see the options offload, vae_tiling, dtype and size")
+
+
+class Made(NamedTuple):
+    """A picture that is not a file yet, and what was really used for it."""
+
+    image: Image
+    served: Mapping[str, Setting]
+
+
+class Painter:
+    """A pipeline that has been loaded. To be used by one thread at a time."""
+
+    def __init__(self, name: str, checkpoint: Checkpoint, wishes: Wishes) -> None:
+        """Loads the pipeline, which takes its time.
+
+        Raises:
+            FormalimgError: if it cannot be loaded, or does not take what was wished for.
+        """
+        self._name = name
+        self._wishes = wishes
+        self._pipeline = load_pipeline(name, checkpoint, wishes)
+        self._takes = dict(inspect.signature(self._pipeline.__call__).parameters)
+        self._always = self._checked()
+        self._halving = Halving()
+        self._served = {
+            "pipeline": type(self._pipeline).__name__,
+            "scheduler": type(self._pipeline.scheduler).__name__ if hasattr(self._pipeline, "scheduler") else None,
+            "steps": self._used("num_inference_steps"),
+            "guidance": self._used("guidance_scale"),
+            **checkpoint.served(INDEX, "diffusers", "transformers"),
+            "dtype": str(self._pipeline.dtype).removeprefix("torch."),
+        }
+
+    def paint(self, requests: Sequence[ImageRequest]) -> list[Made | Refused | Failed]:
+        """One answer for each request; requests must be of one size.
+
+        In batches as large as the memory allows; requests with a reference picture one by one, since several pictures
+        mean different things to different pipelines.
+        """
+        if any(request.reference is not None for request in requests):
+            return [answer for request in requests for answer in self._batch([request])]
+        return self._batch(requests)
+
+    def _batch(self, requests: Sequence[ImageRequest]) -> list[Made | Refused | Failed]:
+        reference = requests[0].reference
+        if reference is not None and "image" not in self._takes:
+            return [Failed(f"{self._name} takes words only, but a picture was to go with them")]
+        needed = self._takes.get("image")
+        if reference is None and needed is not None and needed.default is inspect.Parameter.empty:
+            return [Failed(f"{self._name} needs a picture to go by beside the words")] * len(requests)
+        return self._halving.do(self._painted, requests, _NO_ROOM)
+
+    def _painted(self, requests: Sequence[ImageRequest]) -> list[Made | Refused | Failed]:
+        import torch
+
+        # On the CPU, whose random numbers are the same on every machine; and one for each picture, so that it does not
+        # depend on the others in its batch.
+        seeded = [torch.Generator("cpu").manual_seed(request.seed) for request in requests]
+        with torch.inference_mode():
+            made = self._pipeline(
+                prompt=[request.prompt for request in requests],
+                generator=seeded,
+                **self._always,
+                **self._negative(len(requests)),
+                **self._sized(requests[0]),
+            )
+        images = getattr(made, "images", None)
+        if images is None or len(images) != len(requests):
+            raise FormalimgError(f"{self._name} gives no picture for each prompt: it is no model from text to images")
+        flagged = getattr(made, "nsfw_content_detected", None) or [False] * len(requests)
+        return [
+            Refused("the pipeline's safety checker blacked the picture out") if flag else self._made(request, image)
+            for request, image, flag in zip(requests, images, flagged, strict=True)
+        ]
+
+    def _made(self, request: ImageRequest, image: Image) -> Made:
+        served: dict[str, Setting] = {"size": f"{image.width}x{image.height}", "seed": request.seed}
+        cut = tokens_cut(self._pipeline, request.prompt, self._used("max_sequence_length"))
+        if cut is not None:
+            served["tokens_cut"] = cut
+        return Made(image, {**self._served, **served})
+
+    def _sized(self, request: ImageRequest) -> dict[str, Any]:
+        """Width and height as the pipeline can make them, and the reference picture in this size."""
+        wished = request.size if self._wishes.size is None else self._wishes.size
+        side = self._possible(wished) if wished else 0
+        arguments: dict[str, Any] = {}
+        if side and "height" in self._takes and "width" in self._takes:
+            arguments = {"height": side, "width": side}
+        if request.reference is not None:
+            from PIL import Image
+
+            picture = Image.open(io.BytesIO(request.reference)).convert("RGB")
+            arguments["image"] = picture.resize((side, side), Image.Resampling.LANCZOS) if side else picture
+        return arguments
+
+    def _possible(self, wished: int) -> int:
+        """The nearest size that can be made: latents are smaller than pictures, and are cut into patches of two."""
+        step = math.lcm(_STEP, 2 * int(getattr(self._pipeline, "vae_scale_factor", 1)))
+        return max(step, round(wished / step) * step)
+
+    def _negative(self, count: int) -> dict[str, Any]:
+        words = self._wishes.negative_prompt
+        return {} if words is None else {"negative_prompt": [words] * count}
+
+    def _checked(self) -> dict[str, Any]:
+        """The arguments that are the same for all pictures.
+
+        Raises:
+            FormalimgError: if the pipeline does not take one of them.
+        """
+        wished = {
+            "num_inference_steps": self._wishes.steps,
+            "guidance_scale": self._wishes.guidance,
+            **self._wishes.call,
+        }
+        arguments = {name: value for name, value in wished.items() if value is not None}
+        for name in (*arguments, *(["negative_prompt"] if self._wishes.negative_prompt is not None else [])):
+            if name not in self._takes or name in _OURS:
+                kind = type(self._pipeline).__name__
+                known = ", ".join(sorted({*self._takes} - {*_OURS, "kwargs"}))
+                raise FormalimgError(f"{self._name} is a {kind}, which cannot be given {name}: it takes {known}")
+        return arguments
+
+    def _used(self, name: str) -> Any:
+        """The value of an argument, whether we gave it or the pipeline has it by default; None if it has none."""
+        usual = self._takes[name].default if name in self._takes else None
+        return self._always.get(name, None if usual is inspect.Parameter.empty else usual)
+
+
+def as_answer(made: Made | Refused | Failed) -> Answer:
+    """The picture as a PNG file."""
+    if not isinstance(made, Made):
+        return made
+    file = io.BytesIO()
+    made.image.save(file, "PNG", compress_level=1)
+    return Generated(file.getvalue(), made.served)
