@@ -117,19 +117,21 @@ def run(
     found: list[Item[Any]] = list(load(suite, items)) if items is None or isinstance(items, str | Path) else list(items)
     if condition is None:
         condition = Condition(style=style_for(suite, model))
-    if layouts is None and condition.needs_layout:
+    given_layouts = layouts is not None
+    if not given_layouts and condition.needs_layout:
         layouts = {item.id: item.spec.witness for item in found if item.spec.witness is not None}
     order = Order(
         found,
         model,
         Selection(levels, per_level),
-        samples,
-        seed,
-        size,
-        f"formalimg {__version__}",
-        condition,
-        layouts or {},
-        budget,
+        samples=samples,
+        seed=seed,
+        size=size,
+        made_with=f"formalimg {__version__}",
+        condition=condition,
+        layouts=layouts or {},
+        budget=budget,
+        layouts_from="given" if given_layouts else "solver",
     )
     return Evaluation(place, carry_out(order, place, judge, told=told))
 

@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,7 +68,7 @@ def test_pictures_of_a_run_can_be_judged_as_a_folder(workplace: Path, tmp_path: 
     assert code == 0, err
     assert "found" in err
     assert "4  of 6 wanted" in err
-    assert "2 generation failed" in out
+    assert "2 no image" in out
 
 
 def test_every_format_of_the_report(workplace: Path, tmp_path: Path) -> None:
@@ -155,7 +157,7 @@ def test_a_dry_run_does_nothing(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["--task", "layout", "-m", "builtin/reader"], "plans no layouts"),
-        (["--task", "layout", "-m", "builtin/solver", "--judge", "builtin/icons"], "leave --judge out"),
+        (["--task", "layout", "-m", "builtin/solver", "--judge", "builtin/icons"], "leave the judge out"),
         (["--task", "layout", "-m", "builtin/solver", "--condition", "text-layout"], "cannot be given one"),
         (["-m", "builtin/reader", "--condition", "image-layout"], "cannot be given a picture"),
         (["-m", "builtin/reader", "--words", "without"], "nothing is asked for"),
@@ -167,3 +169,51 @@ def test_conditions_that_make_no_sense(arguments: list[str], message: str, tmp_p
     assert code == 2
     assert message in err
     assert len(err.splitlines()) == 1
+
+
+def test_somebody_elses_pictures_are_never_written_over(tmp_path: Path) -> None:
+    images = tmp_path / "mine" / "images"
+    images.mkdir(parents=True)
+    (images / "0.png").write_text("precious")
+    code, _, err = formalimg("run", *ORACLE, "--out", "mine", cwd=tmp_path)
+    assert code == 2
+    assert "choose another folder" in err
+    assert (images / "0.png").read_text() == "precious"
+
+
+def test_a_run_that_has_lost_its_card_is_not_taken_over(workplace: Path, tmp_path: Path) -> None:
+    shutil.copytree(workplace / "runs" / "knolling-builtin-oracle", tmp_path / "run")
+    (tmp_path / "run" / "run.toml").unlink()
+    code, _, err = formalimg("run", "knolling", "-m", "builtin/scatter", "--levels", "1", "--out", "run", cwd=tmp_path)
+    assert code == 2
+    assert "has lost its run.toml" in err
+
+
+def test_layouts_are_judged_again_as_layouts(tmp_path: Path) -> None:
+    few = ("--levels", "1", "--per-level", "1")
+    assert formalimg("generate", "knolling", "--task", "layout", "-m", "builtin/solver", *few, cwd=tmp_path).code == 0
+    code, out, err = formalimg("judge", "runs/knolling-builtin-solver-layout", cwd=tmp_path)
+    assert code == 0, err
+    assert "100.0" in out
+
+
+def test_a_budget_needs_prices(tmp_path: Path) -> None:
+    code, _, err = formalimg(
+        "run",
+        "knolling",
+        "-m",
+        "openai/nobody-knows",
+        "-M",
+        "base_url=http://127.0.0.1:9/v1",
+        "--budget",
+        "5",
+        cwd=tmp_path,
+    )
+    assert code == 2
+    assert "prices.toml" in err
+
+
+def test_a_closed_pipe_is_no_verdict(workplace: Path) -> None:
+    folder = workplace / "runs" / "knolling-builtin-oracle"
+    shell = f"{sys.executable} -m formalimg report {folder} --format json | true; exit ${{PIPESTATUS[0]}}"
+    assert subprocess.run(["bash", "-c", shell], capture_output=True, timeout=60).returncode == 141

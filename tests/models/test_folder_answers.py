@@ -31,14 +31,14 @@ def test_it_is_an_image_model_by_the_name_the_user_wrote(tmp_path: Path, monkeyp
 def test_a_missing_picture_fails_with_its_item_and_folder(tmp_path: Path) -> None:
     model = opened(put(tmp_path, {"0.png": picture(0)}))
     model.match(wanted(20))
-    assert answers(model, wanted(20))[17] == Failed(f"no picture for item 17, sample 0 in {tmp_path}")
+    assert answers(model, wanted(20))[17] == Failed(f"no picture for item 17, sample 0 in {tmp_path}", absent=True)
 
 
 @pytest.mark.parametrize("content", [b"", b"<html>Too many requests</html>", b"GIF89a", b"RIFF....WAVE"])
-def test_files_that_are_no_pictures_fail(tmp_path: Path, content: bytes) -> None:
+def test_files_that_are_no_pictures_are_handed_on_for_others_to_see(tmp_path: Path, content: bytes) -> None:
     model = opened(put(tmp_path, {"0.png": content}))
     model.match(wanted(1))
-    assert answers(model, wanted(1)) == [Failed(f"0.png in {tmp_path} is no PNG, JPEG or WebP file")]
+    assert answers(model, wanted(1)) == [Generated(content, {"file": "0.png"})]
 
 
 def test_a_file_that_is_too_large_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

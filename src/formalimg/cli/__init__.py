@@ -27,6 +27,7 @@ from formalimg.cli.solve import solve_command
 from formalimg.cli.synth import synth_command
 from formalimg.cli.verify import verify_command
 from formalimg.cli.vocabulary import vocabulary_command
+from formalimg.cli.write import write_command
 from formalimg.errors import FormalimgError
 
 app = typer.Typer(
@@ -44,6 +45,7 @@ app.command("check")(check_command)
 app.command("verify")(verify_command)
 app.command("solve")(solve_command)
 app.command("synth")(synth_command)
+app.command("write")(write_command)
 app.command("show")(show_command)
 app.command("census")(census_command)
 app.command("pull")(pull_command)
@@ -80,6 +82,9 @@ def main() -> None:
     except FormalimgError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
-    except BrokenPipeError:  # the reader has seen enough, as in `formalimg … | head`
-        sys.stderr.close()
-        sys.exit(141)
+    except SystemExit as ending:
+        # The reader has seen enough, as in `formalimg … | head`: typer would call that 1, which has a meaning here.
+        if isinstance(ending.__context__, BrokenPipeError):
+            sys.stderr.close()
+            sys.exit(141)
+        raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -55,21 +56,22 @@ class Asked:
             raise FormalimgError("only knolling can be planned as a layout: boxes cannot show what natural asks for")
         if self.task == "layout" and self.condition != "plain":
             raise FormalimgError("the layout task asks for a layout: it cannot be given one, use --condition plain")
+        if self.task == "layout" and self.style != "auto":
+            raise FormalimgError(
+                "the layout task has a text of its own: leave --style out, use --prompts to replace it"
+            )
+        if self.condition == "plain" and self.layouts != "solver":
+            raise FormalimgError(
+                "plain words come without a layout: choose --condition text-layout or image-layout too"
+            )
 
     def open_judge(self) -> Judge:
         """Who is to judge."""
-        from formalimg.judges import LayoutJudge, open_judge
+        from formalimg.judges import open_judge
         from formalimg.suites import suite
 
         suite(self.suite)
-        if self.task == "layout":
-            if self.judge is not None:
-                raise FormalimgError("layouts are judged by logic alone: leave --judge out with --task layout")
-            return LayoutJudge()
-        given = read_options(self.judge_option)
-        if self.prompts is not None and self.judge is not None and not self.judge.startswith(("builtin/", "detector/")):
-            given.setdefault("prompts", str(self.prompts))
-        return open_judge(self.suite, self.judge, given)
+        return open_judge(self.suite, self.judge, judge_options(self.judge, self.judge_option, self.prompts), self.task)
 
     def open_model(self, name: str) -> ImageModel:
         """Who is to make pictures, or layouts."""
@@ -90,6 +92,14 @@ class Asked:
         return Condition(self.condition, self.words == "with", style, self.prompts)
 
 
+def judge_options(judge: str | None, given: list[str] | None, prompts: Path | None) -> dict[str, str]:
+    """The options of a judge; texts of the user's own are one of them, for judges that send any."""
+    found = read_options(given)
+    if prompts is not None and judge is not None and not judge.startswith(("builtin/", "detector/")):
+        found.setdefault("prompts", str(prompts))
+    return found
+
+
 def carry_out_all(asked: Asked, judge: Judge | None) -> list[Path]:
     """Do one run for each model, or say what it would do; their folders are given back."""
     from formalimg.runs import Order, Selection, foresee, run_name
@@ -98,7 +108,7 @@ def carry_out_all(asked: Asked, judge: Judge | None) -> list[Path]:
     opened = [asked.open_model(name) for name in asked.model]
     items = load(asked.suite, asked.items)
     selection = Selection(None if asked.levels is None else read_levels(asked.levels), asked.per_level)
-    layouts = _layouts(asked, items, selection)
+    layouts, layouts_from = _layouts(asked, items)
     folders = []
     for model in opened:
         condition = asked.condition_for(model)
@@ -108,14 +118,17 @@ def carry_out_all(asked: Asked, judge: Judge | None) -> list[Path]:
             items,
             model,
             selection,
-            asked.samples,
-            asked.seed,
-            asked.size,
-            f"formalimg {__version__}",
-            condition,
-            layouts,
-            asked.budget,
+            samples=asked.samples,
+            seed=asked.seed,
+            size=asked.size,
+            made_with=f"formalimg {__version__}",
+            condition=condition,
+            layouts=layouts,
+            budget=asked.budget,
+            task=asked.task,
+            layouts_from=layouts_from,
         )
+        _require_prices(asked.budget, model.name, judge)
         if asked.dry_run:
             _show_forecast(order, folder, foresee(order, folder, judge))
         else:
@@ -131,7 +144,9 @@ def show_numbers(folders: list[Path]) -> None:
     from formalimg.report import compare, terminal_table
     from formalimg.runs import open_run
 
-    Console().print(terminal_table(compare([open_run(folder) for folder in folders])))
+    with ExitStack() as opened:
+        runs = [opened.enter_context(closing(open_run(folder))) for folder in folders]
+        Console().print(terminal_table(compare(runs)))
     for folder in folders:
         typer.echo(f"run in {folder}")
 
@@ -139,9 +154,20 @@ def show_numbers(folders: list[Path]) -> None:
 def stop_if_stopped(stopped: bool, folder: Path, *, over_budget: bool = False) -> None:
     """End the command if it was interrupted."""
     if stopped:
-        why = "the budget is used up; with a larger one" if over_budget else "stopped;"
-        typer.echo(f"{why} all that is done is kept in {folder}. The same command goes on.", err=True)
+        how = "with a larger budget goes on: this one is used up" if over_budget else "goes on"
+        typer.echo(f"stopped; all that is done is kept in {folder}. The same command {how}.", err=True)
         raise typer.Exit(130)
+
+
+def _require_prices(budget: float | None, model: str, judge: Judge | None) -> None:
+    """Refuse a budget that nobody could keep."""
+    from formalimg.models import UNKNOWN, price
+
+    for name in [model, *([judge.name] if judge else [])]:
+        if budget is not None and price(name) == UNKNOWN:
+            raise FormalimgError(
+                f"nobody knows what {name} costs, so no budget can be kept: give its price in prices.toml"
+            )
 
 
 def _carry_out(order: Order, folder: Path, judge: Judge | None) -> None:
@@ -154,15 +180,16 @@ def _carry_out(order: Order, folder: Path, judge: Judge | None) -> None:
     stop_if_stopped(done.stopped, folder, over_budget=done.over_budget)
 
 
-def _layouts(asked: Asked, items: Sequence[Item[FormulaSpec]], selection: object) -> Mapping[str, Scene]:
-    """The layouts of the items, if the condition needs any."""
+def _layouts(asked: Asked, items: Sequence[Item[FormulaSpec]]) -> tuple[Mapping[str, Scene], str]:
+    """The layouts of the items, if the condition needs any, and where they come from."""
     if asked.condition == "plain":
-        return {}
+        return {}, ""
     if asked.layouts == "solver":
-        return {item.id: item.spec.witness for item in items if item.spec.witness is not None}
+        return {item.id: item.spec.witness for item in items if item.spec.witness is not None}, "solver"
     from formalimg.runs import layouts_of, open_run
 
-    return layouts_of(open_run(asked.layouts))
+    with closing(open_run(asked.layouts)) as run:
+        return layouts_of(run), f"{run.card.model.name}, begun {run.card.created}"
 
 
 def _show_forecast(order: Order, folder: Path, forecast: Forecast) -> None:

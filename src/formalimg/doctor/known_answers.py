@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import random
 import tempfile
@@ -51,7 +52,8 @@ def try_known_answers(judge: Judge) -> list[Answer]:
     with tempfile.TemporaryDirectory(prefix="formalimg-doctor-") as folder:
         place = Path(folder) / "run"
         carry_out(Order(items, CallableModel(pictures.__getitem__, name="doctor/known-answers")), place, judge)
-        judged = list(open_run(place).judged())
+        with contextlib.closing(open_run(place)) as run:
+            judged = list(run.judged())
     return [
         Answer(entry["asks"], _told(entry["expected"], entry.get("failing", [])), _found(result))
         for entry, result in zip(known, judged, strict=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from formalimg.errors import FormalimgError
 from formalimg.judges.judge import Grounder, Judge
+from formalimg.judges.layout_judge import LayoutJudge
 from formalimg.judges.scene_judge import SceneJudge
 
 if TYPE_CHECKING:
@@ -25,7 +26,12 @@ _OF_CLAUSE_JUDGES = ("decide", "answers", "prompts")
 """Options that say how a chat model is used; all others are its own."""
 
 
-def open_judge(suite: str, name: str | None = None, options: Mapping[str, str] | None = None) -> Judge:
+def open_judge(
+    suite: str,
+    name: str | None = None,
+    options: Mapping[str, str] | None = None,
+    task: Literal["image", "layout"] | str = "image",
+) -> Judge:
     """The judge of this name for a suite; without a name, the one that works offline.
 
     A chat model is used as the suite needs it: Knolling asks it for boxes and leaves the verdict to logic, Natural asks
@@ -36,10 +42,15 @@ def open_judge(suite: str, name: str | None = None, options: Mapping[str, str] |
         name: `builtin/icons`, `detector/…`, or a chat model such as `openai/gpt-4o`.
         options: `requests` and `boxes` (Knolling), `decide` and `answers` (Natural), `prompts` (a folder), and those of
             the model that is named.
+        task: what is to be judged. Layouts are judged by logic alone, and nobody looks.
 
     Raises:
         FormalimgError: if there is no such judge, it cannot judge the suite, or an option is wrong.
     """
+    if task == "layout":
+        if name not in (None, LayoutJudge.name) or options:
+            raise FormalimgError(f"layouts are judged by logic alone, not by {name or 'options'}: leave the judge out")
+        return LayoutJudge()
     if suite in _JUDGED_BY_SCENE:
         return SceneJudge(open_grounder(name or ICONS, options))
     if suite not in _JUDGED_BY_CLAUSE:

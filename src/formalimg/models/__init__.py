@@ -30,7 +30,7 @@ from formalimg.models.opening import (
 )
 from formalimg.models.options import Options
 from formalimg.models.painting import ImageProvider, Painted
-from formalimg.models.prices import Price, price
+from formalimg.models.prices import UNKNOWN, Price, price
 from formalimg.models.providers import Provider, installed_providers
 from formalimg.models.python_function import open_python_function
 from formalimg.models.reading_answers import Unreadable, read_answer
@@ -52,6 +52,7 @@ __getattr__ = lazily(
 
 __all__ = [
     "INSTALL_LOCAL",
+    "UNKNOWN",
     "Answer",
     "AnswerType",
     "Answered",

@@ -57,9 +57,15 @@ class Refused:
 
 @dataclass(frozen=True)
 class Failed:
-    """No picture came, and it is not known what the model would have made: an outage, a time-out, a missing file."""
+    """No picture came, and it is not known what the model would have made: an outage, a time-out.
+
+    Attributes:
+        reason: what happened, in one line.
+        absent: nobody tried to make one: it should have been there already, and is not.
+    """
 
     reason: str
+    absent: bool = False
 
 
 Answer: TypeAlias = Generated | Refused | Failed

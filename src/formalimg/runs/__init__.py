@@ -1,6 +1,8 @@
 """Runs: one suite, one image model and one judge in one folder, made and judged without losing anything."""
 
+from formalimg.runs.files import write_atomically
 from formalimg.runs.forecast import Forecast, foresee
+from formalimg.runs.inspection import inspect
 from formalimg.runs.layouts import layouts_of
 from formalimg.runs.lock import LockedError
 from formalimg.runs.naming import run_name
@@ -26,9 +28,11 @@ __all__ = [
     "StoredRun",
     "carry_out",
     "foresee",
+    "inspect",
     "judge_run",
     "layouts_of",
     "open_run",
     "run_name",
     "style_for",
+    "write_atomically",
 ]

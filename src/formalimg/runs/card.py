@@ -30,6 +30,8 @@ _PLAIN = {
     "condition": str,
     "style": str,
     "prompts": str,
+    "task": str,
+    "layouts": str,
 }
 """The fields of a card that are written as they are."""
 
@@ -87,6 +89,19 @@ def differences(asked: RunCard, there: RunCard) -> list[str]:
     ]
 
 
+def require_same(asked: RunCard, there: RunCard, folder: Path) -> None:
+    """Refuse to go on with a run of other settings.
+
+    Raises:
+        FormalimgError: naming all that is different.
+    """
+    found = differences(asked, there)
+    if found:
+        raise FormalimgError(
+            f"{folder} holds a run of other settings ({'; '.join(found)}): choose another folder or name"
+        )
+
+
 def judged_by(card: RunCard, judge: Party) -> RunCard:
     """The card after this judge has looked."""
     return replace(card, judge=judge)
@@ -132,6 +147,8 @@ def _shaping(card: RunCard) -> dict[str, str]:
         "condition": card.condition or "plain",
         "style": card.style,
         "prompts": card.prompts or "none",
+        "task": card.task,
+        "layouts": card.layouts or "none",
     }
 
 

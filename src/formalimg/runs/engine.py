@@ -78,6 +78,11 @@ class Engine:
         """Take on nothing new; what is being made is still kept. May be called from anywhere."""
         self.progress.stopped = True
 
+    def start_spending(self, spent: float, budget: float | None, *, anything_left: bool) -> None:
+        """Count on from what was spent before; nothing is begun if the budget is used up already."""
+        self.progress.cost, self.progress.budget = spent, budget
+        self.progress.stopped |= anything_left and self.progress.over_budget
+
     async def run(self, to_make: Sequence[Planned], to_judge: Sequence[Waiting] = ()) -> Progress:
         """Make and judge these; what goes wrong with a single picture is recorded with it.
 
@@ -166,7 +171,7 @@ class Engine:
                     self.progress.refused += 1
                 else:
                     self.progress.failed += 1
-                self.progress.spend(kept.row.cost)
+                self.progress.spend(kept.row.cost, kept.row.unpriced)
                 self._told(self.progress)
                 if made is None or not self._judge:
                     continue
@@ -201,7 +206,7 @@ class Engine:
                     self.progress.passed += 1
                 else:
                     self.progress.not_passed += 1
-                self.progress.spend(row.cost)
+                self.progress.spend(row.cost, row.unpriced)
                 self._told(self.progress)
 
     async def _row(self, judge: Judge, entry: Waiting) -> VerdictRow:

@@ -80,6 +80,17 @@ def write_metadata(folder: Path, rows: Iterable[Mapping[str, object]]) -> None:
     write_atomically(folder / IMAGES / METADATA, (f"{json.dumps(row, ensure_ascii=False)}\n".encode() for row in rows))
 
 
+def refuse_strange(folder: Path) -> None:
+    """Refuse a folder that holds pictures of somebody else's: they would be written over.
+
+    Raises:
+        FormalimgError: if there is something in its `images`, but no run.
+    """
+    known = any((folder / name).exists() for name in ("run.toml", "results.sqlite"))
+    if not known and (folder / IMAGES).is_dir() and any((folder / IMAGES).iterdir()):
+        raise FormalimgError(f"{folder} is no run, and its {IMAGES} holds files: choose another folder for the run")
+
+
 def make_folder(folder: Path) -> None:
     """Make the run folder and its `images`."""
     try:

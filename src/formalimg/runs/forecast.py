@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from formalimg.judges import Judge
-from formalimg.models import Usage, price
-from formalimg.runs.card import CARD_FILE
+from formalimg.models import ImageRequest, Usage, price
+from formalimg.runs.card import CARD_FILE, read_card, require_same
+from formalimg.runs.files import refuse_strange
 from formalimg.runs.plan import plan_pictures
-from formalimg.runs.reading import open_run
-from formalimg.runs.running import Order
+from formalimg.runs.reading import MadeBefore, open_run
+from formalimg.runs.running import Order, card_of
 from formalimg.suites import Item
 
 _QUESTION = Usage(input_tokens=2_000, output_tokens=400)
@@ -41,34 +43,48 @@ class Forecast:
 
 
 def foresee(order: Order, folder: Path, judge: Judge | None) -> Forecast:
-    """What `carry_out` would do with the same arguments. Nothing is called, made or written."""
+    """What `carry_out` would do with the same arguments. Nothing is called, made or written.
+
+    Raises:
+        FormalimgError: as `carry_out` would, if the folder holds another run.
+    """
     items = list(order.selection.of(order.items).values())
     pictures = plan_pictures(items, order.asking, samples=order.samples, seed=order.seed)
-    done = _done(folder)
-    to_make = [planned for planned in pictures if (planned.item.id, planned.sample) not in done]
-    to_judge = [planned for planned in pictures if not done.get((planned.item.id, planned.sample))] if judge else []
+    there = _there(order, folder, judge)
+    to_make = [it for it in pictures if there.made.get((it.item.id, it.sample), MadeBefore("", "")).key != it.key]
+    unseen = {(it.item.id, it.sample) for it in to_make}
+    to_judge = [
+        it
+        for it in (pictures if judge else [])
+        if (it.item.id, it.sample) in unseen
+        or (it.question, there.made[it.item.id, it.sample].sha256) not in there.scored
+    ]
     asked: Callable[[Item[object]], int] = getattr(judge, "questions", lambda item: 0)
-    questions = sum(asked(planned.item) for planned in to_judge)
-    a_picture = price(order.model.name).cost(Usage(images=1))
+    questions = sum(asked(it.item) for it in to_judge)
+    one = price(order.model.name).cost(_QUESTION if order.task == "layout" else Usage(images=1))
     a_question = price(judge.name).cost(_QUESTION) if judge and questions else 0.0
-    first = order.asking.request(pictures[0].item, 0, pictures[0].seed).prompt
+    request = order.asking.request(pictures[0].item, 0, pictures[0].seed)
+    sent: Callable[[ImageRequest], str] = getattr(order.model, "sent", lambda request: request.prompt)
     return Forecast(
         len(to_make),
         len(to_judge),
         questions,
-        None if a_picture is None else a_picture * len(to_make),
+        None if one is None else one * len(to_make),
         None if a_question is None else a_question * questions,
-        first,
+        sent(request),
     )
 
 
-def _done(folder: Path) -> dict[tuple[str, int], bool]:
-    """The pictures that are there already, and whether each has a verdict."""
+class _There(NamedTuple):
+    made: Mapping[tuple[str, int], MadeBefore]
+    scored: Set[tuple[str, str]]
+
+
+def _there(order: Order, folder: Path, judge: Judge | None) -> _There:
+    """What the folder holds already: pictures, and what this judge has said of them."""
     if not (folder / CARD_FILE).exists():
-        return {}
+        refuse_strange(folder)
+        return _There({}, frozenset())
+    require_same(card_of(order), read_card(folder), folder)
     with contextlib.closing(open_run(folder)) as run:
-        return {
-            (outcome.item, outcome.sample): outcome.passed is not None
-            for outcome in run.outcomes()
-            if outcome.passed is not None or outcome.reason == "not judged"
-        }
+        return _There(run.made(), run.scored(judge) if judge else frozenset())

@@ -35,12 +35,10 @@ class Progress:
     budget: float | None = None
     started: float = field(default_factory=time.monotonic, repr=False)
 
-    def spend(self, cost: float | None) -> None:
-        """Count what a call has cost, and stop when the budget is used up."""
-        if cost is None:
-            self.unpriced += 1
-        else:
-            self.cost += cost
+    def spend(self, cost: float, unpriced: int = 0) -> None:
+        """Count what a call has cost (and whether that is not all), and stop when the budget is used up."""
+        self.cost += cost
+        self.unpriced += unpriced
         self.stopped |= self.over_budget
 
     @property

@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
-from formalimg.judges import Part, Unscored, UnscoredReason, Verdict
+from formalimg.errors import FormalimgError
+from formalimg.judges import Judge, Part, Unscored, UnscoredReason, Verdict
 from formalimg.runs.card import read_card
 from formalimg.runs.database import open_for_reading, told
 from formalimg.runs.files import IMAGES
@@ -18,6 +19,7 @@ from formalimg.suites import Item, decode_item
 
 _WITHOUT_PICTURE: Mapping[str, UnscoredReason] = {
     "planned": "no image",
+    "absent": "no image",
     "refused": "refused",
     "failed": "generation failed",
     "unreadable": "unreadable image",
@@ -32,6 +34,13 @@ _PICTURES = """
     FROM pictures JOIN items ON items.id = pictures.item
     LEFT JOIN verdicts ON judge = :judge AND verdicts.question = items.question AND picture = pictures.sha256
 """
+
+
+class MadeBefore(NamedTuple):
+    """A picture that is there: the key it was made under, and the digest of its file."""
+
+    key: str
+    sha256: str
 
 
 class StoredRun:
@@ -77,8 +86,8 @@ class StoredRun:
 
     def spent(self) -> Spent:
         """What the run has cost so far, all attempts and all judges together."""
-        costs = "SELECT cost FROM pictures WHERE attempts > 0 UNION ALL SELECT cost FROM verdicts"
-        (found,) = self._rows(f"SELECT total(cost), count(*) - count(cost) FROM ({costs})")
+        costs = "SELECT cost, unpriced FROM pictures UNION ALL SELECT cost, unpriced FROM verdicts"
+        (found,) = self._rows(f"SELECT total(cost), coalesce(sum(unpriced), 0) FROM ({costs})")
         return Spent(*found)
 
     def judged(self, pictures: Sequence[tuple[str, int]] | None = None) -> Iterator[Judged]:
@@ -90,6 +99,16 @@ class StoredRun:
             rows = (row for item, sample in pictures for row in self._rows(one, item=item, sample=sample))
         for row in rows:
             yield self._whole(row)
+
+    def made(self) -> dict[tuple[str, int], MadeBefore]:
+        """The pictures that are there, by item and sample."""
+        rows = self._rows("SELECT item, sample, key, sha256 FROM pictures WHERE status = 'made'")
+        return {(item, sample): MadeBefore(key, sha256) for item, sample, key, sha256 in rows}
+
+    def scored(self, judge: Judge) -> set[tuple[str, str]]:
+        """Question and picture of all verdicts of a judge."""
+        query = "SELECT question, picture FROM verdicts WHERE judge = :one AND passed IS NOT NULL"
+        return set(self._rows(query, one=judge_key(judge)))
 
     def close(self) -> None:
         """Let go of the folder."""
@@ -132,5 +151,8 @@ def _outcome(row: tuple[Any, ...]) -> Outcome:
 
 
 def _reason(text: str) -> UnscoredReason:
-    assert text in get_args(UnscoredReason), f"unknown reason {text!r}"
+    if text not in get_args(UnscoredReason):
+        raise FormalimgError(
+            f"a picture is unscored for the unknown reason {text!r}: use the version that made the run"
+        )
     return text  # type: ignore[return-value]

@@ -25,7 +25,7 @@ class RunCard:
 
     Attributes:
         suite, suite_version: the benchmark.
-        items_digest: known for whole suites only by their makers; here, of the items planned.
+        items_digest: of what all items of the run ask; runs with the same digest ask the same.
         model: the image model.
         judge: who judged last; None if nobody has yet.
         samples: pictures per item.
@@ -36,6 +36,8 @@ class RunCard:
         condition: how items were put to the model; empty for their words alone.
         style: the text about the style that was put in front: long, short or none.
         prompts: the texts that were sent besides the items' own words, with their versions.
+        task: what the model was asked for: an image, or a layout.
+        layouts: where the layouts came from that were given to the model; empty if none were.
     """
 
     suite: str
@@ -51,6 +53,8 @@ class RunCard:
     condition: str = ""
     style: str = "none"
     prompts: str = ""
+    task: str = "image"
+    layouts: str = ""
 
 
 class PlannedItem(NamedTuple):

@@ -42,14 +42,22 @@ class PictureRow(NamedTuple):
     width: int | None = None
     height: int | None = None
     served: str = "{}"
-    cost: float | None = 0.0
+    cost: float = 0.0
+    unpriced: int = 0
 
 
 def no_picture_row(answer: Refused | Failed | Unscored) -> PictureRow:
     """The columns of a picture that there is none of, with the reason."""
     if isinstance(answer, Unscored):
         return PictureRow("too large" if answer.reason == "too large" else "unreadable", answer.detail)
+    if isinstance(answer, Failed) and answer.absent:
+        return PictureRow("absent", in_one_line(answer.reason))
     return PictureRow("refused" if isinstance(answer, Refused) else "failed", in_one_line(answer.reason))
+
+
+def priced(cost: float | None) -> tuple[float, int]:
+    """A cost as two columns: what is known of it, and whether that is not all."""
+    return (0.0, 1) if cost is None else (cost, 0)
 
 
 class VerdictRow(NamedTuple):
@@ -61,7 +69,8 @@ class VerdictRow(NamedTuple):
     detail: str
     parts: str
     evidence: str
-    cost: float | None
+    cost: float
+    unpriced: int
 
 
 def verdict_row(verdict: Verdict | Unscored) -> VerdictRow:
@@ -75,8 +84,10 @@ def verdict_row(verdict: Verdict | Unscored) -> VerdictRow:
         if verdict.reason not in get_args(UnscoredReason):
             raise TypeError(f"the judge gave the unknown reason {verdict.reason!r}")
         evidence = as_json(dict(verdict.evidence))
-        return VerdictRow(None, None, verdict.reason, in_one_line(verdict.detail), "[]", evidence, verdict.cost)
+        return VerdictRow(
+            None, None, verdict.reason, in_one_line(verdict.detail), "[]", evidence, *priced(verdict.cost)
+        )
     if not isinstance(verdict, Verdict):
         raise TypeError(f"the judge gave {type(verdict).__name__} in place of a verdict")
     parts, evidence = as_json([part.to_json() for part in verdict.parts]), as_json(dict(verdict.evidence))
-    return VerdictRow(bool(verdict.passed), verdict.score, "", "", parts, evidence, verdict.cost)
+    return VerdictRow(bool(verdict.passed), verdict.score, "", "", parts, evidence, *priced(verdict.cost))

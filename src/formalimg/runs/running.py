@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge
@@ -25,6 +25,7 @@ from formalimg.scenes import Scene
 from formalimg.suites import Condition, Item
 
 Told = Callable[[Progress], None]
+_SMALLEST, _LARGEST = 16, 16_384
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Order:
         condition: how an item is put to the model.
         layouts: the layouts of the items, by id, if the condition needs them.
         budget: what may be spent on this run folder in all, in US dollars; None for any amount.
+        task: what the model is asked for: an image, or a layout.
+        layouts_from: where the layouts come from, for the record.
     """
 
     items: Sequence[Item[object]]
@@ -54,12 +57,21 @@ class Order:
     condition: Condition = field(default_factory=Condition)
     layouts: Mapping[str, Scene] = field(default_factory=dict)
     budget: float | None = None
+    task: Literal["image", "layout"] = "image"
+    layouts_from: str = ""
 
     def __post_init__(self) -> None:
         if self.samples < 1:
             raise FormalimgError(f"{self.samples} samples cannot be made: ask for 1 or more")
-        if len({item.suite for item in self.items}) != 1:
-            raise FormalimgError("a run takes items of one suite")
+        if not isinstance(self.size, int) or not _SMALLEST <= self.size <= _LARGEST:
+            raise FormalimgError(f"a size of {self.size!r} cannot be asked for: give {_SMALLEST} to {_LARGEST} pixels")
+        if self.budget is not None and self.budget < 0:
+            raise FormalimgError(f"a budget of {self.budget} cannot be kept: give 0 or more US dollars")
+        suites = {item.suite for item in self.items}
+        if len(suites) != 1:
+            raise FormalimgError("a run takes items of one suite" if suites else "there are no items to run")
+        if self.condition.style != "none" and suites != {"knolling"}:
+            raise FormalimgError("only knolling has a text about its style: use the style none for other suites")
         require_plain(Party(self.model.name, self.model.settings))
         if self.condition.form == "image-layout" and not getattr(self.model, "takes_pictures", False):
             raise FormalimgError(
@@ -102,8 +114,8 @@ def carry_out(
         matched(order.model.match(_wanted(items, order.samples)))
     asking = order.asking
     pictures = plan_pictures(list(items.values()), asking, samples=order.samples, seed=order.seed)
-    with RunStore(folder, _card(order)) as store:
-        store.plan(items, pictures, _card(order, store.card))
+    with RunStore(folder, card_of(order)) as store:
+        store.plan(items, pictures, card_of(order, store.card))
         made = store.made()
         to_make = [planned for planned in pictures if (planned.item.id, planned.sample) not in made]
         asked = [Asked(planned.item, planned.sample, planned.question) for planned in pictures]
@@ -114,12 +126,20 @@ def carry_out(
             return asking.request(planned.item, planned.sample, planned.seed)
 
         engine = Engine(store, order.model, judge, ask=ask, scored=scored, told=told)
-        engine.progress.cost, engine.progress.budget = store.cost(), order.budget
+        engine.start_spending(store.cost(), order.budget, anything_left=bool(to_make or to_judge))
         return _work(store, engine, judge, to_make, to_judge)
 
 
-def judge_run(folder: Path, judge: Judge, *, told: Told = lambda progress: None) -> Progress:
+def judge_run(
+    folder: Path, judge: Judge, *, budget: float | None = None, told: Told = lambda progress: None
+) -> Progress:
     """Judge all pictures of a run that this judge has not scored yet.
+
+    Args:
+        folder: the run folder.
+        judge: who judges.
+        budget: what may be spent on this run folder in all, in US dollars; None for any amount.
+        told: is called after each step.
 
     Raises:
         LockedError: if another process is writing to the folder.
@@ -133,7 +153,9 @@ def judge_run(folder: Path, judge: Judge, *, told: Told = lambda progress: None)
         made = store.made()
         asked = [Asked(items[item], sample, questions[item]) for item, sample in made]
         to_judge = _unjudged(made, asked, store.scored(judge))
-        return _work(store, Engine(store, None, judge, told=told), judge, [], to_judge)
+        engine = Engine(store, None, judge, told=told)
+        engine.start_spending(store.cost(), budget, anything_left=bool(to_judge))
+        return _work(store, engine, judge, [], to_judge)
 
 
 def _work(
@@ -175,7 +197,7 @@ def _wanted(items: Mapping[int, Item[object]], samples: int) -> list[Wanted]:
     ]
 
 
-def _card(order: Order, there: RunCard | None = None) -> RunCard:
+def card_of(order: Order, there: RunCard | None = None) -> RunCard:
     """The card of what is asked, joined with what the folder's card says already."""
     first = order.items[0]
     card = RunCard(
@@ -192,6 +214,8 @@ def _card(order: Order, there: RunCard | None = None) -> RunCard:
         condition=order.condition.name,
         style=order.condition.style,
         prompts=", ".join(f"{name} ({version})" for name, version in order.condition.versions.items()),
+        task=order.task,
+        layouts=order.layouts_from if order.condition.needs_layout else "",
     )
     if there is None:
         return card

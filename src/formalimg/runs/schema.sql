@@ -16,7 +16,7 @@ CREATE TABLE pictures (
     sample   INTEGER NOT NULL,
     key      TEXT NOT NULL,         -- of everything that shapes the picture
     seed     INTEGER NOT NULL,
-    status   TEXT NOT NULL CHECK (status IN ('planned', 'made', 'refused', 'failed', 'unreadable', 'too large')),
+    status   TEXT NOT NULL CHECK (status IN ('planned', 'made', 'refused', 'failed', 'unreadable', 'too large', 'absent')),
     detail   TEXT NOT NULL DEFAULT '',
     file     TEXT,                  -- name in images/
     bytes    INTEGER,
@@ -24,7 +24,8 @@ CREATE TABLE pictures (
     width    INTEGER,
     height   INTEGER,
     served   TEXT NOT NULL DEFAULT '{}',
-    cost     REAL DEFAULT 0,        -- US dollars, all attempts together; NULL: a price is not known
+    cost     REAL NOT NULL DEFAULT 0,      -- US dollars, all attempts together, as far as prices are known
+    unpriced INTEGER NOT NULL DEFAULT 0,   -- attempts whose price is not known
     attempts INTEGER NOT NULL DEFAULT 0,
     seconds  REAL,
     at       TEXT,
@@ -49,7 +50,8 @@ CREATE TABLE verdicts (
     detail   TEXT NOT NULL DEFAULT '',
     parts    TEXT NOT NULL DEFAULT '[]',
     evidence TEXT NOT NULL DEFAULT '{}',
-    cost     REAL,                  -- as in pictures
+    cost     REAL NOT NULL,         -- as in pictures
+    unpriced INTEGER NOT NULL,
     attempts INTEGER NOT NULL DEFAULT 0,
     seconds  REAL,
     at       TEXT NOT NULL,

@@ -12,12 +12,13 @@ from types import TracebackType
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge
-from formalimg.runs.card import CARD_FILE, differences, judged_by, read_card, write_card
+from formalimg.runs.card import CARD_FILE, judged_by, read_card, require_same, write_card
 from formalimg.runs.database import open_for_writing, told
 from formalimg.runs.files import (
     IMAGES,
     make_folder,
     picture_name,
+    refuse_strange,
     remove_outdated,
     remove_partial,
     write_atomically,
@@ -42,6 +43,7 @@ class RunStore:
             LockedError: if another process is writing to it.
             FormalimgError: if it holds a run of other settings, or cannot be used.
         """
+        refuse_strange(folder)
         make_folder(folder)
         self.folder = folder
         self._judge = ""
@@ -82,6 +84,17 @@ class RunStore:
         """
         with told(self.folder):
             questions = dict(self._database.execute("SELECT id, question FROM items"))
+        if questions and not (self.folder / CARD_FILE).exists():
+            raise FormalimgError(
+                f"{self.folder} has lost its {CARD_FILE}: restore it, or choose another folder or name"
+            )
+        changed = [it.item.id for it in pictures if questions.get(it.item.id, it.question) != it.question]
+        if changed and not questions.keys() <= {it.item.id for it in pictures}:
+            # Else half of the run would be of other items, under the same names.
+            raise FormalimgError(
+                f"item {changed[0]} asks something else than it did when the run in {self.folder} began: "
+                "choose another folder or name"
+            )
         questions.update((planned.item.id, planned.question) for planned in pictures)
         # The card first: a folder with a plan but without a card could be taken for another run.
         self.card = replace(card, items_digest=plan_digest(questions.values()))
@@ -135,7 +148,7 @@ class RunStore:
         """
         self._write(
             "UPDATE pictures SET status = ?, detail = ?, file = ?, sha256 = ?, bytes = ?, width = ?, height = ?, "
-            "served = ?, cost = cost + ?, seconds = ?, at = ?, attempts = attempts + 1 "
+            "served = ?, cost = cost + ?, unpriced = unpriced + ?, seconds = ?, at = ?, attempts = attempts + 1 "
             "WHERE item = ? AND sample = ? AND key = ?",
             ((*row, seconds, now(), it.item.id, it.sample, it.key) for it, row, seconds in results),
         )
@@ -143,11 +156,11 @@ class RunStore:
     def record_verdicts(self, judgements: Iterable[Judgement]) -> None:
         """Record what the judge said, or why it said nothing; all of it or none."""
         self._write(
-            "INSERT INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?) "
+            "INSERT INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?) "
             "ON CONFLICT (judge, question, picture) DO UPDATE SET passed = excluded.passed, "
             "score = excluded.score, reason = excluded.reason, detail = excluded.detail, parts = excluded.parts, "
-            "evidence = excluded.evidence, cost = cost + excluded.cost, attempts = attempts + 1, "
-            "seconds = excluded.seconds, at = excluded.at",
+            "evidence = excluded.evidence, cost = cost + excluded.cost, unpriced = unpriced + excluded.unpriced, "
+            "attempts = attempts + 1, seconds = excluded.seconds, at = excluded.at",
             (
                 (self._judge, entry.question, entry.made.sha256, entry.item.id, *row, seconds, now())
                 for entry, row, seconds in judgements
@@ -178,11 +191,7 @@ class RunStore:
         if not (self.folder / CARD_FILE).exists():
             return asked
         there = read_card(self.folder)
-        found = differences(asked, there)
-        if found:
-            raise FormalimgError(
-                f"{self.folder} holds a run of other settings ({'; '.join(found)}): choose another folder or name"
-            )
+        require_same(asked, there, self.folder)
         return there
 
     def _write(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from formalimg.errors import FormalimgError, presentable
-from formalimg.models import Answer, Failed, Generated, Refused
+from formalimg.models import Answer, Failed, Generated, Refused, redacted
 from formalimg.runs.plain import as_json
 
 _HEAD, _TAIL = 400, 100
@@ -13,8 +13,8 @@ _HEAD, _TAIL = 400, 100
 
 
 def in_one_line(text: str) -> str:
-    """A text as one line of bearable length."""
-    return presentable(" ".join(text.split()), _HEAD, _TAIL)
+    """A text as one line of bearable length, and without keys: some messages quote them."""
+    return presentable(redacted(" ".join(text.split())), _HEAD, _TAIL)
 
 
 def told_error(error: Exception) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from formalimg.suites.ontology import implausible
     from formalimg.suites.pulling import Pulled, PullError, Source, pull, source, source_names
     from formalimg.suites.synthesis import Recipe, make_items, take_census
+    from formalimg.suites.wording import WordingError, same_meaning_as_written, understand
     from formalimg.suites.wording.dictionary import lexicon
 
 # Most programs neither pull nor make items.
@@ -26,6 +27,7 @@ __getattr__ = lazily(
         "ontology": ["implausible"],
         "pulling": ["PullError", "Pulled", "Source", "pull", "source", "source_names"],
         "synthesis": ["Recipe", "make_items", "take_census"],
+        "wording": ["WordingError", "same_meaning_as_written", "understand"],
         "wording.dictionary": ["lexicon"],
     },
 )
@@ -44,6 +46,7 @@ __all__ = [
     "Source",
     "StyleText",
     "Suite",
+    "WordingError",
     "decode_item",
     "encode_item",
     "implausible",
@@ -52,11 +55,13 @@ __all__ = [
     "load",
     "make_items",
     "pull",
+    "same_meaning_as_written",
     "source",
     "source_names",
     "suite",
     "suite_names",
     "take_census",
+    "understand",
     "write_items",
     "write_published",
 ]

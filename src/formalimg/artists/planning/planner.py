@@ -56,14 +56,17 @@ class ChatPlanner:
         for request in requests:
             yield await self._planned(request)
 
+    def sent(self, request: ImageRequest) -> str:
+        """What the chat model is sent for a request."""
+        words = vocabulary("knolling").words
+        return self._prompt.fill(
+            {"classes": ", ".join(words["class"]), "colors": ", ".join(words["color"]), "prompt": request.prompt}
+        )
+
     async def _planned(self, request: ImageRequest) -> Answer:
         from formalimg.artists.planning.answers import PlannedLayout  # needs pydantic
 
-        words = vocabulary("knolling").words
-        text = self._prompt.fill(
-            {"classes": ", ".join(words["class"]), "colors": ", ".join(words["color"]), "prompt": request.prompt}
-        )
-        reply = await self.chat.ask([Message("user", (text,))], PlannedLayout)
+        reply = await self.chat.ask([Message("user", (self.sent(request),))], PlannedLayout)
         if not isinstance(reply, Answered):
             return Refused(reply.reason) if reply.kind == "refused" else Failed(f"{reply.kind}: {reply.reason}")
         try:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from PIL import Image
@@ -48,7 +49,17 @@ def certify(
         )
     if scenes < 1 or others < 0:
         raise FormalimgError("certification needs one scene at least")
-    return asyncio.run(_certify(grounder, scenes, seed, conditions, others))
+    return _to_the_end(_certify(grounder, scenes, seed, conditions, others))
+
+
+def _to_the_end(work: Coroutine[object, object, Certificate]) -> Certificate:
+    """What the work gives back, also where an event loop is running already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as other:
+        return other.submit(asyncio.run, work).result()
 
 
 async def _certify(grounder: Grounder, scenes: int, seed: int, conditions: Sequence[str], others: int) -> Certificate:

@@ -1,0 +1,191 @@
+"""Writing whole suites: in rounds, with as many questions at a time as the models take, and resumable at any moment."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from formalimg.errors import FormalimgError
+from formalimg.models import ChatModel
+from formalimg.suites import FormulaSpec, Item, write_items
+from formalimg.writers.attempting import Asked, Attempt
+from formalimg.writers.card import save_card
+from formalimg.writers.journal import JOURNAL_FILE, Journal
+from formalimg.writers.outcome import Outcome
+from formalimg.writers.plan import VERSION, WritingPlan
+from formalimg.writers.rejection import Reason, Rejection
+from formalimg.writers.standing import Standing, standing
+from formalimg.writers.texts import Texts
+
+_TURNS = 3
+"""How often, in one go, an attempt is made to which no answer came. The models have tried more than once themselves."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What came of a writing.
+
+    Attributes:
+        items: the accepted items, in the order of their ids.
+        path: where they lie; None as long as answers are outstanding.
+        tried: how many attempts were made, with those to which no answer came.
+        rejections: how many of them were rejected, by reason.
+        unsettled: how many passed all checks, but wait for the others of their round.
+        missing: how many items of each level could not be had within the attempts.
+        outstanding: how many answers did not come; the same call asks for them again.
+        cost: of all answers, in US dollars; None if nobody knows the price.
+    """
+
+    items: tuple[Item[FormulaSpec], ...]
+    path: Path | None
+    tried: int
+    rejections: Mapping[Reason, int]
+    unsettled: int
+    missing: Mapping[int, int]
+    outstanding: int
+    cost: float | None
+
+
+def write_suite(
+    plan: WritingPlan,
+    writer: ChatModel,
+    folder: str | Path,
+    *,
+    checker: ChatModel | None = None,
+    prompts: Path | None = None,
+    told: Callable[[int], None] = lambda count: None,
+) -> Written:
+    """Let a chat model write items, and accept only what stands up to every check.
+
+    Everything heard is kept in the folder at once. If the program ends before its time, the same call goes on where
+    it was; the same seed and the same answers give the same items.
+
+    Args:
+        plan: what to write.
+        writer: writes words and formulas.
+        folder: where to put `items.jsonl`, `writing.json` (counts, models, costs) and the journal.
+        checker: judges whether words and formula fit; the writer itself if None.
+        prompts: a folder with texts that replace ours.
+        told: is called with the number of items so far; it may fall again where two turn out to say the same.
+
+    Raises:
+        FormalimgError: if the folder holds something else, or a model can never answer (a wrong key).
+    """
+    place = Path(folder)
+    if (place / "items.jsonl").exists() and not (place / JOURNAL_FILE).exists():
+        raise FormalimgError(f"{place} holds items already: choose another folder")
+    texts = Texts(plan.suite, prompts)
+    checker = checker or writer
+    journal = Journal(place, plan.suite, _asked(plan, writer, checker, texts))
+    try:
+        outcomes = journal.outcomes()
+        work = _Work(plan, writer, checker, texts, journal, outcomes, told)
+        stands = _to_the_end(work)
+        return _result(plan, writer, checker, texts, place, outcomes, stands)
+    finally:
+        journal.close()
+
+
+def _asked(plan: WritingPlan, writer: ChatModel, checker: ChatModel, texts: Texts) -> dict[str, object]:
+    """All that shapes the items. The number of attempts is left out, so that it can be raised."""
+    return {
+        "rules": VERSION,
+        "suite": plan.suite,
+        "levels": list(plan.levels),
+        "per_level": plan.per_level,
+        "seed": plan.seed,
+        "version": plan.version,
+        "writer": [writer.name, dict(writer.settings)],
+        "checker": [checker.name, dict(checker.settings)],
+        "prompts": texts.versions,
+    }
+
+
+@dataclass(frozen=True)
+class _Work:
+    plan: WritingPlan
+    writer: ChatModel
+    checker: ChatModel
+    texts: Texts
+    journal: Journal
+    outcomes: list[Outcome]
+    told: Callable[[int], None]
+
+    async def to_the_end(self) -> Standing:
+        """Round after round, until all is settled or answers do not come."""
+        at_a_time = self.writer.concurrency
+        door = asyncio.Semaphore(at_a_time)
+        asked_to_write = Asked("writer", self.writer, door)
+        asked_to_check = Asked("checker", self.checker, door)
+        if self.checker is not self.writer:
+            at_a_time += self.checker.concurrency
+            asked_to_check = Asked("checker", self.checker, asyncio.Semaphore(self.checker.concurrency))
+        turns: Counter[int] = Counter()
+        while True:
+            stands = standing(self.plan, self.outcomes)
+            self.told(len(stands.shelf.items) + len(stands.missing))
+            if not stands.to_ask or turns[stands.round] == _TURNS:
+                return stands
+            turns[stands.round] += 1
+            attempts = (
+                Attempt(self.plan, slot, stands.round, asked_to_write, asked_to_check, self.texts, stands.shelf)
+                for slot in stands.to_ask
+            )
+            await self._all(attempts, at_a_time, len(stands.shelf.items) + stands.unsettled)
+
+    async def _all(self, attempts: Iterator[Attempt], at_a_time: int, so_far: int) -> None:
+        passed = count(so_far + 1)
+
+        async def hand() -> None:
+            for attempt in attempts:
+                outcome = await attempt.made()
+                self.journal.keep(outcome)
+                self.outcomes.append(outcome)
+                if not isinstance(outcome.result, Rejection):
+                    self.told(next(passed))
+
+        hands = [asyncio.create_task(hand()) for _ in range(at_a_time)]
+        try:
+            await asyncio.gather(*hands)
+        finally:
+            for task in hands:
+                task.cancel()
+            await asyncio.gather(*hands, return_exceptions=True)
+
+
+def _to_the_end(work: _Work) -> Standing:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work.to_the_end())
+    with ThreadPoolExecutor(1) as other:  # a notebook has a loop of its own
+        return other.submit(lambda: asyncio.run(work.to_the_end())).result()
+
+
+def _result(
+    plan: WritingPlan,
+    writer: ChatModel,
+    checker: ChatModel,
+    texts: Texts,
+    folder: Path,
+    outcomes: Sequence[Outcome],
+    stands: Standing,
+) -> Written:
+    items = tuple(item for _, item in sorted(stands.shelf.items.items()))
+    path = write_items(items, folder) if items and not stands.to_ask else None
+    card = save_card(folder, _asked(plan, writer, checker, texts), plan.attempts, outcomes, stands)
+    return Written(
+        items,
+        path,
+        card.tried,
+        stands.rejections,
+        stands.unsettled,
+        dict(sorted(Counter(slot.level for slot in stands.missing).items())),
+        len(stands.to_ask),
+        card.cost,
+    )
