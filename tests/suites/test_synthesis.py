@@ -12,9 +12,8 @@ import pytest
 
 from formalimg.logic import And, Not, Or, atoms, check, complexity, component_sizes, subformulas, verify
 from formalimg.scenes import Scene, keeps_margin
-from formalimg.suites import FormulaSpec, Item, load, write_items
+from formalimg.suites import FormulaSpec, Item, instruction_digest, load, write_items
 from formalimg.suites.ontology import implausible
-from formalimg.suites import instruction_digest
 from formalimg.suites.synthesis import Recipe, SynthesisError, make_items, pattern_of, take_census
 from formalimg.suites.synthesis.geometry import redundant
 from formalimg.suites.wording import same_meaning_as_written, understand

@@ -130,15 +130,17 @@ class _Hiding(NamedTuple):
     Attributes:
         marks: a text without any of these holds nothing to hide. Most texts are such, and this is quickly seen.
         whole: whole keys.
-        parts: parts of them, and what looks like one.
+        parts: parts of them.
+        alike: what looks like a key. A pattern of its own: one that goes on must win over a part that begins it.
     """
 
     marks: tuple[str, ...]
     whole: re.Pattern[str]
     parts: re.Pattern[str]
+    alike: re.Pattern[str]
 
     def keys_and_parts(self, text: str) -> str:
-        return _hidden(text, (self.whole, self.parts)) if self._may_hold_any(text) else text
+        return _hidden(text, (self.whole, self.parts, self.alike)) if self._may_hold_any(text) else text
 
     def keys(self, text: str) -> str:
         return _hidden(text, (self.whole,)) if self._may_hold_any(text) else text
@@ -162,8 +164,10 @@ def _hiding_of(secrets: frozenset[str]) -> _Hiding:
         for part in (f"{re.escape(secret[:_SHORTEST])}{_AFTER}", f"{_BEFORE}{re.escape(secret[-_SHORTEST:])}")
     ]
     ends = {end for form in forms for end in (form[:_SHORTEST], form[-_SHORTEST:])}
-    parts = "|".join([*shown, *_LOOKS_LIKE_A_KEY.values()])
-    return _Hiding((*_LOOKS_LIKE_A_KEY, *sorted(ends)), re.compile(whole), re.compile(parts))
+    marks = (*_LOOKS_LIKE_A_KEY, *sorted(ends))
+    return _Hiding(
+        marks, *(re.compile(p) for p in (whole, "|".join(shown) or r"(?!)", "|".join(_LOOKS_LIKE_A_KEY.values())))
+    )
 
 
 def _lying_about() -> Iterator[str]:

@@ -1,0 +1,32 @@
+"""The default suites that ship with the package: sound, and refused when damaged."""
+
+from __future__ import annotations
+
+import gzip
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from formalimg import load
+from formalimg.suites import DigestError, instruction_digest
+from formalimg.suites.formalimg_data.findings import Findings
+from formalimg.suites.formalimg_data.lines import read_lines
+
+
+@pytest.mark.parametrize("suite", ["knolling", "natural"])
+def test_reading_them_strictly_finds_nothing_and_gives_the_same(suite: str, tmp_path: Path) -> None:
+    lines = tmp_path / "items.jsonl"
+    lines.write_bytes(gzip.decompress((files("formalimg.suites") / "default_items" / f"{suite}.jsonl.gz").read_bytes()))
+    findings = Findings()
+    strictly = read_lines(lines, suite, findings)
+    assert not len(findings)
+    assert strictly == load(suite)
+    known = (files("formalimg.suites") / "default_items" / "digests.toml").read_text(encoding="utf-8")
+    assert f'{suite} = "{instruction_digest(strictly)}"' in known
+
+
+def test_a_damaged_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("formalimg.suites.defaults.tomllib.loads", lambda text: {"files": {"knolling": "sha256:0"}})
+    with pytest.raises(DigestError, match="install it again"):
+        load("knolling")
