@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-Format = Literal["terminal", "md", "latex", "csv", "json", "html"]
-Missing = Literal["exclude", "fail", "error"]
+from formalimg.errors import FormalimgError
+from formalimg.report import Format
+from formalimg.stats import Missing
 
 
 def report_command(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run folders.", show_default=False)],
     format: Annotated[  # noqa: A002  # what users call it
-        Format, typer.Option(help="html: one page with figures and pictures. The others: tables.")
-    ] = "terminal",
+        Format | None,
+        typer.Option(
+            help="html: one page with figures and pictures. The others: tables. Default: by the ending of --out "
+            "(html, md, tex, csv, json, txt); terminal without it.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -39,23 +45,32 @@ def report_command(
     gallery: Annotated[int, typer.Option(min=0, help="How many pictures of each run an html page shows.")] = 24,
 ) -> None:
     """Show runs side by side, with intervals, and with what could not be scored."""
-    from formalimg.report import compare, render, terminal_table, write_html, write_text
-    from formalimg.runs import open_run
+    from formalimg.report import compare, format_of, render, terminal_table, write_html
+    from formalimg.runs import open_run, write_atomically
 
+    form: Format = format or (format_of(out) if out else "terminal")
     with ExitStack() as opened:
-        records = [opened.enter_context(closing(open_run(run))) for run in runs]
-        if format == "html":
+        records = [opened.enter_context(closing(open_run(_folder(run)))) for run in runs]
+        if form == "html":
             path = out or runs[0] / "report.html"
             write_html(records, path, missing=missing, epsilon=epsilon, references=reference, gallery=gallery)
             typer.echo(path)
             return
         comparison = compare(records, missing=missing, epsilon=epsilon, references=reference)
     if out is not None:
-        write_text(render(comparison, format), out)
+        write_atomically(out, [render(comparison, form).encode()])
         typer.echo(out)
-    elif format == "terminal":
+    elif form == "terminal":
         from rich.console import Console
 
         Console(highlight=False).print(terminal_table(comparison))
     else:
-        typer.echo(render(comparison, format), nl=False)
+        typer.echo(render(comparison, form), nl=False)
+
+
+def _folder(run: Path) -> Path:
+    """What is named as a run, if it may be one."""
+    if not run.is_file():
+        return run
+    advice = f"give the folder {run.parent}" if run.name == "run.toml" else "leave it out"
+    raise FormalimgError(f"{run} is a file, not a run folder: {advice}")

@@ -1,6 +1,6 @@
 """The lifted form: quantifiers in front, clauses behind, grouped into components that share variables.
 
-A formula is lifted in three steps (seed paper, Definition 2 and appendix C.1):
+A formula is lifted in three steps (FormalImg, Definition 2 and appendix C.1):
 
 1. *Matrix*: negations are pushed down to the atoms and every quantifier is taken out in front, in the order of the
    text, under a name of its own. What stays is a tree of `and` and `or` over literals.

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 from formalimg.report.comparison import Comparison, Row, Section
-from formalimg.report.figures import INCOMPLETE, counted, epsilon_text, incomplete, percent, told
+from formalimg.report.figures import INCOMPLETE, counted, cut, epsilon_text, incomplete, percent, told
 from formalimg.stats import Band, Rate
+
+WithInterval: TypeAlias = Literal["every figure", "G alone"]
+"""Which figures of a table have their intervals beside them."""
 
 _RULES = {
     "exclude": "Pictures without a verdict are left out of the rates",
     "fail": "Pictures without a verdict count as failures",
     "error": "Every picture has a verdict",
 }
+_LONGEST_DETAIL = 100
 
 
-def caption(section: Section, comparison: Comparison) -> str:
+def caption(section: Section, comparison: Comparison, with_interval: WithInterval = "every figure") -> str:
     """What the figures are and how they were made."""
     sentences = [
         f"{section.suite.title}: pictures that show all that was asked, in percent, by {section.suite.level}",
-        _extent(section),
+        "; ".join(dict.fromkeys(map(extent, section.rows))),
         f"{_RULES[comparison.missing]} (missing: {comparison.missing})",
-        f"Intervals: {100 * comparison.confidence:g} %",
     ]
+    sureness = f"{100 * comparison.confidence:g} %"
+    if with_interval == "every figure":
+        sentences.append(f"Intervals: {sureness}")
     if section.epsilon is not None:
-        sentences.append(
+        held = (
             f"G{epsilon_text(section.epsilon)}: the largest {section.suite.level} up to which "
             f"at least {percent(section.epsilon).removesuffix('.0')} % of pictures pass"
         )
+        sentences.append(f"{held}, with its {sureness} interval" if with_interval == "G alone" else held)
     if any(map(_has_mark, section.rows)):
         sentences.append(f"{INCOMPLETE} not all pictures were scored")
     return f"{'. '.join(sentences)}."
@@ -36,10 +45,9 @@ def remarks(section: Section) -> list[str]:
     found = list(section.notes)
     for row in section.rows:
         if row.unscored:
-            count = sum(row.unscored.values())
             found.append(
-                f"{row.name}: {count:,} of {counted(row.summary.overall.expected, 'picture')} unscored: "
-                f"{told(row.unscored)}."
+                f"{row.name}: {row.summary.overall.expected - row.summary.overall.scored:,} of "
+                f"{counted(row.summary.overall.expected, 'picture')} unscored: {_reasons(row)}."
             )
         if row.by_rule:
             found.append(
@@ -48,11 +56,25 @@ def remarks(section: Section) -> list[str]:
     return found
 
 
-def _extent(section: Section) -> str:
-    extents = dict.fromkeys(
-        f"{counted(row.items, 'item')}, {counted(row.card.samples, 'picture')} of each" for row in section.rows
+def extent(row: Row) -> str:
+    """How much was asked: `20 items, 2 pictures of each`, or `1 to 2 pictures of each, 32 in all`."""
+    fewest, most = row.pictures_of_each
+    if fewest == most:
+        return f"{counted(row.items, 'item')}, {counted(most, 'picture')} of each"
+    return (
+        f"{counted(row.items, 'item')}, {fewest} to {counted(most, 'picture')} of each, "
+        f"{row.summary.overall.expected:,} in all"
     )
-    return "; ".join(extents)
+
+
+def _reasons(row: Row) -> str:
+    """Each reason with its count and the commonest of its details."""
+    found = []
+    for reason, count in row.unscored.items():
+        detail = row.details.get(reason)
+        often = "" if detail is None or detail.times == count else "most often "
+        found.append(f"{count:,} {reason}" + (f" ({often}{cut(detail.text, _LONGEST_DETAIL)})" if detail else ""))
+    return "; ".join(found)
 
 
 def _has_mark(row: Row) -> bool:

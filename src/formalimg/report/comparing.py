@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored, Verdict
-from formalimg.report.comparison import Comparison, PublishedRow, Row, Section, Tally
-from formalimg.report.figures import told
+from formalimg.report.comparison import Comparison, Detail, PicturesOfEach, PublishedRow, Row, Section, Tally
+from formalimg.report.figures import counted, told
 from formalimg.report.naming import names_of
 from formalimg.report.noting import notes_on
 from formalimg.report.published import published_rows
@@ -66,8 +67,8 @@ def _row(name: str, run: RunRecord, about: Suite, missing: Missing, epsilon: flo
     unscored = _most_first(found.unscored)
     if missing == "error" and unscored:
         raise FormalimgError(
-            f"{name} has {sum(unscored.values())} pictures without a verdict ({told(unscored)}): "
-            "resume the run, or choose --missing exclude or --missing fail"
+            f"{name} has {counted(sum(unscored.values()), 'picture')} without a verdict ({told(unscored)}): "
+            f"{_remedy(run)}, or choose --missing exclude or --missing fail"
         )
     summary = summarize(found.observations, bands=about.bands, epsilon=epsilon, missing=missing, confidence=CONFIDENCE)
     return Row(
@@ -75,8 +76,10 @@ def _row(name: str, run: RunRecord, about: Suite, missing: Missing, epsilon: flo
         run.folder,
         run.card,
         len(run.items),
+        _pictures_of_each(found.observations),
         summary,
         unscored,
+        found.details,
         _most_first(found.by_rule),
         found.kinds,
         found.predicates,
@@ -84,9 +87,19 @@ def _row(name: str, run: RunRecord, about: Suite, missing: Missing, epsilon: flo
     )
 
 
+def _remedy(run: RunRecord) -> str:
+    return "resume the run" if run.card.judge else f"use `formalimg judge {shlex.quote(str(run.folder))}`"
+
+
+def _pictures_of_each(observations: Sequence[Observation]) -> PicturesOfEach:
+    counts = Counter(seen.item for seen in observations).values()
+    return PicturesOfEach(min(counts, default=0), max(counts, default=0))
+
+
 class _Found(NamedTuple):
     observations: Sequence[Observation]
     unscored: Mapping[str, int]
+    details: Mapping[str, Detail]
     by_rule: Mapping[str, int]
     kinds: Mapping[str, Tally]
     predicates: Mapping[str, Tally]
@@ -96,6 +109,7 @@ def _read(run: RunRecord) -> _Found:
     """One pass over a run, which may go on meanwhile: rates, reasons and clauses are of the same moment."""
     observations: list[Observation] = []
     unscored: Counter[str] = Counter()
+    details: dict[str, Counter[str]] = {}
     by_rule: Counter[str] = Counter()
     asked: Counter[tuple[str, str]] = Counter()
     failed: Counter[tuple[str, str]] = Counter()
@@ -104,6 +118,8 @@ def _read(run: RunRecord) -> _Found:
         observations.append(Observation(outcome.item, outcome.level, outcome.passed))
         if isinstance(verdict, Unscored):
             unscored[verdict.reason] += 1
+            if verdict.detail:
+                details.setdefault(verdict.reason, Counter())[verdict.detail] += 1
             continue
         if "rule" in verdict.evidence:
             by_rule[str(verdict.evidence["rule"])] += 1
@@ -111,7 +127,12 @@ def _read(run: RunRecord) -> _Found:
             asked[group.key] += 1
             failed[group.key] += group.failed
     return _Found(
-        observations, unscored, by_rule, _tallies("kind", asked, failed), _tallies("predicate", asked, failed)
+        observations,
+        unscored,
+        {reason: Detail(*counts.most_common(1)[0]) for reason, counts in details.items()},
+        by_rule,
+        _tallies("kind", asked, failed),
+        _tallies("predicate", asked, failed),
     )
 
 

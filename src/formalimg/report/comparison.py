@@ -24,6 +24,20 @@ class Tally(NamedTuple):
         return self.failed / self.asked if self.asked else 0.0
 
 
+class PicturesOfEach(NamedTuple):
+    """How many pictures were to be made of each item, at least and at most."""
+
+    fewest: int
+    most: int
+
+
+class Detail(NamedTuple):
+    """What happened most often where pictures have no verdict for one reason, and how often."""
+
+    text: str
+    times: int
+
+
 @dataclass(frozen=True)
 class Row:
     """One run in a table.
@@ -33,8 +47,10 @@ class Row:
         folder: where the run lies.
         card: what was asked of the run.
         items: how many items it is over.
+        pictures_of_each: how many pictures of an item there should be.
         summary: its numbers.
         unscored: how many pictures have no verdict, by reason.
+        details: what happened to these pictures, the commonest for each reason that has details.
         by_rule: how many pictures failed by a rule before anyone looked for things in them, by rule.
         kinds: clauses by their kind.
         predicates: clauses by the predicates in them; a clause counts for each of its predicates.
@@ -45,8 +61,10 @@ class Row:
     folder: Path
     card: RunCard
     items: int
+    pictures_of_each: PicturesOfEach
     summary: Summary
     unscored: Mapping[str, int]
+    details: Mapping[str, Detail]
     by_rule: Mapping[str, int]
     kinds: Mapping[str, Tally]
     predicates: Mapping[str, Tally]

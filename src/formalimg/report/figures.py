@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from formalimg.stats import Band, Generalizability, Interval, Rate
 
@@ -36,12 +36,13 @@ def interval_text(interval: Interval | None) -> str:
 
 
 def level_held(held: Generalizability | None) -> str:
-    """G with its interval, such as 4 (3–5)."""
-    if held is None or held.value is None:
-        return NOTHING
-    if held.low is None or held.high is None:
-        return str(held.value)
-    return f"{held.value} ({held.low}–{held.high})"
+    """G without its interval."""
+    return NOTHING if held is None or held.value is None else str(held.value)
+
+
+def bounds_held(held: Generalizability | None) -> str:
+    """The interval of G, such as 3–5; empty if there is none."""
+    return "" if held is None or held.low is None or held.high is None else f"{held.low}–{held.high}"
 
 
 def scored_text(rate: Rate) -> str:
@@ -62,3 +63,14 @@ def counted(count: int, word: str) -> str:
 def told(counts: Mapping[str, int]) -> str:
     """Counts in words: `3 refused, 1 judge failed`."""
     return ", ".join(f"{count:,} {reason}" for reason, count in counts.items())
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence: `a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def cut(words: str, longest: int) -> str:
+    """Words on one line, cut where they are too long."""
+    line = " ".join(words.split())
+    return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from formalimg.report.comparison import PublishedRow, Row, Section
-from formalimg.report.figures import NOTHING, epsilon_text, level_held, percent, rate_text, scored_text
+from formalimg.report.figures import NOTHING, bounds_held, epsilon_text, level_held, percent, rate_text, scored_text
+from formalimg.stats import Generalizability
 
 
 class Line(NamedTuple):
@@ -47,10 +48,15 @@ def _line_of_run(row: Row, section: Section) -> Line:
         row.name,
         tuple(rate_text(summary.levels.get(level)) for level in section.levels),
         tuple(rate_text(summary.bands.get(band)) for band in section.suite.bands),
-        level_held(summary.generalizability),
+        _held(summary.generalizability),
         scored_text(summary.overall),
         published=False,
     )
+
+
+def _held(held: Generalizability | None) -> str:
+    """G with its interval, such as 4 (3–5)."""
+    return f"{level_held(held)} ({bounds_held(held)})" if bounds_held(held) else level_held(held)
 
 
 def _line_of_published(row: PublishedRow, section: Section) -> Line:

@@ -37,7 +37,7 @@ def latex(comparison: Comparison) -> str:
 
 def _table(section: Section, comparison: Comparison) -> str:
     grid = grid_of(section)
-    under = " ".join([caption(section, comparison), *remarks(section)])
+    under = " ".join([caption(section, comparison, "G alone"), *remarks(section)])
     runs = [line for line in grid.lines if not line.published]
     published = [line for line in grid.lines if line.published]
     lines = [

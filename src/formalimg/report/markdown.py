@@ -37,7 +37,7 @@ def _section(section: Section, comparison: Comparison) -> str:
             for line in grid.lines
         ),
         "",
-        _escaped(caption(section, comparison)),
+        _escaped(caption(section, comparison, "G alone")),
         "",
         *(f"- {_escaped(remark)}" for remark in remarks(section)),
     ]

@@ -9,7 +9,7 @@ from formalimg.runs import RunCard, RunRecord
 
 def names_of(runs: Sequence[RunRecord]) -> tuple[str, ...]:
     """The model of each run, with as much of what sets it apart as is needed to tell the runs from each other."""
-    names = [", ".join(filter(None, [run.card.model.name, run.card.condition])) for run in runs]
+    names = [_kind(run.card) for run in runs]
     for aspect in (_settings_that_differ, *_ASPECTS):
         for name in sorted(set(names)):
             alike = [number for number, other in enumerate(names) if other == name]
@@ -24,6 +24,11 @@ def names_of(runs: Sequence[RunRecord]) -> tuple[str, ...]:
     )
 
 
+def _kind(card: RunCard) -> str:
+    task = f"{card.task} task" if card.task != "image" else ""
+    return ", ".join(filter(None, [card.model.name, task, card.condition]))
+
+
 def _settings_that_differ(runs: Sequence[RunRecord]) -> list[str]:
     settings = [run.card.model.settings for run in runs]
     keys = sorted({key for one in settings for key in one})
@@ -36,6 +41,8 @@ def _aspect(tell: Callable[[RunCard], str]) -> Callable[[Sequence[RunRecord]], l
 
 
 _ASPECTS: tuple[Callable[[Sequence[RunRecord]], list[str]], ...] = (
+    _aspect(lambda card: f"layouts by {card.layouts.partition(' sha256')[0]}" if card.layouts else ""),
+    _aspect(lambda card: f"{card.style} style text" if card.style != "none" else "no style text"),
     _aspect(lambda card: f"by {card.judge.name}" if card.judge else "not judged"),
     _aspect(lambda card: f"{card.size} px"),
     _aspect(lambda card: f"seed {card.seed}"),

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from formalimg.report.comparison import PublishedRow, Row
-from formalimg.runs import Party, PlannedItem, RunRecord
+from formalimg.report.figures import listed
+from formalimg.report.parties import party_text
+from formalimg.runs import PlannedItem, RunRecord
 
 
 def notes_on(runs: Sequence[RunRecord], rows: Sequence[Row], published: Sequence[PublishedRow]) -> Iterator[str]:
     """In what the runs differ besides their models, and what else keeps their figures from being compared."""
     if len({run.card.items_digest for run in runs}) > 1:
         shared = len(set.intersection(*({_asked(item) for item in run.items.values()} for run in runs)))
-        counts = _each(rows, lambda row: f"{row.items:,}")
+        counts = _by_value(rows, lambda row: f"{row.items:,}")
         yield f"The runs are over different items: {counts}; {shared:,} are the same in all. Compare them with care."
     for what, tell in _DIFFERENCES.items():
         if len({tell(row) for row in rows}) > 1:
-            yield f"The runs differ in their {what}: {_each(rows, tell)}."
+            yield f"The runs differ in their {what}: {_by_value(rows, tell)}."
     for row in rows:
         if row.card.judge is None:
             yield f"{row.name}: nobody has judged the pictures yet."
@@ -29,20 +31,22 @@ def _asked(item: PlannedItem) -> tuple[str, str, str]:
     return item.id, item.prompt, item.formula
 
 
-def _judge(judge: Party | None) -> str:
-    if judge is None:
-        return "none"
-    settings = ", ".join(f"{key}={value}" for key, value in sorted(judge.settings.items()))
-    return f"{judge.name} ({settings})" if settings else judge.name
-
-
 _DIFFERENCES: dict[str, Callable[[Row], str]] = {
-    "judges": lambda row: _judge(row.card.judge),
+    "tasks": lambda row: row.card.task,
+    "conditions": lambda row: row.card.condition or "words alone",
+    "style texts": lambda row: row.card.style,
+    "layouts": lambda row: row.card.layouts or "none",
+    "judges": lambda row: party_text(row.card.judge),
     "versions of the suite": lambda row: row.card.suite_version or "unknown",
     "pictures per item": lambda row: str(row.card.samples),
     "sizes of pictures": lambda row: f"{row.card.size} px",
+    "seeds": lambda row: str(row.card.seed),
 }
 
 
-def _each(rows: Sequence[Row], tell: Callable[[Row], str]) -> str:
-    return "; ".join(f"{row.name} {tell(row)}" for row in rows)
+def _by_value(rows: Sequence[Row], tell: Callable[[Row], str]) -> str:
+    """Each value once, with the runs that have it."""
+    names: dict[str, list[str]] = {}
+    for row in rows:
+        names.setdefault(tell(row), []).append(row.name)
+    return "; ".join(f"{value} for {listed(those)}" for value, those in names.items())

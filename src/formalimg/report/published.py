@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from formalimg.report.comparison import PublishedRow
-from formalimg.stats import generalizability
+from formalimg.stats import generalizability, mean_of_levels
 from formalimg.suites import Suite
 
 
@@ -18,17 +18,11 @@ def published_rows(suite: Suite, epsilon: float | None) -> tuple[PublishedRow, .
             row.model,
             row.source,
             row.rates,
-            {band: _mean(row.rates, levels) for band, levels in suite.bands.items()},
+            {band: mean_of_levels(levels, row.rates) for band, levels in suite.bands.items()},
             None if epsilon is None else _held(row.rates, epsilon),
         )
         for row in reference_rows(suite.name)
     )
-
-
-def _mean(rates: Mapping[int, float], levels: Sequence[int]) -> float | None:
-    found = [rates.get(level) for level in levels]
-    known = [rate for rate in found if rate is not None]
-    return sum(known) / len(known) if known and len(known) == len(found) else None
 
 
 def _held(rates: Mapping[int, float], epsilon: float) -> int | None:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal, TypeAlias, get_args
+from typing import get_args
 
 from formalimg.errors import FormalimgError
 from formalimg.report.comparison import Comparison
 from formalimg.report.data import json_text
+from formalimg.report.formats import Format
 from formalimg.report.html import html_page
 from formalimg.report.latex import latex
 from formalimg.report.markdown import markdown
 from formalimg.report.terminal import terminal_text
 from formalimg.report.tidy import tidy_csv
-
-Format: TypeAlias = Literal["terminal", "md", "latex", "csv", "json", "html"]
 
 _WRITERS: Mapping[str, Callable[[Comparison], str]] = {
     "terminal": terminal_text,

@@ -7,9 +7,18 @@ import shutil
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from formalimg.report.captions import caption, remarks
+from formalimg.report.captions import WithInterval, caption, remarks
 from formalimg.report.comparison import Comparison, Row, Section
-from formalimg.report.figures import INCOMPLETE, NOTHING, interval_text, percent, rate_text, scored_text
+from formalimg.report.figures import (
+    INCOMPLETE,
+    NOTHING,
+    bounds_held,
+    interval_text,
+    level_held,
+    percent,
+    rate_text,
+    scored_text,
+)
 from formalimg.report.grid import Grid, grid_of
 
 if TYPE_CHECKING:
@@ -32,8 +41,9 @@ class _Page(NamedTuple):
 
         for section in self.comparison.sections:
             yield Text(section.suite.title, style="bold")
-            yield from _tables_that_fit(section, console, options)
-            for sentence in [caption(section, self.comparison), *remarks(section)]:
+            tables, with_interval = _tables_that_fit(section, console, options)
+            yield from tables
+            for sentence in [caption(section, self.comparison, with_interval), *remarks(section)]:
                 yield Text(sentence, style="dim")
             yield ""
 
@@ -48,7 +58,7 @@ def terminal_text(comparison: Comparison, width: int | None = None) -> str:
     return "\n".join(line.rstrip() for line in page.getvalue().rstrip().splitlines()) + "\n"
 
 
-def _tables_that_fit(section: Section, console: Console, options: ConsoleOptions) -> list[Table]:
+def _tables_that_fit(section: Section, console: Console, options: ConsoleOptions) -> tuple[list[Table], WithInterval]:
     from rich.measure import Measurement
 
     grid = grid_of(section)
@@ -56,8 +66,8 @@ def _tables_that_fit(section: Section, console: Console, options: ConsoleOptions
         # A table is as wide as it wants to be, or it would break names and figures into several lines.
         wanted = [Measurement.get(console, options.update(width=10_000), table).maximum for table in tables]
         if max(wanted) <= options.max_width:
-            return tables
-    return list(_run_by_run(section))
+            return tables, "G alone"
+    return list(_run_by_run(section)), "every figure"
 
 
 def _whole(grid: Grid, section: Section) -> Table:
@@ -87,9 +97,9 @@ def _run_by_run(section: Section) -> Iterator[Table]:
             table.add_row(str(level), _mark_in_front(rate_text(rate)), interval_text(rate.interval), scored_text(rate))
         table.add_section()
         for name, band in row.summary.bands.items():
-            table.add_row(
-                name, _mark_in_front(rate_text(band)), interval_text(band.interval), f"{percent(band.coverage)} %"
-            )
+            whole = all(level in row.summary.levels for level in band.levels)  # or its share would be of other pictures
+            scored = f"{percent(band.coverage)} %" if whole else NOTHING
+            table.add_row(name, _mark_in_front(rate_text(band)), interval_text(band.interval), scored)
         yield _with_held(table, section, row)
     for published in section.published:
         table = _table(section.suite.level, ["rate"], title=f"{published.name} (published)")
@@ -104,8 +114,7 @@ def _run_by_run(section: Section) -> Iterator[Table]:
 def _with_held(table: Table, section: Section, row: Row) -> Table:
     held = row.summary.generalizability
     if held is not None:
-        bounds = "" if held.low is None or held.high is None else f"{held.low}–{held.high}"
-        table.add_row(grid_of(section).held, NOTHING if held.value is None else str(held.value), bounds, "")
+        table.add_row(grid_of(section).held, level_held(held), bounds_held(held), "")
     return table
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import base64
 import io
-import warnings
 from pathlib import Path
 from typing import NamedTuple
 
+from formalimg.judges import Unscored
+from formalimg.runs import inspect
+
 LONGEST_SIDE = 320
 _QUALITY = 72
-_MOST_PIXELS = 64_000_000
-"""Larger pictures are not decoded: a small file can claim to be a huge picture."""
 
 
 class Thumbnail(NamedTuple):
@@ -28,23 +28,20 @@ class Thumbnail(NamedTuple):
 
 
 def thumbnail_of(path: Path) -> Thumbnail | str:
-    """The picture made small, upright; or why it cannot be shown."""
-    from PIL import Image, ImageOps
+    """The picture made small, decoded as it is for the judges; or why it cannot be shown."""
+    from PIL import Image
 
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(path) as picture:
-                if picture.width * picture.height > _MOST_PIXELS:
-                    return "the picture is too large to be shown"
-                small = ImageOps.exif_transpose(picture).convert("RGB")
-        small.thumbnail((LONGEST_SIDE, LONGEST_SIDE), Image.Resampling.LANCZOS)
-        page = io.BytesIO()
-        small.save(page, "WEBP", quality=_QUALITY, method=4)
+        picture = inspect(path.read_bytes())
     except FileNotFoundError:
         return "the file of the picture is missing"
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        return "the picture is too large to be shown"
-    except (OSError, ValueError, SyntaxError):  # what Pillow raises for files that are broken or no pictures
-        return "the file cannot be read as a picture"
+    except OSError as error:
+        return f"the file of the picture cannot be read: {error.strerror}"
+    if isinstance(picture, Unscored):
+        too_large = picture.reason == "too large"
+        return "the picture is too large to be shown" if too_large else "the file cannot be read as a picture"
+    small = picture.image
+    small.thumbnail((LONGEST_SIDE, LONGEST_SIDE), Image.Resampling.LANCZOS)
+    page = io.BytesIO()
+    small.save(page, "WEBP", quality=_QUALITY, method=4)
     return Thumbnail(page.getvalue(), small.width, small.height)

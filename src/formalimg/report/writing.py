@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from formalimg.errors import FormalimgError
 from formalimg.report.comparing import compare
 from formalimg.report.exhibits import exhibits_of
 from formalimg.report.html import html_page
-from formalimg.runs import RunRecord
+from formalimg.runs import RunRecord, write_atomically
 from formalimg.stats import Missing
 
 
@@ -41,19 +39,4 @@ def write_html(
         }
         for section in comparison.sections
     }
-    write_text(html_page(comparison, pictures), Path(path))
-
-
-def write_text(text: str, path: Path) -> None:
-    """Write a file so that it appears whole or not at all.
-
-    Raises:
-        FormalimgError: if it cannot be written there.
-    """
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        beside.write_text(text, encoding="utf-8", newline="\n")
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise FormalimgError(f"cannot write {path}: {error.strerror}") from error
+    write_atomically(Path(path), [html_page(comparison, pictures).encode()])

@@ -8,16 +8,30 @@ is the plain one.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from formalimg.stats.binomial import binomial_interval
 from formalimg.stats.summary import Interval
 from formalimg.stats.tallying import Outcomes, total
 
 
+class Worth(NamedTuple):
+    """How many independent pictures some items are worth, and how many of these passed."""
+
+    passed: float
+    counted: float
+
+
 def clustered_interval(kinds: Outcomes, confidence: float) -> Interval:
     """The interval of the rate of these items, as if there were as many pictures as they are worth."""
+    return binomial_interval(*worth(kinds), confidence)
+
+
+def worth(kinds: Outcomes) -> Worth:
+    """The counts divided by the design effect."""
     passed, counted = total(kinds)
     effect = design_effect(kinds)
-    return binomial_interval(passed / effect, counted / effect, confidence)
+    return Worth(passed / effect, counted / effect)
 
 
 def design_effect(kinds: Outcomes) -> float:

@@ -71,24 +71,6 @@ def mean_interval(levels: Mapping[int, LevelDraws], how: Resampling) -> Interval
     return Interval(*_ends(lower.mean(axis=0), upper.mean(axis=0), how.confidence))
 
 
-def held_interval(levels: Mapping[int, LevelDraws | None], epsilon: float, how: Resampling) -> tuple[int, int]:
-    """The bootstrap interval of G_ε. Unknown levels count as lost for its lower end and as held for its upper end."""
-    import numpy as np
-
-    known = {level: draws for level, draws in levels.items() if draws is not None}
-    lower, upper = _with_unseen_items(known, how)
-    answers = np.array([0.0, *sorted(levels)])
-
-    def held(rates: Draws, of_the_unknown: bool) -> Draws:
-        rows = dict(zip(known, rates >= epsilon - NOISE, strict=True))
-        holds = [rows.get(level, np.full(how.resamples, of_the_unknown)) for level in sorted(levels)]
-        last: Draws = answers[np.cumprod(holds, axis=0).sum(axis=0)]
-        return last
-
-    low, high = _ends(held(lower, False), held(upper, True), how.confidence)
-    return int(low), int(high)
-
-
 def difference_interval(differences: Mapping[float, int], how: Resampling) -> Interval:
     """The bootstrap interval of the mean of differences between −1 and 1, given how many items have each."""
     import numpy as np

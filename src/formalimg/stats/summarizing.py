@@ -7,18 +7,13 @@ from typing import get_args
 
 from formalimg.errors import FormalimgError
 from formalimg.stats.binomial import checked_confidence
-from formalimg.stats.clustering import clustered_interval
+from formalimg.stats.clustering import clustered_interval, worth
+from formalimg.stats.few_items import ENOUGH, pooled_interval, worth_in_items
 from formalimg.stats.generalizing import checked_epsilon, held_level
-from formalimg.stats.resampling import (
-    LevelDraws,
-    Resampling,
-    checked_resampling,
-    draw_level,
-    held_interval,
-    mean_interval,
-)
+from formalimg.stats.held_interval import held_interval
+from formalimg.stats.resampling import Resampling, checked_resampling, draw_level, mean_interval
 from formalimg.stats.summary import Band, Generalizability, Interval, Missing, Observation, Rate, Summary
-from formalimg.stats.tallying import ItemTally, outcomes, tally, total
+from formalimg.stats.tallying import ItemTally, Outcomes, outcomes, tally, total
 
 
 def summarize(
@@ -39,7 +34,7 @@ def summarize(
         epsilon: the rate to hold for G_ε; None for no such number.
         missing: what is done with pictures that have no verdict.
         confidence: of all intervals.
-        resamples: how often bands and G_ε are resampled for their intervals.
+        resamples: how often bands are resampled for their intervals.
         seed: of the resampling. The same observations and seed give the same numbers.
 
     Raises:
@@ -53,16 +48,12 @@ def summarize(
     if missing == "error":
         _refuse_missing(everything)
     levels = {level: _rate(items.values(), missing, confidence) for level, items in tallies.items()}
-    draws = {
-        level: draw_level(level, outcomes(items.values(), missing), how)
-        for level, items in tallies.items()
-        if levels[level].value is not None
-    }
+    kinds = {level: outcomes(items.values(), missing) for level, items in tallies.items()}
     return Summary(
         levels,
         _rate(everything, missing, confidence),
-        {name: _band(chosen, levels, draws, how) for name, chosen in checked_bands(bands).items()},
-        None if epsilon is None else _generalizability(epsilon, levels, draws, checked_bands(bands), how),
+        {name: _band(chosen, levels, kinds, how) for name, chosen in checked_bands(bands).items()},
+        None if epsilon is None else _generalizability(epsilon, levels, kinds, checked_bands(bands), confidence),
         missing,
         confidence,
     )
@@ -108,31 +99,35 @@ def _rate(tallies: Iterable[ItemTally], missing: Missing, confidence: float) -> 
     )
 
 
-def _band(chosen: tuple[int, ...], rates: Mapping[int, Rate], draws: Mapping[int, LevelDraws], how: Resampling) -> Band:
+def _band(chosen: tuple[int, ...], rates: Mapping[int, Rate], kinds: Mapping[int, Outcomes], how: Resampling) -> Band:
     value = mean_of_levels(chosen, {level: rate.value for level, rate in rates.items()})
     present = [rates[level] for level in chosen if level in rates]
     expected = sum(rate.expected for rate in present)
     coverage = sum(rate.scored for rate in present) / expected if expected else 0.0
     if value is None:
         return Band(chosen, None, None, coverage)
-    low, high = mean_interval({level: draws[level] for level in chosen}, how)
+    shown = {level: kinds[level] for level in chosen}
+    if min(map(worth_in_items, shown.values())) < ENOUGH:
+        return Band(chosen, value, pooled_interval(value, list(shown.values()), how.confidence), coverage)
+    low, high = mean_interval({level: draw_level(level, those, how) for level, those in shown.items()}, how)
     return Band(chosen, value, Interval(min(low, value), max(high, value)), coverage)
 
 
 def _generalizability(
     epsilon: float,
     rates: Mapping[int, Rate],
-    draws: Mapping[int, LevelDraws],
+    kinds: Mapping[int, Outcomes],
     bands: Mapping[str, Sequence[int]],
-    how: Resampling,
+    confidence: float,
 ) -> Generalizability:
     checked_epsilon(epsilon)
     levels = all_levels(rates, bands)
     value = held_level({level: rates[level].value if level in rates else None for level in levels}, epsilon)
-    if value is None or not draws:
+    known = {level: worth(those) for level, those in kinds.items() if those}
+    if value is None or not known:
         return Generalizability(epsilon, None, None, None)
-    low, high = held_interval({level: draws.get(level) for level in levels}, epsilon, how)
-    return Generalizability(epsilon, value, min(low, value), max(high, value))
+    low, high = held_interval({level: known.get(level) for level in levels}, epsilon, confidence)
+    return Generalizability(epsilon, value, low, high)
 
 
 def _refuse_missing(tallies: Iterable[ItemTally]) -> None:

@@ -54,7 +54,8 @@ class Band(NamedTuple):
     Attributes:
         levels: the levels it is the mean of.
         value: the mean, 0 to 1.
-        interval: its bootstrap interval; items are resampled within their levels.
+        interval: its bootstrap interval, for which items are resampled within their levels; an exact and wider one
+            where a level has fewer than five items.
         coverage: the share of pictures that were scored.
     """
 
@@ -71,7 +72,7 @@ class Generalizability(NamedTuple):
         epsilon: the rate to hold.
         value: the level; 0 if the first level is lost already; None where a level that matters has no value. A level
             after the first lost one does not matter.
-        low, high: its bootstrap interval.
+        low, high: its interval, which holds G at least as often as it says.
     """
 
     epsilon: float

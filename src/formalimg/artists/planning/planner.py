@@ -1,4 +1,4 @@
-"""Planners: models that answer an instruction with a layout instead of a picture (seed paper, section 3.5).
+"""Planners: models that answer an instruction with a layout instead of a picture (FormalImg, section 3.5).
 
 A layout is judged by the same logic as a picture, but nobody has to look: what fails here was not understood, and what
 passes here but fails as a picture was lost on the way from words to vision.

@@ -129,6 +129,7 @@ def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
     Raises:
         FormalimgError: if there is nothing at the path, or the options are wrong.
     """
+    path = path.rstrip("/") or path  # with and without the slash it is the same folder, and the same model
     unknown = sorted(set(options) - {"layout"})
     if unknown:
         raise FormalimgError(f"folder/{path}: unknown option {unknown[0]!r}: the only one is layout")

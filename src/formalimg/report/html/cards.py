@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from formalimg.report.captions import extent
 from formalimg.report.comparison import Row, Section
 from formalimg.report.figures import counted, level_held, rate_text
 from formalimg.report.html.markup import Markup, element
 from formalimg.report.html.tones import tones_of
-from formalimg.runs import Party, RunCard, Spent
+from formalimg.report.parties import party_text, settings_text
+from formalimg.runs import RunCard, Spent
 
 
 def cards(section: Section) -> Markup:
@@ -21,9 +21,9 @@ def _card(row: Row, tone: str) -> Markup:
     card = row.card
     version = f"{card.suite} {card.suite_version}".strip()
     facts = [
-        ("judge", _party(card.judge) if card.judge else "nobody yet"),
-        ("settings", _settings(card.model.settings) or "none"),
-        ("items", f"{counted(row.items, 'item')}, {counted(card.samples, 'picture')} of each"),
+        ("judge", party_text(card.judge) if card.judge else "nobody yet"),
+        ("settings", settings_text(card.model.settings) or "none"),
+        ("items", extent(row)),
         *_condition(card),
         ("seed", str(card.seed)),
         ("size", f"{card.size} px"),
@@ -43,9 +43,15 @@ def _card(row: Row, tone: str) -> Markup:
 
 
 def _condition(card: RunCard) -> list[tuple[str, str]]:
-    """How items were put to the model, where it was not by their words alone."""
-    told = ", ".join(filter(None, [card.condition, f"{card.style} style text" if card.style != "none" else ""]))
-    return [("condition", told), ("texts", card.prompts)] if told else []
+    """What was asked for, and how, where it was not an image by the words of an item alone."""
+    style = f"{card.style} style text" if card.style != "none" else ""
+    facts = [
+        ("task", card.task if card.task != "image" else ""),
+        ("condition", ", ".join(filter(None, [card.condition, style]))),
+        ("layouts", card.layouts),
+        ("texts", card.prompts),
+    ]
+    return [(name, fact) for name, fact in facts if fact]
 
 
 def _cost(spent: Spent) -> list[tuple[str, str]]:
@@ -61,15 +67,5 @@ def _headline(row: Row) -> Markup:
     name, figure = list(bands.items())[-1] if bands else ("all pictures", row.summary.overall)
     figures = [element("span", element("b", rate_text(figure)), f" % {name.lower()}")]
     if row.summary.generalizability is not None:
-        held = level_held(row.summary.generalizability)
-        figures.append(element("span", element("b", held.partition(" ")[0]), " G"))
+        figures.append(element("span", element("b", level_held(row.summary.generalizability)), " G"))
     return element("p", figures, class_="headline")
-
-
-def _party(party: Party) -> str:
-    settings = _settings(party.settings)
-    return f"{party.name} ({settings})" if settings else party.name
-
-
-def _settings(settings: Mapping[str, object]) -> str:
-    return ", ".join(f"{key} = {value}" for key, value in sorted(settings.items()))

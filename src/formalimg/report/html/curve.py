@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from formalimg.report.comparison import Row, Section
-from formalimg.report.figures import NOTHING, epsilon_text, interval_text, level_held, percent
+from formalimg.report.figures import NOTHING, cut, epsilon_text, interval_text, level_held, percent
 from formalimg.report.html.labels import spread
 from formalimg.report.html.markup import Markup, element, join
 from formalimg.report.html.tones import tones_of
@@ -160,7 +160,7 @@ def _labels(section: Section, scale: _Scale) -> list[Markup]:
         element(
             "g",
             element("path", d=f"M{x - 6} {label.height:.1f}L{x + 8} {height:.1f}", class_="leader"),
-            element("text", _cut(label.words), x=x + 12, y=height + 4),
+            element("text", cut(label.words, _LONGEST), x=x + 12, y=height + 4),
             class_=f"label {label.tone}",
         )
         for label, height in zip(ends, heights, strict=True)
@@ -168,13 +168,9 @@ def _labels(section: Section, scale: _Scale) -> list[Markup]:
 
 
 def _named(row: Row, section: Section) -> str:
-    held = level_held(row.summary.generalizability).partition(" ")[0]
-    name = _cut(row.name)
+    held = level_held(row.summary.generalizability)
+    name = cut(row.name, _LONGEST)
     return name if section.epsilon is None or held == NOTHING else f"{name} · G {held}"
-
-
-def _cut(words: str) -> str:
-    return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
 
 
 def _end(figures: Iterable[tuple[int, float | None]]) -> float | None:

@@ -6,7 +6,16 @@ from math import ceil, floor
 
 from formalimg.report.captions import caption, remarks
 from formalimg.report.comparison import Comparison, PublishedRow, Row, Section
-from formalimg.report.figures import NOTHING, epsilon_text, incomplete, interval_text, percent, scored_text
+from formalimg.report.figures import (
+    NOTHING,
+    bounds_held,
+    epsilon_text,
+    incomplete,
+    interval_text,
+    level_held,
+    percent,
+    scored_text,
+)
 from formalimg.report.html.markup import Markup, element, join
 from formalimg.report.html.tones import tones_of
 from formalimg.stats import Band, Generalizability, Interval, Rate
@@ -99,10 +108,9 @@ def _short(interval: Interval | None) -> str:
 
 
 def _held(held: Generalizability | None) -> Markup:
-    if held is None or held.value is None:
-        return element("td", NOTHING, class_="first")
-    bounds = "" if held.low is None or held.high is None else f"{held.low}–{held.high}"
-    return element("td", str(held.value), element("small", bounds), class_="first")
+    if not bounds_held(held):
+        return element("td", level_held(held), class_="first")
+    return element("td", level_held(held), element("small", bounds_held(held)), class_="first")
 
 
 def _published(row: PublishedRow, section: Section) -> Markup:

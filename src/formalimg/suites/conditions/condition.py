@@ -1,4 +1,4 @@
-"""Conditions: how the words of an item become what an image model is sent (seed paper, sections 3.6 and B.2)."""
+"""Conditions: how the words of an item become what an image model is sent (FormalImg, sections 3.6 and B.2)."""
 
 from __future__ import annotations
 
