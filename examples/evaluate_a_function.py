@@ -30,7 +30,10 @@ def main(folder: str) -> None:
     print(result.table())
     summary = result.summary()
     rate = summary.levels[1]
-    print(f"K=1: {rate.passed} of {rate.scored} passed, {rate.interval} with {summary.confidence:.0%} confidence")
+    if rate.interval is not None:
+        low, high = rate.interval
+        sure = f"{low:.0%} to {high:.0%} with {summary.confidence:.0%} confidence"
+        print(f"K=1: {rate.passed} of {rate.scored} passed, {sure}")
     for judged in result.run.judged():
         if judged.outcome.passed is False:
             print(f"\nwhy item {judged.outcome.item} failed:\n{judged.verdict.evidence['explanation']}")

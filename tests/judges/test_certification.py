@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -158,3 +159,10 @@ def _overlap_by_counting(one: Box, other: Box) -> float:
         for box in (one, other)
     ]
     return len(cells[0] & cells[1]) / len(cells[0] | cells[1])
+
+
+def test_it_works_where_an_event_loop_is_running() -> None:
+    async def notebook() -> Certificate:
+        return certify(IconGrounder(), scenes=1, others=0)
+
+    assert asyncio.run(notebook()).scenes == 1

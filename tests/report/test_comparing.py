@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import Verdict
-from formalimg.report import Tally, compare, reference_rows
+from formalimg.judges import Unscored, UnscoredReason, Verdict
+from formalimg.report import Tally, compare, reference_rows, render
 from formalimg.report.captions import caption, remarks
 from formalimg.runs import Party
 from tests.report.drawn_runs import Fates, plain_run
@@ -48,6 +49,11 @@ def test_missing_may_be_refused_and_the_message_says_why_and_what_to_do() -> Non
     run = plain_run("some/model", {1: [True, "judge failed", "refused", "refused"]})
     with pytest.raises(FormalimgError, match=r"some/model has 3 .*\(2 refused, 1 judge failed\).*--missing exclude"):
         compare([run], missing="error")
+    with pytest.raises(FormalimgError, match="resume the run"):
+        compare([run], missing="error")
+    unjudged = replace(run, folder=Path("runs/my run"), card=replace(run.card, judge=None))
+    with pytest.raises(FormalimgError, match="use `formalimg judge 'runs/my run'`, or choose --missing exclude"):
+        compare([unjudged], missing="error")
     complete = compare([plain_run("a", HALF)], missing="error")
     assert "Every picture has a verdict (missing: error)" in caption(complete.sections[0], complete)
 
@@ -57,12 +63,39 @@ def test_the_caption_names_the_rule_the_confidence_and_the_extent() -> None:
     (section,) = comparison.sections
     under = caption(section, comparison)
     assert "left out of the rates (missing: exclude)" in under
-    assert "95 %" in under
+    assert "Intervals: 95 %." in under
+    alone = caption(section, comparison, "G alone")
+    assert "Intervals" not in alone
+    assert "pass, with its 95 % interval" in alone
     assert "4 items, 1 picture of each" in under
     assert "at least 70 % of pictures pass" in under
     assert "† not all pictures were scored" in under
-    assert remarks(section) == ["a: 2 of 4 pictures unscored: 1 no image, 1 refused."]
+    assert remarks(section) == ["a: 2 of 4 pictures unscored: 1 no image (what happened); 1 refused (what happened)."]
     assert "†" not in caption(compare([plain_run("a", HALF)]).sections[0], comparison)
+
+
+def test_items_with_unequally_many_pictures_are_counted_as_they_are() -> None:
+    run = plain_run("a", {1: [True, False, True]}, samples=2)
+    again = replace(run.pictures[0], outcome=run.pictures[0].outcome._replace(sample=1))
+    comparison = compare([replace(run, pictures=(*run.pictures, again))])
+    assert "3 items, 1 to 2 pictures of each, 4 in all" in caption(comparison.sections[0], comparison)
+    assert "3 items, 1 to 2 pictures of each, 4 in all" in render(comparison, "html")
+
+
+def test_the_commonest_detail_of_each_reason_is_told_and_cut() -> None:
+    failed: UnscoredReason = "generation failed"
+    run = plain_run("a", {1: [failed, failed, failed, "refused", "refused", "no image"]})
+    details = ["RuntimeError:\nboom " + "x" * 200, "RuntimeError:\nboom " + "x" * 200, "other", "no", "no", ""]
+    pictures = tuple(
+        replace(judged, verdict=replace(judged.verdict, detail=detail))
+        for judged, detail in zip(run.pictures, details, strict=True)
+        if isinstance(judged.verdict, Unscored)
+    )
+    (remark,) = remarks(compare([replace(run, pictures=pictures)]).sections[0])
+    boom = "RuntimeError: boom " + "x" * 80 + "…"
+    assert remark == (
+        f"a: 6 of 6 pictures unscored: 3 generation failed (most often {boom}); 2 refused (no); 1 no image."
+    )
 
 
 def test_pictures_that_failed_by_rule_are_counted() -> None:
@@ -99,7 +132,7 @@ def test_each_suite_has_a_section() -> None:
 def test_runs_over_different_items_say_so() -> None:
     runs = [plain_run("a", {1: [True, True, True]}, digest="x"), plain_run("b", {1: [True, True]}, digest="y")]
     (note,) = compare(runs).sections[0].notes
-    assert "different items: a 3; b 2; 2 are the same in all" in note
+    assert "different items: 3 for a; 2 for b; 2 are the same in all" in note
     assert compare([runs[0], replace(runs[0], folder=Path("other"))]).sections[0].notes == ()
 
 
@@ -108,9 +141,35 @@ def test_runs_by_different_judges_say_so() -> None:
     other = replace(plain_run("b", HALF), card=replace(one.card, model=Party("b", {}), judge=None))
     notes = compare([one, other]).sections[0].notes
     assert notes == (
-        "The runs differ in their judges: a icons (judging_rules=1); b none.",
+        "The runs differ in their judges: icons (judging_rules=1) for a; none for b.",
         "b: nobody has judged the pictures yet.",
     )
+
+
+def test_what_differs_is_told_once_for_each_value() -> None:
+    a, b, c = (plain_run(name, HALF) for name in "abc")
+    other = replace(c, card=replace(c.card, judge=Party("icons", {"judging_rules": 2})))
+    assert compare([a, b, other]).sections[0].notes == (
+        "The runs differ in their judges: icons (judging_rules=1) for a and b; icons (judging_rules=2) for c.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "note"),
+    [
+        ({"condition": "text-layout"}, "m, text-layout", "conditions: words alone for m; text-layout for"),
+        ({"style": "long"}, "m, long style text", "style texts: none for m, no style text; long for"),
+        ({"task": "layout"}, "m, layout task", "tasks: image for m; layout for"),
+        ({"layouts": "solver"}, "m, layouts by solver", "layouts: none for m; solver for"),
+        ({"layouts": "run x sha256 abc"}, "m, layouts by run x", "layouts: none for m; run x sha256 abc for"),
+        ({"seed": 8}, "m, seed 8", "seeds: 7 for m, seed 7; 8 for"),
+    ],
+)
+def test_runs_that_were_asked_otherwise_are_told_apart(change: dict[str, Any], name: str, note: str) -> None:
+    run = plain_run("m", HALF)
+    (section,) = compare([run, replace(run, card=replace(run.card, **change))]).sections
+    assert section.rows[1].name == name
+    assert section.notes == (f"The runs differ in their {note} {name}.",)
 
 
 def test_runs_of_one_model_are_told_apart_by_what_differs() -> None:

@@ -6,7 +6,8 @@ import csv
 import io
 import json
 import re
-from typing import get_args
+from dataclasses import replace
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -71,6 +72,27 @@ def test_json_holds_everything(comparison: Comparison) -> None:
     assert run["generalizability"]["value"] == 1
     assert run["model"] == {"name": "lab/one_a", "settings": {"steps": 20}}
     assert run["seed"] == 7
+    assert run["unscored_details"]["refused"] == {"text": "what happened", "times": 1}
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_how_the_model_was_asked_is_told(form: Format) -> None:
+    run = plain_run("a", FATES)
+    asked: dict[str, Any] = {
+        "task": "layout",
+        "condition": "c",
+        "style": "long",
+        "prompts": "p (1)",
+        "layouts": "solver",
+        "size": 640,
+    }
+    text = render(compare([replace(run, card=replace(run.card, **asked))]), form)
+    if form == "json":
+        found = json.loads(text)["sections"][0]["runs"][0]
+        assert {key: found[key] for key in asked} == asked
+    else:
+        line = next(csv.DictReader(io.StringIO(text)))
+        assert (line["task"], line["condition"], line["size"], line["judge"]) == ("layout", "c", "640", "icons")
 
 
 def test_latex_has_one_cell_for_each_column(comparison: Comparison) -> None:
@@ -81,7 +103,7 @@ def test_latex_has_one_cell_for_each_column(comparison: Comparison) -> None:
     assert lines
     assert {len(re.split(r"(?<!\\)&", line)) for line in lines} == {columns}
     assert r"lab/one\_a & 100.0\textdagger{} & 25.0" in text
-    assert r"95 \%" in text
+    assert r"with its 95 \% interval" in text
     assert text.count("{") == text.count("}")
 
 
@@ -109,6 +131,19 @@ def test_terminal_fits_the_width_and_breaks_no_figure(comparison: Comparison, wi
     assert ("20/23" if width >= 100 else "2/3") in text  # narrower ones are level by level
     assert "…" not in text
     assert "missing: exclude" in " ".join(text.split())
+
+
+def test_only_the_caption_of_a_table_with_intervals_speaks_of_them(comparison: Comparison) -> None:
+    wide, narrow = (" ".join(terminal_text(comparison, width).split()) for width in (100, 60))
+    assert "Intervals: 95 %" in narrow
+    assert "Intervals" not in wide
+    assert "with its 95 % interval" in wide
+
+
+def test_a_narrow_terminal_tells_no_share_of_bands_that_lack_levels(comparison: Comparison) -> None:
+    text = terminal_text(compare([plain_run("a", {1: [True], 4: [True], 5: [False], 6: ["refused"]})]), 40)
+    scored = {line.split()[0]: line.split()[-1] for line in text.splitlines() if line.strip()}
+    assert {band: scored[band] for band in ("Easy", "Medium", "Hard")} == {"Easy": "–", "Medium": "%", "Hard": "–"}
 
 
 def test_a_terminal_of_a_hundred_columns_gets_two_tables(comparison: Comparison) -> None:

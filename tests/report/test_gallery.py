@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 from pathlib import Path
 
@@ -72,6 +73,14 @@ def test_all_kinds_of_pictures_can_be_shown(tmp_path: Path, mode: str) -> None:
     small = thumbnail_of(tmp_path / name)
     assert isinstance(small, Thumbnail)
     assert (small.width, small.height) == (40, 30)
+
+
+def test_transparent_parts_are_white_as_the_judges_see_them(tmp_path: Path) -> None:
+    Image.new("RGBA", (40, 30), (0, 0, 0, 0)).save(tmp_path / "a.png")
+    small = thumbnail_of(tmp_path / "a.png")
+    assert isinstance(small, Thumbnail)
+    with Image.open(io.BytesIO(small.data)) as shown:
+        assert min(shown.convert("L").tobytes()) >= 250
 
 
 def test_what_cannot_be_shown_says_why(tmp_path: Path) -> None:

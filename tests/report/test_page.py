@@ -179,7 +179,7 @@ def test_a_run_in_progress_shows_what_there_is_and_says_what_is_not() -> None:
     run = plain_run("lab/slow", {1: [True, True], 2: [False, "no image"], 3: ["no image", "no image"]})
     read = Page(render(compare([run]), "html"))
     assert [one["class"] for one in read.all("circle") if "point" in (one["class"] or "")] == ["point", "point partial"]
-    assert "lab/slow: 3 of 6 pictures unscored: 3 no image." in read.words
+    assert "lab/slow: 3 of 6 pictures unscored: 3 no image (what happened)." in read.words
     assert "3/6" in read.words
 
 

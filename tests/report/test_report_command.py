@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -76,6 +78,35 @@ def test_the_page_lies_in_the_run_folder_unless_told_otherwise(run: Path, tmp_pa
 def test_tables_go_to_a_file_if_asked(run: Path, tmp_path: Path) -> None:
     report(run, "--format", "md", "--out", tmp_path / "x.md", "--missing", "fail")
     assert "count as failures (missing: fail)" in (tmp_path / "x.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("ending", "beginning"),
+    [("html", "<!DOCTYPE"), ("md", "## "), ("tex", "%"), ("csv", "suite,"), ("JSON", "{"), ("txt", "FormalImg")],
+)
+def test_the_ending_of_the_file_decides_the_format(run: Path, tmp_path: Path, ending: str, beginning: str) -> None:
+    report(run, "--out", tmp_path / f"x.{ending}")
+    assert (tmp_path / f"x.{ending}").read_text(encoding="utf-8").startswith(beginning)
+
+
+def test_an_ending_of_no_format_is_refused_unless_a_format_is_named(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(FormalimgError, match=r"format from the name x\.pdf: end it in \.html, .*, or give --format"):
+        report(run, "--out", tmp_path / "x.pdf")
+    report(run, "--format", "md", "--out", tmp_path / "x.pdf")
+    assert (tmp_path / "x.pdf").read_text(encoding="utf-8").startswith("## ")
+
+
+def test_files_among_the_runs_are_named(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(FormalimgError, match=f"is a file, not a run folder: give the folder {run}$"):
+        report(run / "run.toml")
+    (tmp_path / "notes.txt").write_text("hello")
+    with pytest.raises(FormalimgError, match=r"notes\.txt is a file, not a run folder: leave it out"):
+        report(run, tmp_path / "notes.txt")
+
+
+def test_the_command_line_starts_without_numpy() -> None:
+    program = "import sys, formalimg.cli; sys.exit(any(name in sys.modules for name in ('numpy', 'PIL', 'ortools')))"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 def test_missing_verdicts_can_be_refused(run: Path) -> None:

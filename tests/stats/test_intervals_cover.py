@@ -60,6 +60,40 @@ def test_of_bands_and_g(rates: list[float], items: int, samples: int, alike: flo
     assert covered_levels >= LEAST * TRIALS
 
 
+@pytest.mark.parametrize("rates", [[0.5] * 10, [0.75] * 3, [0.95, 0.6, 0.3, 0.05], [0.02] * 4, [0.9, 0.001, 0.001]])
+@pytest.mark.parametrize(
+    ("items", "samples", "alike"), [([1], 1, 0), ([2], 1, 0), ([4], 1, 0), ([2], 4, 1), ([1, 30], 1, 0)]
+)
+def test_of_bands_of_few_items(rates: list[float], items: list[int], samples: int, alike: float) -> None:
+    chance = np.random.default_rng(10)
+    covered = 0
+    for _ in range(TRIALS):
+        seen = [
+            Observation(f"{level}/{one.item}", level, one.passed)
+            for level, rate in enumerate(rates, start=1)
+            for one in simulated([rate], items[level % len(items)], samples, alike, chance)
+        ]
+        interval = summarize(seen, bands={"all": range(1, len(rates) + 1)}, epsilon=None).bands["all"].interval
+        assert interval is not None
+        covered += interval.low <= sum(rates) / len(rates) <= interval.high
+    assert covered >= LEAST * TRIALS
+
+
+@pytest.mark.parametrize("rates", [[0.7] * 10, [0.75] * 10, [0.9, 0.69, 0.9, 0.9], [0.9, 0.8, 0.6, 0.3], [0.5] * 4])
+@pytest.mark.parametrize(("items", "samples", "alike"), [(1, 1, 0), (10, 1, 0), (30, 1, 0), (8, 3, 0.5)])
+def test_of_g_wherever_the_rates_lie(rates: list[float], items: int, samples: int, alike: float) -> None:
+    """Also where many rates are close to the one to be held, and whatever the number of items."""
+    chance = np.random.default_rng(11)
+    truth, covered = generalizability(dict(enumerate(rates, start=1)), 0.7), 0
+    for _ in range(TRIALS // 2):
+        found = summarize(simulated(rates, items, samples, alike, chance), bands={}, epsilon=0.7).generalizability
+        assert found is not None
+        assert found.low is not None
+        assert found.high is not None
+        covered += found.low <= truth <= found.high
+    assert covered >= LEAST * TRIALS // 2
+
+
 @pytest.mark.parametrize(("one", "other"), [(0.5, 0.5), (0.7, 0.5), (0.03, 0.01)])
 def test_of_differences_between_runs(one: float, other: float) -> None:
     chance = np.random.default_rng(9)

@@ -54,7 +54,9 @@ class Verification:
         }
 
 
-def verify(formula: Formula | str, scene: World, semantics: Semantics = "strict", style: str | None = None) -> Verification:
+def verify(
+    formula: Formula | str, scene: World, semantics: Semantics = "strict", style: str | None = None
+) -> Verification:
     """Decide exactly whether a formula holds in a scene.
 
     Args:

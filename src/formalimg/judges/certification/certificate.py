@@ -129,7 +129,8 @@ class Certificate:
         things = self.readings[0].things
         return "\n".join(
             [
-                f"{self.grounder}: {self.scenes} scenes of {things} things, seed {self.seed}, boxes at IoU 0.9",
+                f"{self.grounder}: {self.scenes} scene{'s' * (self.scenes != 1)} of {things} thing{'s' * (things != 1)}, "
+                f"seed {self.seed}, boxes at IoU 0.9",
                 *lines,
                 f"pictures that are no drawings: {self.impostors_refused} of {self.impostors} refused",
             ]
