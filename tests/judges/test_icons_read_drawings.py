@@ -15,6 +15,7 @@ import formalimg
 from formalimg.judges.certification import random_scenes
 from formalimg.judges.icons import IconGrounder, ground_icons
 from formalimg.judges.judge import Grounding, Picture
+from formalimg.judges.verdict import Unscored
 from formalimg.logic import verify, vocabulary
 from formalimg.scenes import CANVAS, Box, Scene, Thing, draw, drawable_classes, natural_aspect
 
@@ -73,12 +74,17 @@ def test_random_scenes_are_read_in_any_size(size: int) -> None:
     place=st.tuples(st.floats(0, 1), st.floats(0, 1)),
 )
 @settings(max_examples=40, deadline=None)
-def test_things_are_read_in_boxes_of_any_shape(
+def test_things_in_boxes_of_any_shape_are_read_right_or_not_at_all(
     label: str, color: str, sides: tuple[int, int], place: tuple[float, float]
 ) -> None:
+    """A laptop squeezed to a quarter of its width may be doubted, but never be taken for something else."""
     left, top = (round(share * (CANVAS - side)) for share, side in zip(place, sides, strict=True))
     scene = Scene.of([Thing(label, Box(left, top, left + sides[0], top + sides[1]), color)])
-    _assert_same(_read(draw(scene)), scene, tolerance=1)
+    found = ground_icons(draw(scene))
+    if not isinstance(found, Unscored):
+        _assert_same(found.scene, scene, tolerance=1)
+    elif 1 / 2 < sides[0] / sides[1] / natural_aspect(label) < 2:
+        raise AssertionError(f"what is hardly out of shape must be read: {found.detail}")
 
 
 def _packed(image: Image.Image, file_type: str) -> Image.Image:

@@ -127,10 +127,10 @@ class Certificate:
             for row in (heads, *rows)
         ]
         things = self.readings[0].things
+        shown = f"{self.scenes} scene{'s' * (self.scenes != 1)} of {things} thing{'s' * (things != 1)}"
         return "\n".join(
             [
-                f"{self.grounder}: {self.scenes} scene{'s' * (self.scenes != 1)} of {things} thing{'s' * (things != 1)}, "
-                f"seed {self.seed}, boxes at IoU 0.9",
+                f"{self.grounder}: {shown}, seed {self.seed}, boxes at IoU 0.9",
                 *lines,
                 f"pictures that are no drawings: {self.impostors_refused} of {self.impostors} refused",
             ]
