@@ -14,7 +14,7 @@ from formalimg.errors import FormalimgError
 from formalimg.models.asking import AskedChatModel, asking, with_format
 from formalimg.models.calls import CallError, Usage
 from formalimg.models.chat import Answered, Attachment, Completion, Message, Reply, Unanswered
-from formalimg.models.image import Setting
+from formalimg.models.identity import Setting
 from formalimg.models.manners import Manners
 
 KEY = "planted-asking-key-0815"

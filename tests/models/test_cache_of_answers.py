@@ -16,7 +16,7 @@ from formalimg.errors import FormalimgError
 from formalimg.models.asking import asking
 from formalimg.models.calls import Usage
 from formalimg.models.chat import Answered, Attachment, Completion, Message, Reply
-from formalimg.models.image import Setting
+from formalimg.models.identity import Setting
 from formalimg.models.manners import Manners
 from formalimg.models.remembering import Memory, cache_folder, question_key
 from tests.models.test_asking import MESSAGES, TALK, YES, Talker, Verdict

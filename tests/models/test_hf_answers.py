@@ -13,7 +13,7 @@ from formalimg.models.chat import Answered, Completion, Reply, Unanswered
 from formalimg.models.hf import open_hf_chat
 from formalimg.models.hf.chat import HfChat
 from formalimg.models.hf.session import open_session
-from formalimg.models.image import Setting
+from formalimg.models.identity import Setting
 from formalimg.models.options import Options
 from tests.support.loopback import Asked, Fault, Loopback, scripted
 from tests.support.loopback.hf import HF

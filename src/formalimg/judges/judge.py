@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from formalimg.judges.verdict import Unscored, Verdict
-from formalimg.models import Setting
+from formalimg.models import Engaged
 from formalimg.scenes import Scene
 from formalimg.suites import Item
 
@@ -28,23 +28,8 @@ class Picture:
     image: Image
 
 
-class Judge(Protocol):
-    """Item and picture in, verdict out. Two judges with the same name and settings are taken to be the same."""
-
-    @property
-    def name(self) -> str:
-        """How users write it, `provider/model`."""
-        ...
-
-    @property
-    def settings(self) -> Mapping[str, Setting]:
-        """Everything besides its input that shapes its answers, with the version of its rules or prompts."""
-        ...
-
-    @property
-    def concurrency(self) -> int:
-        """How many pictures it may be given at the same time."""
-        ...
+class Judge(Engaged, Protocol):
+    """Item and picture in, verdict out."""
 
     async def judge(self, item: Item[object], picture: Picture) -> Verdict | Unscored:
         """What the picture shows of what the item asks. What cannot be told is `Unscored`, never a guess."""
@@ -68,23 +53,8 @@ class Grounding:
     cost: float | None = 0.0
 
 
-class Grounder(Protocol):
+class Grounder(Engaged, Protocol):
     """Picture in, scene out."""
-
-    @property
-    def name(self) -> str:
-        """How users write it, `provider/model`."""
-        ...
-
-    @property
-    def settings(self) -> Mapping[str, Setting]:
-        """Everything besides its input that shapes its answers, with the version of its rules or prompts."""
-        ...
-
-    @property
-    def concurrency(self) -> int:
-        """How many pictures it may be given at the same time."""
-        ...
 
     async def ground(self, picture: Picture, classes: Sequence[str]) -> Grounding | Unscored:
         """The things in a picture.

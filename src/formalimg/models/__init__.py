@@ -19,7 +19,8 @@ from formalimg.models.chat import (
 )
 from formalimg.models.command import CommandModel, open_command
 from formalimg.models.folder import FolderModel, Matches, Matching, Wanted, open_folder
-from formalimg.models.image import Answer, Failed, Generated, ImageModel, ImageRequest, Refused, Setting
+from formalimg.models.identity import Engaged, Named, Setting
+from formalimg.models.image import Answer, Failed, Generated, ImageModel, ImageRequest, Refused
 from formalimg.models.manners import Manners, chat_manners, image_manners
 from formalimg.models.needs import needs
 from formalimg.models.opening import (
@@ -64,6 +65,7 @@ __all__ = [
     "Checkpoint",
     "CommandModel",
     "Completion",
+    "Engaged",
     "Failed",
     "FolderModel",
     "Generated",
@@ -74,6 +76,7 @@ __all__ = [
     "Matches",
     "Matching",
     "Message",
+    "Named",
     "Options",
     "Painted",
     "Price",

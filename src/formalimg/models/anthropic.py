@@ -12,7 +12,7 @@ from formalimg.models.asking import asking, with_format
 from formalimg.models.calls import CallError, Usage
 from formalimg.models.chat import Attachment, ChatModel, Completion, Message
 from formalimg.models.http_answers import Whom, count, told
-from formalimg.models.image import Setting
+from formalimg.models.identity import Setting
 from formalimg.models.manners import chat_manners
 from formalimg.models.needs import needs
 from formalimg.models.options import Options

@@ -14,7 +14,7 @@ from formalimg.errors import presentable
 from formalimg.models.answer_schema import answer_schema
 from formalimg.models.calls import CallError
 from formalimg.models.chat import Answered, AnswerType, ChatProvider, Completion, Message, Reply, Unanswered
-from formalimg.models.image import Setting
+from formalimg.models.identity import Setting
 from formalimg.models.manners import USUAL, Door, Manners
 from formalimg.models.prices import Price, price
 from formalimg.models.reading_answers import Unreadable, read_answer

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from formalimg.errors import FormalimgError
-from formalimg.models.image import Answer, Generated, ImageRequest, Refused, Setting
+from formalimg.models.identity import Setting
+from formalimg.models.image import Answer, Generated, ImageRequest, Refused
 
 
 class CallableModel:

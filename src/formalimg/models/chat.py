@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from formalimg.models.calls import Usage
-from formalimg.models.image import Setting
+from formalimg.models.identity import Engaged, Named, Setting
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -48,18 +48,8 @@ class Completion:
     served: Mapping[str, Setting] = field(default_factory=dict)
 
 
-class ChatProvider(Protocol):
+class ChatProvider(Named, Protocol):
     """What each provider brings: one call. Retries, limits, caching and reading are done for all of them alike."""
-
-    @property
-    def name(self) -> str:
-        """How users write it, `provider/model`."""
-        ...
-
-    @property
-    def settings(self) -> Mapping[str, Setting]:
-        """Everything besides the messages that shapes the answers. No secrets: settings are stored and shown."""
-        ...
 
     async def complete(self, messages: Sequence[Message], schema: Mapping[str, object] | None) -> Completion:
         """Ask once.
@@ -118,23 +108,8 @@ class Unanswered:
 Reply: TypeAlias = Answered[AnswerType] | Unanswered
 
 
-class ChatModel(Protocol):
+class ChatModel(Engaged, Protocol):
     """Words and pictures in, an answer of a known form out."""
-
-    @property
-    def name(self) -> str:
-        """How users write it, `provider/model`."""
-        ...
-
-    @property
-    def settings(self) -> Mapping[str, Setting]:
-        """Everything besides the messages that shapes the answers. No secrets: settings are stored and shown."""
-        ...
-
-    @property
-    def concurrency(self) -> int:
-        """How many questions it may be asked at the same time."""
-        ...
 
     async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:
         """Ask, and read the answer as a Pydantic type; what cannot be read is asked again, then `Unanswered`."""

@@ -14,7 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from formalimg.errors import FormalimgError, presentable
-from formalimg.models.image import Answer, Failed, Generated, ImageRequest, Setting
+from formalimg.models.identity import Setting
+from formalimg.models.image import Answer, Failed, Generated, ImageRequest
 from formalimg.models.needs import needs
 from formalimg.models.options import Options
 from formalimg.models.secrets import redacted

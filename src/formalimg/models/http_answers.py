@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 
 from formalimg.errors import FormalimgError, presentable
 from formalimg.models.calls import CallError
-from formalimg.models.image import Setting
+from formalimg.models.identity import Setting
 from formalimg.models.secrets import redacted
 
 _REFUSALS = {

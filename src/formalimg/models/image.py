@@ -6,8 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-Setting: TypeAlias = str | int | float | bool | None
-"""A value of a setting: it is written to files and takes part in keys, so it is plain."""
+from formalimg.models.identity import Engaged, Setting
 
 
 @dataclass(frozen=True)
@@ -71,27 +70,12 @@ class Failed:
 Answer: TypeAlias = Generated | Refused | Failed
 
 
-class ImageModel(Protocol):
-    """Text in, image out. Two models with the same name and settings are taken to be the same."""
-
-    @property
-    def name(self) -> str:
-        """How users write it, `provider/model`."""
-        ...
-
-    @property
-    def settings(self) -> Mapping[str, Setting]:
-        """Everything besides the request that shapes its pictures. No secrets: settings are stored and shown."""
-        ...
+class ImageModel(Engaged, Protocol):
+    """Text in, image out."""
 
     @property
     def batch(self) -> int:
         """How many requests it likes to be given at once."""
-        ...
-
-    @property
-    def concurrency(self) -> int:
-        """How many calls of `generate` may run at the same time."""
         ...
 
     @property

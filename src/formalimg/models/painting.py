@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from formalimg.models.calls import Usage
-from formalimg.models.image import ImageRequest, Setting
+from formalimg.models.identity import Named, Setting
+from formalimg.models.image import ImageRequest
 
 
 @dataclass(frozen=True)
@@ -25,18 +26,8 @@ class Painted:
     usage: Usage = field(default_factory=lambda: Usage(images=1))
 
 
-class ImageProvider(Protocol):
+class ImageProvider(Named, Protocol):
     """One call to a remote image model."""
-
-    @property
-    def name(self) -> str:
-        """How users write it, `provider/model`."""
-        ...
-
-    @property
-    def settings(self) -> Mapping[str, Setting]:
-        """Everything besides the request that shapes the pictures. No secrets: settings are stored and shown."""
-        ...
 
     @property
     def takes_pictures(self) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 
 from formalimg.errors import FormalimgError
 from formalimg.models.calling import CallableModel
-from formalimg.models.image import Setting
+from formalimg.models.identity import Setting
 from formalimg.models.needs import needs
 from formalimg.models.options import Options
 

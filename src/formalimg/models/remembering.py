@@ -16,7 +16,7 @@ from pathlib import Path
 from formalimg.errors import FormalimgError
 from formalimg.models.calls import Usage
 from formalimg.models.chat import Attachment, Completion, Message
-from formalimg.models.image import Setting
+from formalimg.models.identity import Setting
 
 CACHE_VARIABLE = "FORMALIMG_CACHE"
 """The environment variable that names the folder of the cache."""

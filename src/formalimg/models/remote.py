@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 
 from formalimg.models.calls import CallError
-from formalimg.models.image import Answer, Failed, Generated, ImageRequest, Refused, Setting
+from formalimg.models.identity import Setting
+from formalimg.models.image import Answer, Failed, Generated, ImageRequest, Refused
 from formalimg.models.manners import USUAL, Door, Manners
 from formalimg.models.painting import ImageProvider
 from formalimg.models.prices import Price, price

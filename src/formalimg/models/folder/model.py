@@ -17,7 +17,8 @@ from formalimg.models.folder.nothing import nothing_found
 from formalimg.models.folder.published import claims_by_name
 from formalimg.models.folder.scanning import Folder, scan
 from formalimg.models.folder.wishes import Picture, Wishes
-from formalimg.models.image import Answer, Failed, Generated, ImageRequest, Refused, Setting
+from formalimg.models.identity import Setting
+from formalimg.models.image import Answer, Failed, Generated, ImageRequest, Refused
 
 _IN_FOLDERS: Mapping[str, Callable[[Folder, Wishes], Iterable[Claim]]] = {
     "published": claims_by_name,

@@ -13,7 +13,7 @@ from formalimg.models.chat import Attachment, ChatModel, Completion, Message
 from formalimg.models.gemini.endings import how_ended, served, usage, why_declined, words
 from formalimg.models.gemini.session import GeminiSession, needs_of_gemini, open_session
 from formalimg.models.http_answers import one_line
-from formalimg.models.image import Setting
+from formalimg.models.identity import Setting
 from formalimg.models.manners import chat_manners
 from formalimg.models.options import Options
 from formalimg.models.server_options import read_temperature, with_base_url

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from formalimg.models.calls import Usage
-from formalimg.models.image import Setting
+from formalimg.models.identity import Setting
 
 if TYPE_CHECKING:
     from google.genai.types import GenerateContentResponse, Part

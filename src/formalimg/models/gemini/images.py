@@ -9,7 +9,8 @@ from formalimg.models.calls import CallError
 from formalimg.models.gemini.endings import how_ended, parts, served, usage, why_declined, words
 from formalimg.models.gemini.session import GeminiSession, needs_of_gemini, open_session
 from formalimg.models.http_answers import one_line
-from formalimg.models.image import ImageModel, ImageRequest, Setting
+from formalimg.models.identity import Setting
+from formalimg.models.image import ImageModel, ImageRequest
 from formalimg.models.manners import image_manners
 from formalimg.models.options import Options
 from formalimg.models.painting import Painted

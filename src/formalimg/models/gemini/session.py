@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from formalimg.errors import FormalimgError
 from formalimg.models.gemini.faults import failure_of
 from formalimg.models.http_answers import Whom
-from formalimg.models.image import Setting
+from formalimg.models.identity import Setting
 from formalimg.models.loops import PerLoop
 from formalimg.models.needs import needs
 from formalimg.models.options import Options

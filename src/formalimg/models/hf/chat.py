@@ -13,7 +13,7 @@ from formalimg.models.calls import CallError, Usage
 from formalimg.models.chat import Attachment, ChatModel, Completion, Message
 from formalimg.models.hf.session import HfSession, needs_of_hf, open_session
 from formalimg.models.http_answers import count, told
-from formalimg.models.image import Setting
+from formalimg.models.identity import Setting
 from formalimg.models.manners import chat_manners
 from formalimg.models.options import Options
 from formalimg.models.server_options import read_extras, read_temperature

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from formalimg.models.calls import CallError
 from formalimg.models.hf.session import HfSession, needs_of_hf, open_session
-from formalimg.models.image import ImageModel, ImageRequest, Setting
+from formalimg.models.identity import Setting
+from formalimg.models.image import ImageModel, ImageRequest
 from formalimg.models.manners import image_manners
 from formalimg.models.options import Options
 from formalimg.models.painting import Painted

@@ -13,7 +13,7 @@ from formalimg.errors import FormalimgError
 from formalimg.models.asking import asking
 from formalimg.models.calls import CallError, Usage
 from formalimg.models.chat import Attachment, ChatModel, Completion, Message
-from formalimg.models.image import Setting
+from formalimg.models.identity import Setting
 from formalimg.models.local.checkpoint import INSTALL_LOCAL, Checkpoint, hush, read_checkpoint
 from formalimg.models.local.memory import free_memory, is_out_of_memory
 from formalimg.models.manners import Manners, chat_manners

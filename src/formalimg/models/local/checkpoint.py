@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from formalimg.errors import FormalimgError, presentable
-from formalimg.models.image import Setting
+from formalimg.models.identity import Setting
 from formalimg.models.local.fingerprints import fingerprint
 from formalimg.models.options import Options
 from formalimg.models.secrets import find_key, redacted

@@ -9,7 +9,8 @@ from functools import cached_property, partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from formalimg.models.image import Answer, Failed, ImageRequest, Refused, Setting
+from formalimg.models.identity import Setting
+from formalimg.models.image import Answer, Failed, ImageRequest, Refused
 from formalimg.models.local.checkpoint import INSTALL_LOCAL, Checkpoint, read_checkpoint
 from formalimg.models.local.wishes import Wishes, read_wishes
 from formalimg.models.local.words_read import reads_few_words

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.models.image import Answer, Failed, Generated, ImageRequest, Refused, Setting
+from formalimg.models.identity import Setting
+from formalimg.models.image import Answer, Failed, Generated, ImageRequest, Refused
 from formalimg.models.local.checkpoint import Checkpoint
 from formalimg.models.local.memory import Halving
 from formalimg.models.local.pipelines import INDEX, load_pipeline

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, cast, get_args
 
 from formalimg.errors import FormalimgError
-from formalimg.models.image import Setting
+from formalimg.models.identity import Setting
 from formalimg.models.local.fingerprints import fingerprint
 from formalimg.models.options import Options
 from formalimg.models.server_options import read_extras

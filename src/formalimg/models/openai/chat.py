@@ -11,7 +11,7 @@ from formalimg.models.asking import asking, with_format
 from formalimg.models.calls import CallError, Usage
 from formalimg.models.chat import Attachment, ChatModel, Completion, Message
 from formalimg.models.http_answers import count, told
-from formalimg.models.image import Setting
+from formalimg.models.identity import Setting
 from formalimg.models.manners import chat_manners
 from formalimg.models.openai.server import Server, needs_of_openai, reach
 from formalimg.models.options import Options

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from formalimg.models.calls import CallError, Usage
 from formalimg.models.fetching import fetched
 from formalimg.models.http_answers import count, told
-from formalimg.models.image import ImageModel, ImageRequest, Setting
+from formalimg.models.identity import Setting
+from formalimg.models.image import ImageModel, ImageRequest
 from formalimg.models.manners import image_manners
 from formalimg.models.openai.image_models import Taking, taking
 from formalimg.models.openai.server import Server, needs_of_openai, reach
