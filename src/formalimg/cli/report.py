@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from formalimg.cli.printing import print_table
 from formalimg.errors import FormalimgError
 from formalimg.report import Format
 from formalimg.stats import Missing
@@ -61,9 +62,7 @@ def report_command(
         write_atomically(out, [render(comparison, form).encode()])
         typer.echo(out)
     elif form == "terminal":
-        from rich.console import Console
-
-        Console(highlight=False).print(terminal_table(comparison))
+        print_table(terminal_table(comparison))
     else:
         typer.echo(render(comparison, form), nl=False)
 

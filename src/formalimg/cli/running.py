@@ -12,6 +12,7 @@ import typer
 
 from formalimg import __version__
 from formalimg.cli.options import read_levels, read_options
+from formalimg.cli.printing import print_table
 from formalimg.cli.progress import run_progress
 from formalimg.errors import FormalimgError
 
@@ -139,14 +140,12 @@ def carry_out_all(asked: Asked, judge: Judge | None) -> list[Path]:
 
 def show_numbers(folders: list[Path]) -> None:
     """Print the table of these runs, and where they lie."""
-    from rich.console import Console
-
     from formalimg.report import compare, terminal_table
     from formalimg.runs import open_run
 
     with ExitStack() as opened:
         runs = [opened.enter_context(closing(open_run(folder))) for folder in folders]
-        Console().print(terminal_table(compare(runs)))
+        print_table(terminal_table(compare(runs)))
     for folder in folders:
         typer.echo(f"run in {folder}")
 
