@@ -22,8 +22,11 @@ EXPECTED = painted(Wish("", "A red cup."))
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     from huggingface_hub.inference._providers import _common
+    from huggingface_hub.utils import _detect_agent
 
     stand_alone(monkeypatch, tmp_path)
+    # Else the library asks the Hub once in a process, and once a day, which programs are agents: one request too many.
+    monkeypatch.setattr(_detect_agent, "_registry", _detect_agent._EMPTY_REGISTRY)
     monkeypatch.setenv("HF_TOKEN", PLANTED_TOKEN)
     yield
     _common._fetch_inference_provider_mapping.cache_clear()
