@@ -17,8 +17,6 @@ MOST_PIXELS = 1280 * GRID * GRID
 LONGEST_SIDE = 1512
 """Larger pictures would be scaled down on the way by one service or another, and nobody would be told."""
 
-_ORIENTATION = 0x0112
-"""The EXIF tag that says how a picture must be turned."""
 _MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
 
 
@@ -59,11 +57,11 @@ def size_on_grid(width: int, height: int) -> tuple[int, int]:
 
 def _plain_type(data: bytes) -> str | None:
     """The type of a file in which everyone sees the same picture; None for others."""
-    from PIL import Image
+    from PIL import ExifTags, Image
 
     try:
         with Image.open(io.BytesIO(data)) as opened:
-            turned = opened.getexif().get(_ORIENTATION, 1) != 1
+            turned = opened.getexif().get(ExifTags.Base.Orientation, 1) != 1
             odd = opened.mode not in ("RGB", "L") or "transparency" in opened.info or getattr(opened, "n_frames", 1) > 1
             return None if turned or odd else _MEDIA_TYPES.get(opened.format or "")
     except (OSError, ValueError, SyntaxError):  # whoever made the picture decoded it in another way

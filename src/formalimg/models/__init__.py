@@ -31,6 +31,7 @@ from formalimg.models.opening import (
 )
 from formalimg.models.options import Options
 from formalimg.models.painting import ImageProvider, Painted
+from formalimg.models.picture_types import picture_type
 from formalimg.models.prices import UNKNOWN, Price, price
 from formalimg.models.providers import Provider, installed_providers
 from formalimg.models.python_function import open_python_function
@@ -103,6 +104,7 @@ __all__ = [
     "open_folder",
     "open_image_model",
     "open_python_function",
+    "picture_type",
     "price",
     "read_answer",
     "read_checkpoint",

@@ -10,13 +10,13 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from formalimg.errors import FormalimgError
+from formalimg.models import picture_type
 
 IMAGES = "images"
 METADATA = "metadata.jsonl"
 _PARTIAL = ".part"
 
 _ENDINGS = ("png", "jpg", "webp")
-_BEGINNINGS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpg"}
 
 
 def write_atomically(path: Path, pieces: Iterable[bytes]) -> None:
@@ -61,18 +61,13 @@ def remove_outdated(folder: Path, pictures: Iterable[tuple[str, int]], named: Co
 
 def picture_name(item: str, sample: int, data: bytes) -> str:
     """The name of a picture's file: `<item>.png`, and `<item>_<sample>.png` for further samples."""
-    return f"{picture_stem(item, sample)}.{file_type(data)}"
+    return f"{picture_stem(item, sample)}.{picture_type(data) or 'webp'}"
 
 
 def picture_stem(item: str, sample: int) -> str:
     """The name of a picture's file without its ending; never the same for two pictures."""
     # The first picture of an item called a_1 must not be taken for the second of a.
     return f"{item}_{sample}" if sample or re.search(r"_[0-9]+$", item) else item
-
-
-def file_type(data: bytes) -> str:
-    """The ending that fits the contents of a picture: png, jpg or webp."""
-    return next((ending for beginning, ending in _BEGINNINGS.items() if data.startswith(beginning)), "webp")
 
 
 def write_metadata(folder: Path, rows: Iterable[Mapping[str, object]]) -> None:

@@ -16,8 +16,6 @@ MAX_PIXELS = 64_000_000
 """Pictures with more pixels than this are not decoded."""
 _FLAT = 3
 """A picture whose channels each vary by no more than this is one flat colour; JPEG makes that much of its own."""
-_ORIENTATION = 0x0112
-"""The EXIF tag that says how a picture must be turned."""
 _FORMATS = ("PNG", "JPEG", "WEBP")
 _opening = threading.Lock()
 """Warnings can be silenced by one thread at a time only."""
@@ -38,14 +36,14 @@ def look(data: bytes) -> Seen | Unscored:
 
 def inspect(data: bytes) -> Picture | Unscored:
     """The picture in a file, upright and in RGB (transparent parts on white), or why there is none to look at."""
-    from PIL import Image, ImageOps
+    from PIL import ExifTags, Image, ImageOps
 
     try:
         with _opened(data) as opened:
             width, height = opened.size
             if width * height > MAX_PIXELS:
                 return Unscored("too large", f"{width} x {height} pixels; the limit is {MAX_PIXELS:,} in all")
-            turned = opened.getexif().get(_ORIENTATION, 1) != 1
+            turned = opened.getexif().get(ExifTags.Base.Orientation, 1) != 1
             return Picture(data, _in_rgb(ImageOps.exif_transpose(opened) if turned else opened))
     except Image.DecompressionBombError:  # the library's own limit, several times ours
         return Unscored("too large", f"far more pixels than the limit of {MAX_PIXELS:,}")

@@ -14,6 +14,7 @@ from formalimg.models.image import ImageModel, ImageRequest
 from formalimg.models.manners import image_manners
 from formalimg.models.options import Options
 from formalimg.models.painting import Painted
+from formalimg.models.picture_types import picture_type
 from formalimg.models.remote import remote
 from formalimg.models.server_options import with_base_url
 
@@ -48,7 +49,7 @@ class GeminiImages:
         if not pictures:
             raise _without_picture(response)
         first = pictures[0]
-        if not _is_picture(first.data or b""):
+        if picture_type(first.data or b"") is None:
             raise CallError("wrong", f"what came is no PNG, JPEG or WebP file, but {first.mime_type}")
         told = served(response, mime_type=first.mime_type, seed=request.seed if self.settings["seeded"] else None)
         return Painted(first.data or b"", told, usage(response, images=len(pictures)))
@@ -120,7 +121,3 @@ def _without_picture(response: GenerateContentResponse) -> CallError:
     if ended == "STOP" and spoken:
         return CallError("refused", one_line(f"words instead of a picture: {spoken}"))
     return CallError("wrong", one_line(f"no picture in the answer, which ended with {ended or 'nothing'}: {spoken}"))
-
-
-def _is_picture(data: bytes) -> bool:
-    return data.startswith((b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")) or (data[:4], data[8:12]) == (b"RIFF", b"WEBP")

@@ -17,6 +17,7 @@ from formalimg.models.openai.image_models import Taking, taking
 from formalimg.models.openai.server import Server, needs_of_openai, reach
 from formalimg.models.options import Options
 from formalimg.models.painting import Painted
+from formalimg.models.picture_types import picture_type
 from formalimg.models.remote import remote
 from formalimg.models.server_options import read_extras, with_base_url
 
@@ -81,7 +82,7 @@ class OpenAIImages:
         if not isinstance(first, dict):
             raise CallError("wrong", "there is no picture in the answer")
         data = await self._picture(first)
-        if not _looks_like_a_picture(data):
+        if picture_type(data) is None:
             raise CallError("wrong", f"what came is no PNG, JPEG or WebP file ({len(data):,} bytes)")
         served = {"asked_size": self._size or self._takes.size(request.size), **told(answer, *_TOLD)}
         served |= told(first, "revised_prompt", "seed")
@@ -162,7 +163,3 @@ def open_openai_images(model: str, options: Mapping[str, str]) -> ImageModel:
         timeout=manners.timeout,
     )
     return remote(provider, manners=manners)
-
-
-def _looks_like_a_picture(data: bytes) -> bool:
-    return data.startswith((b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")) or (data[:4], data[8:12]) == (b"RIFF", b"WEBP")
