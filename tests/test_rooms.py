@@ -21,8 +21,9 @@ MAY_IMPORT = {
     "runs": {"logic", "scenes", "suites", "models", "judges"},
     "stats": set(),
     "doctor": {"logic", "scenes", "suites", "models", "judges", "runs", "stats"},
-    "report": {"logic", "scenes", "suites", "models", "judges", "runs", "stats"},
-    "web": {"logic", "scenes", "suites", "models", "judges", "runs", "stats", "report"},
+    "studies": {"logic", "scenes", "suites", "models", "judges", "runs", "stats"},
+    "report": {"logic", "scenes", "suites", "models", "judges", "runs", "stats", "studies"},
+    "web": {"logic", "scenes", "suites", "models", "judges", "runs", "stats", "studies", "report"},
 }
 MAY_IMPORT["cli"] = set(MAY_IMPORT)
 

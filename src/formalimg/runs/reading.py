@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, get_args
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge, Part, Unscored, UnscoredReason, Verdict
-from formalimg.runs.card import read_card
+from formalimg.runs.card import judged_by, read_card
 from formalimg.runs.database import open_for_reading, told
 from formalimg.runs.files import IMAGES
 from formalimg.runs.keys import judge_key
-from formalimg.runs.record import Judged, Outcome, PlannedItem, RunCard, Spent
+from formalimg.runs.record import Judged, Outcome, Party, PlannedItem, RunCard, Spent
 from formalimg.suites import Item, decode_item
 
 _WITHOUT_PICTURE: Mapping[str, UnscoredReason] = {
@@ -29,7 +29,7 @@ _WITHOUT_PICTURE: Mapping[str, UnscoredReason] = {
 _OUTCOME = (
     "pictures.item, level, pictures.sample, status, pictures.detail, passed, score, verdicts.reason, verdicts.detail"
 )
-_WHOLE = f"{_OUTCOME}, seed, file, served, parts, evidence"
+_WHOLE = f"{_OUTCOME}, seed, file, served, parts, evidence, verdicts.cost, verdicts.unpriced"
 _PICTURES = """
     FROM pictures JOIN items ON items.id = pictures.item
     LEFT JOIN verdicts ON judge = :judge AND verdicts.question = items.question AND picture = pictures.sha256
@@ -46,14 +46,19 @@ class MadeBefore(NamedTuple):
 class StoredRun:
     """A run folder, opened for reading; see `RunRecord`. Never locks, never writes; a run may go on meanwhile."""
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, judge: Party | None = None) -> None:
         """Open the folder.
+
+        Args:
+            folder: the run folder.
+            judge: whose verdicts to show; None for those of the judge that looked last.
 
         Raises:
             FormalimgError: if it is no run, or one of another version of formalimg.
         """
         self._folder = Path(folder)
-        self._card = read_card(self._folder)
+        card = read_card(self._folder)
+        self._card = card if judge is None else judged_by(card, judge)
         self._database = open_for_reading(self._folder)
 
     @property
@@ -90,6 +95,11 @@ class StoredRun:
         (found,) = self._rows(f"SELECT total(cost), coalesce(sum(unpriced), 0) FROM ({costs})")
         return Spent(*found)
 
+    def judges(self) -> tuple[Party, ...]:
+        """All who have judged pictures of this run, in the order in which they first did."""
+        rows = self._rows("SELECT name, settings FROM judges ORDER BY rowid")
+        return tuple(Party(name, json.loads(settings)) for name, settings in rows)
+
     def judged(self, pictures: Sequence[tuple[str, int]] | None = None) -> Iterator[Judged]:
         """All that is known of these pictures (item and sample), or of all planned ones."""
         if pictures is None:
@@ -121,24 +131,29 @@ class StoredRun:
 
     def _whole(self, row: tuple[Any, ...]) -> Judged:
         outcome = _outcome(row)
-        seed, file, served, parts, evidence = row[len(_OUTCOME.split(", ")) :]
+        seed, file, served, parts, evidence, known, unpriced = row[len(_OUTCOME.split(", ")) :]
+        cost = None if unpriced else known or 0.0
         verdict: Verdict | Unscored
         if outcome.passed is None:
-            verdict = Unscored(_reason(outcome.reason), outcome.detail, json.loads(evidence or "{}"))
+            verdict = Unscored(_reason(outcome.reason), outcome.detail, json.loads(evidence or "{}"), cost)
         else:
             found = tuple(map(Part.from_json, json.loads(parts)))
-            verdict = Verdict(outcome.passed, found, json.loads(evidence))
+            verdict = Verdict(outcome.passed, found, json.loads(evidence), cost)
         image = None if file is None else self._folder / IMAGES / file
         return Judged(outcome, seed, image, json.loads(served), verdict)
 
 
-def open_run(folder: str | Path) -> StoredRun:
+def open_run(folder: str | Path, judge: Party | None = None) -> StoredRun:
     """A run folder, opened for reading.
+
+    Args:
+        folder: the run folder.
+        judge: whose verdicts to show, one of `StoredRun.judges()`; None for those of the judge that looked last.
 
     Raises:
         FormalimgError: if it is no run, or one of another version of formalimg.
     """
-    return StoredRun(folder)
+    return StoredRun(folder, judge)
 
 
 def _outcome(row: tuple[Any, ...]) -> Outcome:

@@ -7,9 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Literal, TypeAlias
 
 from formalimg.errors import FormalimgError
 from formalimg.logic import nearest
+
+Kind: TypeAlias = Literal["formula", "concepts"]
+"""What the items of a suite ask for: a formula, or concepts with a question each."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +23,7 @@ class Suite:
     Attributes:
         name: how users write it.
         title: how people call it.
+        kind: what its items ask for.
         level: what its levels are called, such as K.
         epsilon: the rate that a model has to hold for its generalizability; None where the suite has no such number.
         bands: groups of levels whose rates are averaged.
@@ -26,6 +31,7 @@ class Suite:
 
     name: str
     title: str
+    kind: Kind
     level: str
     epsilon: float | None
     bands: Mapping[str, tuple[int, ...]]
@@ -57,6 +63,7 @@ def _suites() -> Mapping[str, Suite]:
         name: Suite(
             name,
             table["title"],
+            table["kind"],
             table["level"],
             table.get("epsilon"),
             {band: tuple(levels) for band, levels in table["bands"].items()},
