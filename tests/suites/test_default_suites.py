@@ -10,8 +10,8 @@ import pytest
 
 from formalimg import load
 from formalimg.suites import DigestError, instruction_digest
-from formalimg.suites.formalimg_data.findings import Findings
-from formalimg.suites.formalimg_data.lines import read_lines
+from formalimg.suites.findings import Findings
+from formalimg.suites.items_file import read_lines
 
 
 @pytest.mark.parametrize("suite", ["knolling", "natural"])

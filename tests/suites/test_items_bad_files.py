@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.suites.formalimg_data.findings import ItemsError
+from formalimg.suites.findings import ItemsError
 from formalimg.suites.loading import load
 
 DSL = "(exists ?x (and (Is ?x 'cup') (OnLeftSide ?x)))"

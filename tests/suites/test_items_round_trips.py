@@ -15,8 +15,8 @@ import pytest
 from formalimg.errors import FormalimgError
 from formalimg.logic import parse
 from formalimg.scenes import Box, Scene, Thing
-from formalimg.suites.formalimg_data.findings import ItemsError
-from formalimg.suites.formalimg_data.lines import write_items
+from formalimg.suites.findings import ItemsError
+from formalimg.suites.items_file import write_items
 from formalimg.suites.formalimg_data.published import write_published
 from formalimg.suites.item import FormulaSpec, Item, in_order
 from formalimg.suites.loading import load
@@ -91,7 +91,7 @@ def test_the_same_items_give_the_same_bytes_in_any_order_and_under_any_hash_seed
     assert write_items(items, tmp_path / "b").read_bytes() == expected
     program = (
         "import sys; from formalimg.suites.loading import load; "
-        "from formalimg.suites.formalimg_data.lines import write_items; "
+        "from formalimg.suites.items_file import write_items; "
         "from formalimg.suites.formalimg_data.published import write_published; "
         "items = load('knolling', sys.argv[1]); write_items(items, sys.argv[2]); write_published(items, sys.argv[2])"
     )

@@ -6,10 +6,10 @@ from formalimg.lazily import lazily
 from formalimg.suites.conditions import Condition, LayoutForm, Sent, StyleText
 from formalimg.suites.defaults import DigestError, instruction_digest
 from formalimg.suites.encoding import decode_item, encode_item
-from formalimg.suites.formalimg_data.findings import ItemsError
-from formalimg.suites.formalimg_data.lines import write_items
+from formalimg.suites.findings import ItemsError
 from formalimg.suites.formalimg_data.published import write_published
 from formalimg.suites.item import FormulaSpec, Item
+from formalimg.suites.items_file import write_items
 from formalimg.suites.loading import load
 from formalimg.suites.suite import Suite, suite, suite_names
 

@@ -7,31 +7,34 @@ import hashlib
 import tomllib
 from collections.abc import Sequence
 from importlib.resources import files
+from typing import Any
 
 from formalimg.errors import FormalimgError
-from formalimg.suites.formalimg_data.lines import checked_item_of
-from formalimg.suites.item import FormulaSpec, Item, in_order
+from formalimg.suites.forms import form_of
+from formalimg.suites.item import Item, in_order
+from formalimg.suites.items_file import known_item_of
 
 
 class DigestError(FormalimgError):
     """Items that are not those of the suite they claim to be."""
 
 
-def instruction_digest(items: Sequence[Item[FormulaSpec]]) -> str:
-    """A digest of what is asked: ids, levels, words and formulas.
+def instruction_digest(items: Sequence[Item[Any]]) -> str:
+    """A digest of what is asked: ids, levels, words, and formulas or concepts.
 
     Witnesses are left out: they are proofs and not part of the question, each is verified when it is read, and another
     version of the solver may find another one.
     """
     digest = hashlib.sha256()
     for item in in_order(items):
-        for part in (item.suite, item.version, item.id, str(item.level), item.prompt, str(item.spec.formula)):
+        asked = form_of(item.suite).asked_text(item.spec)
+        for part in (item.suite, item.version, item.id, str(item.level), item.prompt, asked):
             digest.update(part.encode())
             digest.update(b"\0")
     return f"sha256:{digest.hexdigest()}"
 
 
-def load_default(suite: str) -> list[Item[FormulaSpec]]:
+def load_default(suite: str) -> list[Item[Any]]:
     """The items of a default suite, sorted by id.
 
     Raises:
@@ -42,4 +45,4 @@ def load_default(suite: str) -> list[Item[FormulaSpec]]:
     data = (shipped / f"{suite}.jsonl.gz").read_bytes()
     if f"sha256:{hashlib.sha256(data).hexdigest()}" != known:
         raise DigestError(f"the items of {suite} that came with formalimg are damaged: install it again")
-    return [checked_item_of(line, suite) for line in gzip.decompress(data).splitlines()]
+    return [known_item_of(line, suite) for line in gzip.decompress(data).splitlines()]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from formalimg.errors import FormalimgError
-from formalimg.suites.formalimg_data.lines import item_of, line_of
-from formalimg.suites.item import FormulaSpec, Item
+from formalimg.suites.item import Item
+from formalimg.suites.items_file import item_of, line_of
 
 
 def encode_item(item: Item[object], *, with_proof: bool = True) -> str:
@@ -13,13 +12,11 @@ def encode_item(item: Item[object], *, with_proof: bool = True) -> str:
     Args:
         item: an item of any suite.
         with_proof: False leaves out what only shows that the item can be satisfied, so that what is asked remains.
+
+    Raises:
+        FormalimgError: if there is no such suite, or the item does not ask for what items of it ask for.
     """
-    spec = item.spec
-    if isinstance(spec, FormulaSpec):
-        return line_of(
-            Item(item.suite, item.id, item.level, item.prompt, spec, item.tags, item.version), with_witness=with_proof
-        )
-    raise FormalimgError(f"item {item.id} of {item.suite} is of no known suite: {type(spec).__name__}")
+    return line_of(item, with_proof=with_proof)
 
 
 def decode_item(text: str, suite: str) -> Item[object]:

@@ -12,10 +12,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import FormulaError, complexity, lift
-from formalimg.suites.formalimg_data.findings import Findings
-from formalimg.suites.formalimg_data.record import LONGEST_RECORD, OUTSIDE_VOCABULARY, decoded
+from formalimg.logic import FormulaError, complexity, lift, vocabulary_names
+from formalimg.suites.findings import Findings
+from formalimg.suites.formalimg_data.formulas import OUTSIDE_VOCABULARY, formula_in
 from formalimg.suites.item import FormulaSpec, Item, id_order, in_order, is_number
+from formalimg.suites.items_file import ITEMS_FILE
+from formalimg.suites.record import LONGEST_RECORD, decoded
 
 FIELDS = ("prompt", "dsl", "cnf", "k", "object_classes")
 
@@ -31,6 +33,27 @@ def read_instances(paths: Iterable[Path], suite: str, findings: Findings) -> lis
         elif (item := _read_instance(path, suite, findings)) is not None:
             items.append(item)
     return items
+
+
+def instance_files(place: Path, suite: str) -> list[Path]:
+    """The files of a suite's published instances that a path means.
+
+    Raises:
+        FormalimgError: if it means none, or those of another suite.
+    """
+    if place.is_file():
+        if place.suffix != ".json":
+            raise FormalimgError(f"{place} is no items file: give a .json instance, {ITEMS_FILE}, or a folder")
+        _refuse_other_suite(place.absolute().parent, suite)
+        return [place]
+    for folder in (place / "benchmarks" / suite, place / suite):
+        if folder.is_dir():
+            return _json_files(folder)
+    _refuse_other_suite(place.absolute(), suite)
+    files = _json_files(place)
+    if not files:
+        raise FormalimgError(f"{place} holds no items of {suite}: it has neither benchmarks/{suite} nor {ITEMS_FILE}")
+    return files
 
 
 def write_published(items: Iterable[Item[FormulaSpec]], folder: str | Path) -> None:
@@ -49,6 +72,19 @@ def write_published(items: Iterable[Item[FormulaSpec]], folder: str | Path) -> N
         _write_folder(Path(folder) / "benchmarks" / suite, files)
 
 
+def _refuse_other_suite(folder: Path, suite: str) -> None:
+    if folder.name in vocabulary_names() and folder.name != suite:
+        raise FormalimgError(f"{folder} holds items of {folder.name}, not of {suite}: give the other folder or suite")
+
+
+def _json_files(folder: Path) -> list[Path]:
+    try:
+        # Names with a dot in front are the file manager's, not the authors'.
+        return [path for path in folder.iterdir() if path.suffix == ".json" and path.name[0] != "."]
+    except OSError as error:
+        raise FormalimgError(f"cannot read {folder}: {error.strerror}") from error
+
+
 def _read_instance(path: Path, suite: str, findings: Findings) -> Item[FormulaSpec] | None:
     try:
         with path.open("rb") as file:
@@ -62,7 +98,7 @@ def _read_instance(path: Path, suite: str, findings: Findings) -> Item[FormulaSp
         return None
     prompt, _, k = record.text("prompt"), record.text("cnf"), record.number("k")
     classes = record.words("object_classes")
-    found = record.formula("dsl", suite, k, odd_words=True)
+    found = formula_in(record, "dsl", suite, k, odd_words=True)
     if prompt is None or k is None or classes is None or found is None or len(findings) > before:
         return None
     spec = FormulaSpec.of(found.formula)

@@ -1,9 +1,8 @@
-"""Our own form of FormalImg's items: `items.jsonl`, one JSON object per line.
+"""Our own form of items: `items.jsonl`, one JSON object per line.
 
-Fields, in this order: `format` (the number of this form, 1), `suite`, `version` (of the suite), `id`, `level` (K),
-`prompt`, `dsl` (the formula), and, where there is something to say, `style` (only if the formula does not demand it
-outright), `witness` (a scene in the published grounding format) and `tags`. The same items always give the same
-bytes. The version of the program is left out on purpose: a new release must not change the digest of a suite.
+Fields, in this order: `format` (the number of this form, 1), `suite`, `version` (of the suite), `id`, `level`,
+`prompt`, then what the item asks for in the form of its suite, and `tags`, if there are any. The same items always give
+the same bytes. The version of the program is left out on purpose: a new release must not change the digest of a suite.
 """
 
 from __future__ import annotations
@@ -16,22 +15,20 @@ from pathlib import Path
 from typing import Any
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import parse
-from formalimg.scenes import Scene
-from formalimg.suites.formalimg_data.findings import Findings, ItemsError
-from formalimg.suites.formalimg_data.record import LONGEST_RECORD, OUTSIDE_VOCABULARY, Record, decoded
-from formalimg.suites.item import FormulaSpec, Item, demanded_style, in_order, is_number
+from formalimg.suites.findings import Findings, ItemsError
+from formalimg.suites.forms import form_of, require_spec
+from formalimg.suites.item import Item, in_order, is_number
+from formalimg.suites.record import LONGEST_RECORD, Record, decoded
 
 ITEMS_FILE = "items.jsonl"
 FORMAT = 1
 
-_NEEDED = ("format", "suite", "version", "id", "level", "prompt", "dsl")
-_KNOWN = (*_NEEDED, "style", "witness", "tags")
+_NEEDED = ("format", "suite", "version", "id", "level", "prompt")
 
 
-def read_lines(path: Path, suite: str, findings: Findings) -> list[Item[FormulaSpec]]:
+def read_lines(path: Path, suite: str, findings: Findings) -> list[Item[Any]]:
     """The items in a file of lines; what is wrong with it is added to the findings."""
-    items: dict[str, Item[FormulaSpec]] = {}
+    items: dict[str, Item[Any]] = {}
     first: dict[str, str] = {}
     try:
         with path.open("rb") as file:
@@ -55,7 +52,7 @@ def read_lines(path: Path, suite: str, findings: Findings) -> list[Item[FormulaS
     return list(items.values())
 
 
-def write_items(items: Iterable[Item[FormulaSpec]], folder: str | Path) -> Path:
+def write_items(items: Iterable[Item[Any]], folder: str | Path) -> Path:
     """Write items of one suite to `<folder>/items.jsonl`, sorted by id; the file is replaced all at once.
 
     Raises:
@@ -79,17 +76,14 @@ def write_items(items: Iterable[Item[FormulaSpec]], folder: str | Path) -> Path:
     return path
 
 
-def checked_item_of(line: bytes, suite: str) -> Item[FormulaSpec]:
+def known_item_of(line: bytes, suite: str) -> Item[Any]:
     """The item in a line that is known to be sound, by the digest of its file: nothing is checked again."""
     fields = json.loads(line)
-    formula = parse(fields["dsl"])
-    witness = Scene.from_json(fields["witness"]) if "witness" in fields else None
-    spec = FormulaSpec(formula, witness, fields.get("style", demanded_style(formula)))
-    tags = tuple(fields.get("tags", ()))
+    spec, tags = form_of(suite).known_spec(fields), tuple(fields.get("tags", ()))
     return Item(suite, fields["id"], fields["level"], fields["prompt"], spec, tags, fields["version"])
 
 
-def _read_line(line: bytes, where: str, suite: str, findings: Findings) -> Item[FormulaSpec] | None:
+def _read_line(line: bytes, where: str, suite: str, findings: Findings) -> Item[Any] | None:
     if not line.strip():
         findings.add(where, "an empty line: remove it")
         return None
@@ -99,10 +93,12 @@ def _read_line(line: bytes, where: str, suite: str, findings: Findings) -> Item[
     if record.fields.get("format", FORMAT) != FORMAT:
         record.wrong(f"format must be {FORMAT}: the file was made by another version of formalimg, make it anew")
         return None
-    return _item(record, suite) if record.has_all(_NEEDED, _KNOWN) else None
+    form = form_of(suite)
+    needed = (*_NEEDED, *form.NEEDED)
+    return _item(record, suite) if record.has_all(needed, (*needed, *form.OPTIONAL, "tags")) else None
 
 
-def _item(record: Record, suite: str) -> Item[FormulaSpec] | None:
+def _item(record: Record, suite: str) -> Item[Any] | None:
     before = len(record.findings)
     if record.fields["suite"] != suite:
         record.wrong(f"the suite is {record.fields['suite']!r}, but {suite!r} was asked for")
@@ -110,20 +106,21 @@ def _item(record: Record, suite: str) -> Item[FormulaSpec] | None:
     name, version, prompt = record.name("id"), record.text("version", empty=True), record.text("prompt")
     level = record.number("level")
     tags = record.words("tags") if "tags" in record.fields else ()
-    found = record.formula("dsl", suite, level, odd_words=OUTSIDE_VOCABULARY in (tags or ()))
-    if name is None or version is None or prompt is None or level is None or tags is None or found is None:
+    if name is None or version is None or prompt is None or level is None or tags is None:
         return None
-    formula = found.formula
-    style = record.text("style") if "style" in record.fields else demanded_style(formula)
-    witness = record.witness("witness", formula, style) if "witness" in record.fields else None
-    if len(record.findings) > before:
-        return None
-    return Item(suite, name, level, prompt, FormulaSpec(formula, witness, style), tags, version)
+    spec = form_of(suite).spec_in(record, suite, level, tags)
+    return (
+        None if spec is None or len(record.findings) > before else Item(suite, name, level, prompt, spec, tags, version)
+    )
 
 
-def line_of(item: Item[FormulaSpec], *, with_witness: bool = True) -> str:
-    """The item as one line of JSON, without the line's end."""
-    spec = item.spec
+def line_of(item: Item[Any], *, with_proof: bool = True) -> str:
+    """The item as one line of JSON, without the line's end.
+
+    Raises:
+        FormalimgError: if the item does not ask for what items of its suite ask for.
+    """
+    require_spec(item.suite, item.id, item.spec)
     fields: dict[str, Any] = {
         "format": FORMAT,
         "suite": item.suite,
@@ -131,18 +128,14 @@ def line_of(item: Item[FormulaSpec], *, with_witness: bool = True) -> str:
         "id": item.id,
         "level": item.level,
         "prompt": item.prompt,
-        "dsl": str(spec.formula),
+        **form_of(item.suite).fields_of(item.spec, with_proof=with_proof),
     }
-    if spec.style is not None and spec.style != demanded_style(spec.formula):
-        fields["style"] = spec.style
-    if spec.witness is not None and with_witness:
-        fields["witness"] = spec.witness.to_json()
     if item.tags:
         fields["tags"] = list(item.tags)
     return json.dumps(fields, ensure_ascii=False, allow_nan=False)
 
 
-def item_of(line: str, suite: str) -> Item[FormulaSpec]:
+def item_of(line: str, suite: str) -> Item[Any]:
     """The item that `line_of` wrote.
 
     Raises:
@@ -155,7 +148,7 @@ def item_of(line: str, suite: str) -> Item[FormulaSpec]:
     return item
 
 
-def _checked_lines(items: list[Item[FormulaSpec]]) -> list[bytes]:
+def _checked_lines(items: list[Item[Any]]) -> list[bytes]:
     """The lines of the items; raises what our own reader would find wrong with them."""
     findings = Findings()
     suite = items[0].suite if items else ""

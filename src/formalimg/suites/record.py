@@ -6,33 +6,14 @@ import json
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-from formalimg.logic import Formula, FormulaError, check, complexity, read, verify
-from formalimg.scenes import Scene, SceneError
-from formalimg.suites.formalimg_data.findings import Findings
+from formalimg.suites.findings import Findings
 
 LONGEST_RECORD = 1_000_000
 """The most bytes one item may have."""
 
-OUTSIDE_VOCABULARY = "outside-vocabulary"
-"""Tag of an item whose formula uses words, or kinds of words, that the suite's vocabulary does not have.
-
-The authors' own check did not look at the attributes of natural scenes, and published data cannot be mended by whoever
-reads it. Such items are kept and marked: what they ask can still be judged, and no item vanishes from a score.
-"""
-
-ODD_WORDS = frozenset({"word", "argument", "unused"})
-"""The kinds of problems that such items may have."""
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-
-
-class ReadFormula(NamedTuple):
-    """A formula, and whether it has problems of the tolerated kinds."""
-
-    formula: Formula
-    odd: bool
 
 
 @dataclass(frozen=True)
@@ -102,47 +83,6 @@ class Record:
             self.wrong(f"{name} lists {next(word for word in found if found.count(word) > 1)!r} twice")
             return None
         return tuple(found)
-
-    def formula(self, name: str, suite: str, k: int | None, *, odd_words: bool) -> ReadFormula | None:
-        """A field that is a formula of the suite with complexity `k`; `odd_words` lets pass what ODD_WORDS names."""
-        text = self.text(name)
-        if text is None:
-            return None
-        formula, problems = read(text)
-        odd = False
-        if formula is not None:
-            found = check(formula, suite)
-            problems = [problem for problem in found if not odd_words or problem.kind not in ODD_WORDS]
-            odd = len(found) > len(problems)
-        for problem in problems:
-            self.wrong(f"{name}, {problem}")
-        if formula is None or problems or not self._has_complexity(formula, name, k):
-            return None
-        return ReadFormula(formula, odd)
-
-    def _has_complexity(self, formula: Formula, name: str, k: int | None) -> bool:
-        try:
-            found = complexity(formula)
-        except FormulaError as error:
-            self.wrong(f"{name}, {error.problems[0]}")
-            return False
-        if k is not None and found != k:
-            self.wrong(f"the level is {k}, but {name} has K = {found}: mend one of them")
-            return False
-        return True
-
-    def witness(self, name: str, formula: Formula, style: str | None) -> Scene | None:
-        """A field that is a scene and satisfies the formula."""
-        try:
-            scene = Scene.from_json(self.fields[name])
-            if verify(formula, scene, style=style):
-                return scene
-            self.wrong(f"{name} does not satisfy the formula: make it anew, or leave it out")
-        except FormulaError as error:
-            self.wrong(f"{name} cannot decide the formula: {error.problems[0].message}")
-        except SceneError as error:
-            self.wrong(f"{name}: {error}")
-        return None
 
 
 def decoded(data: bytes, where: str, findings: Findings) -> Record | None:
