@@ -29,7 +29,7 @@ def test_no_arguments_show_the_help() -> None:
 
 
 def test_vocabulary_lists_words_and_predicates() -> None:
-    assert formalimg("vocabulary").out.split() == ["knolling", "natural"]
+    assert formalimg("vocabulary").out == "knolling\nnatural\nconceptmix\n"
     out = formalimg("vocabulary", "natural").out
     assert "class (69): person" in out
     assert "(IsStyle 'style')" in out

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from formalimg.models import Answer, Failed, Generated, ImageRequest, Refused, Setting
 from formalimg.scenes import DrawingError, Scene, draw
-from formalimg.suites import StyleText
+from formalimg.suites import Kind, StyleText
 
 Imagined: TypeAlias = Scene | Refused | Failed
 """What is to be drawn, or why nothing is."""
@@ -29,6 +29,7 @@ class Artist:
         batch: how many requests it likes to be given at once.
         concurrency: how many calls of `generate` may run at the same time.
         style: it knows one style only, and needs no text about it.
+        covers: the kinds of suites whose pictures it can draw.
         takes_pictures: can it be given a picture to go by?
     """
 
@@ -39,6 +40,7 @@ class Artist:
     batch: int = 1
     concurrency: int = field(default_factory=lambda: os.cpu_count() or 1)
     style: StyleText = "none"
+    covers: tuple[Kind, ...] = ("formula",)
     takes_pictures: bool = False
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:

@@ -4,25 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from formalimg.suites import FormulaSpec, Item, load
+from formalimg.suites import CATEGORIES, Item, load
+from formalimg.suites import suite as suite_of
 
 
 def census_command(
-    suite: Annotated[str, typer.Argument(help="knolling or natural.", show_default=False)],
+    suite: Annotated[str, typer.Argument(help="knolling, natural or conceptmix.", show_default=False)],
     items: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Where the items lie. Default: the default suite.")
     ] = None,
 ) -> None:
-    """Show what the items of a suite are made of: predicates, classes, patterns of quantifiers."""
+    """Show what the items of a suite are made of: predicates, classes and quantifiers, or concepts."""
     show_census(suite, load(suite, items))
 
 
-def show_census(suite: str, items: Sequence[Item[FormulaSpec]]) -> None:
+def show_census(suite: str, items: Sequence[Item[Any]]) -> None:
     """Print how often everything comes up; 1.00 is the mean of its kind."""
+    if suite_of(suite).kind == "concepts":
+        _show_concepts(items)
+    else:
+        _show_formulas(suite, items)
+
+
+def _show_formulas(suite: str, items: Sequence[Item[Any]]) -> None:
     from formalimg.suites import take_census  # here, so that other commands start faster
 
     census = take_census(suite, items)
@@ -39,3 +47,26 @@ def show_census(suite: str, items: Sequence[Item[FormulaSpec]]) -> None:
     width = max(map(len, cells)) + 2
     for start in range(0, len(cells), 5):
         typer.echo("  " + "".join(f"{cell:<{width}}" for cell in cells[start : start + 5]).rstrip())
+
+
+def _show_concepts(items: Sequence[Item[Any]]) -> None:
+    from formalimg.suites import take_concept_census
+
+    census = take_concept_census(items)
+    levels = ", ".join(f"k={level}: {count}" for level, count in sorted(census.levels.items()))
+    typer.echo(f"{census.items} items of conceptmix ({levels})")
+    objects = ", ".join(f"{count} in {items / census.items:.0%}" for count, items in sorted(census.objects.items()))
+    typer.echo(f"objects asked for: {objects}; {census.references} more to compare or stand with")
+    words = ", ".join(f"k={level}: {count / census.levels[level]:.1f}" for level, count in sorted(census.words.items()))
+    typer.echo(f"words per prompt: {words}")
+    total = census.concepts.total()
+    typer.echo("\ncategories, and how often each of their concepts is asked for:")
+    for category in CATEGORIES:
+        inside = {concept.value: count for concept, count in census.concepts.items() if concept.category == category}
+        typer.echo(f"  {category:<8} {sum(inside.values()) / total:6.1%}  {_listed(inside)}")
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return ", ".join(
+        f"{value} {count}" for value, count in sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    )

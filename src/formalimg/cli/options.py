@@ -11,7 +11,7 @@ import typer
 
 from formalimg.errors import FormalimgError
 
-SuiteName = Annotated[str, typer.Argument(help="The benchmark: knolling or natural.", show_default=False)]
+SuiteName = Annotated[str, typer.Argument(help="The benchmark: knolling, natural or conceptmix.", show_default=False)]
 ModelNames = Annotated[
     list[str],
     typer.Option(
@@ -70,6 +70,24 @@ Budget = Annotated[
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say what would be asked, how often, and about what it costs; do nothing.")
+]
+ConceptsFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--concepts", metavar="DIR", help="ConceptMix: concepts of your own, as <category>.toml or .json in a folder."
+    ),
+]
+OnlyCategory = Annotated[
+    Literal["object", "color", "number", "shape", "size", "texture", "spatial", "style"] | None,
+    typer.Option("--only", help="ConceptMix: only concepts of this category, besides objects."),
+]
+DifficultyName = Annotated[
+    Literal["easy", "hard"] | None,
+    typer.Option("--difficulty", help="ConceptMix: only concepts known to be easy or hard, where any are."),
+]
+ProfileName = Annotated[
+    Literal["paper", "official-code"],
+    typer.Option("--profile", help="Whose rules hold where a paper and its published code differ."),
 ]
 RunsFolder = Annotated[
     Path, typer.Option("--runs", metavar="DIR", help="The folder that holds the runs, one folder for each.")

@@ -38,7 +38,7 @@ def run_command(
     The same command again goes on where the last one ended. Ctrl-C stops cleanly.
     """
     asked = Asked(**locals())
-    folders = carry_out_all(asked, asked.open_judge())
+    folders = carry_out_all(asked, judging=True)
     if not dry_run:
         show_numbers(folders)
 
@@ -66,6 +66,6 @@ def generate_command(
 ) -> None:
     """Let image models make the pictures of a suite; `formalimg judge` looks at them later."""
     asked = Asked(**locals())
-    for folder in carry_out_all(asked, None):
+    for folder in carry_out_all(asked, judging=False):
         if not dry_run:
             typer.echo(f"pictures in {folder / 'images'}; judge them with: formalimg judge {folder}")

@@ -69,18 +69,21 @@ class Asked:
     def open_judge(self) -> Judge:
         """Who is to judge."""
         from formalimg.judges import open_judge
-        from formalimg.suites import suite
 
-        suite(self.suite)
         return open_judge(self.suite, self.judge, judge_options(self.judge, self.judge_option, self.prompts), self.task)
 
     def open_model(self, name: str) -> ImageModel:
         """Who is to make pictures, or layouts."""
         from formalimg.artists import open_planner
         from formalimg.models import open_image_model
+        from formalimg.runs import require_covered
 
         given = read_options(self.model_option)
-        return open_planner(name, given, self.prompts) if self.task == "layout" else open_image_model(name, given)
+        if self.task == "layout":
+            return open_planner(name, given, self.prompts)
+        model = open_image_model(name, given)
+        require_covered(model, self.suite)
+        return model
 
     def condition_for(self, model: ImageModel) -> Condition:
         """How items are put to a model."""
@@ -101,12 +104,14 @@ def judge_options(judge: str | None, given: list[str] | None, prompts: Path | No
     return found
 
 
-def carry_out_all(asked: Asked, judge: Judge | None) -> list[Path]:
+def carry_out_all(asked: Asked, *, judging: bool) -> list[Path]:
     """Do one run for each model, or say what it would do; their folders are given back."""
     from formalimg.runs import Order, Selection, foresee, run_name
-    from formalimg.suites import load
+    from formalimg.suites import load, suite
 
+    suite(asked.suite)  # a slip in its name is told before one in a model's
     opened = [asked.open_model(name) for name in asked.model]
+    judge = asked.open_judge() if judging else None
     items = load(asked.suite, asked.items)
     selection = Selection(None if asked.levels is None else read_levels(asked.levels), asked.per_level)
     layouts, layouts_from = _layouts(asked, items)

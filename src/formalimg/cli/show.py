@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from formalimg.cli.pictures import require_picture_name, save_picture
 from formalimg.errors import FormalimgError
 from formalimg.logic import clauses, complexity, to_pretty_text
-from formalimg.suites import FormulaSpec, Item, load
+from formalimg.suites import ConceptSpec, FormulaSpec, Item, load
 
 
 def show_command(
@@ -24,12 +25,25 @@ def show_command(
         Path | None, typer.Option("--draw", metavar="PNG", help="Draw the witness into this file.")
     ] = None,
 ) -> None:
-    """Show an item: its words, its formula, its clauses, and the scene that proves it can be satisfied."""
+    """Show an item: its words and what they ask for.
+
+    For FormalImg the formula, its clauses, and the scene that proves it can be satisfied; for ConceptMix statements,
+    questions and binding.
+    """
     if picture is not None:
         require_picture_name(picture)
     found = _find(item, items)
-    spec = found.spec
-    typer.echo(f"{found.suite}/{found.id}, K = {complexity(spec.formula)}\n\n{found.prompt}\n")
+    if isinstance(found.spec, ConceptSpec):
+        _show_concepts(found)
+    else:
+        _show_formula(found)
+    if picture is not None:
+        _draw_witness(found, item, picture)
+
+
+def _show_formula(item: Item[FormulaSpec]) -> None:
+    spec = item.spec
+    typer.echo(f"{item.suite}/{item.id}, K = {complexity(spec.formula)}\n\n{item.prompt}\n")
     typer.echo(to_pretty_text(spec.formula))
     typer.echo("\nclauses")
     for clause in clauses(spec.formula):
@@ -38,15 +52,31 @@ def show_command(
         typer.echo("\nwitness")
         for number, thing in enumerate(spec.witness.things):
             typer.echo(f"  #{number:<2} {thing.looks():<24} {thing.box}")
-    if picture is not None:
-        if spec.witness is None:
-            raise FormalimgError(f"{item} has no witness to draw: only items made by formalimg synth knolling have one")
-        from formalimg.scenes import draw  # here, so that other commands start faster
-
-        save_picture(draw(spec.witness), picture)
 
 
-def _find(name: str, path: Path | None) -> Item[FormulaSpec]:
+def _show_concepts(item: Item[ConceptSpec]) -> None:
+    typer.echo(f"{item.suite}/{item.id}, k = {item.level}\n\n{item.prompt}\n")
+    for title, texts in (
+        ("statements", [asked.statement for asked in item.spec.concepts]),
+        ("questions", [asked.question for asked in item.spec.concepts]),
+    ):
+        typer.echo(title)
+        for asked, text in zip(item.spec.concepts, texts, strict=True):
+            typer.echo(f"  {asked.category:<8}  {asked.value:<14}  {text}")
+        typer.echo("")
+    if item.spec.binding is not None:
+        typer.echo(f"binding\n  {json.dumps(item.spec.binding.to_json())}")
+
+
+def _draw_witness(item: Item[Any], name: str, picture: Path) -> None:
+    if not isinstance(item.spec, FormulaSpec) or item.spec.witness is None:
+        raise FormalimgError(f"{name} has no witness to draw: only items made by formalimg synth knolling have one")
+    from formalimg.scenes import draw  # here, so that other commands start faster
+
+    save_picture(draw(item.spec.witness), picture)
+
+
+def _find(name: str, path: Path | None) -> Item[Any]:
     suite, slash, number = name.partition("/")
     if not slash or not number:
         raise FormalimgError(f"cannot find {name!r}: name an item as SUITE/ID, such as knolling/7")

@@ -3,52 +3,134 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
 
 from formalimg.cli.census import show_census
-from formalimg.cli.options import read_levels
+from formalimg.cli.options import ConceptsFolder, DifficultyName, OnlyCategory, ProfileName, read_levels
 from formalimg.cli.progress import progress_of
 from formalimg.errors import FormalimgError
-from formalimg.suites import write_items, write_published
+from formalimg.suites import Category, Item, suite_names, write_items, write_published
+from formalimg.suites import suite as suite_of
 
 
 def synth_command(
-    suite: Annotated[str, typer.Argument(help="knolling or natural.", show_default=False)],
+    suite: Annotated[str, typer.Argument(help="knolling, natural or conceptmix.", show_default=False)],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write items.jsonl to.")],
-    levels: Annotated[str, typer.Option(help="Which K, as in 1-10 or 1,2,5.")] = "1-10",
-    per_level: Annotated[int, typer.Option(min=1, help="How many items of each level.")] = 200,
+    levels: Annotated[
+        str | None, typer.Option(help="Which levels, as in 1-10 or 1,2,5. Default: those of the suite that ships.")
+    ] = None,
+    per_level: Annotated[
+        int | None, typer.Option(min=1, help="How many items of each level. Default: 200, for conceptmix 300.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Another seed, other items.")] = 1,
     objects: Annotated[
-        int | None, typer.Option(help="Several components of the level each, with so many things in all.")
+        int | None, typer.Option(help="FormalImg: several components of the level each, with so many things in all.")
     ] = None,
     connectives: Annotated[
-        bool, typer.Option("--connectives", help="Some items have an or or a not, which published ones never have.")
+        bool,
+        typer.Option(
+            "--connectives", help="FormalImg: some items have an or or a not, which published ones never have."
+        ),
     ] = False,
+    concepts: ConceptsFolder = None,
+    only: OnlyCategory = None,
+    difficulty: DifficultyName = None,
+    profile: ProfileName = "paper",
     published: Annotated[
-        bool, typer.Option("--published", help="Also write DIR/published/benchmarks/<suite>/<id>.json.")
+        bool, typer.Option("--published", help="Also write DIR/published, in the form of the authors' own files.")
     ] = False,
-    jobs: Annotated[int | None, typer.Option(min=1, help="How many processes. Default: one per core.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="FormalImg: how many processes. Default: one per core.")
+    ] = None,
 ) -> None:
-    """Make instructions whose satisfiability is certain.
+    """Make instructions: those of FormalImg are proven to be satisfiable, those of ConceptMix are free of conflicts.
 
     The same options give the same bytes on any machine. Knolling items come with a witness, a scene that shows them.
     """
-    from formalimg.suites import Recipe, instruction_digest, make_items  # here, so that other commands start faster
-
     if published and (out / "published").exists():
         raise FormalimgError(f"{out / 'published'} is there already: move it away, or choose another folder")
-    recipe = Recipe(suite, read_levels(levels), per_level, seed, objects, connectives)
-    with progress_of(f"making {suite}", len(recipe.levels) * per_level) as told:
-        made = make_items(recipe, jobs=jobs or os.cpu_count() or 1, told=told)
-    path = write_items(made.items, out)
+    of_formulas = {"--objects": objects, "--connectives": connectives or None, "--jobs": jobs}
+    of_concepts = {
+        "--concepts": concepts,
+        "--only": only,
+        "--difficulty": difficulty,
+        "--profile": None if profile == "paper" else profile,
+    }
+    asked_levels = None if levels is None else read_levels(levels)
+    if suite_of(suite).kind == "concepts":
+        _refuse(suite, of_formulas)
+        made: tuple[Sequence[Item[Any]], Mapping[str, int]] = _concepts(
+            asked_levels, per_level, seed, concepts, only, difficulty, profile
+        )
+    else:
+        _refuse(suite, of_concepts)
+        made = _formulas(suite, asked_levels, per_level, seed, objects, connectives, jobs)
+    items, given_up = made
+    path = write_items(items, out)
     if published:
-        write_published(made.items, out / "published")
-    show_census(suite, made.items)
-    given_up = ", ".join(f"{count} {reason}" for reason, count in sorted(made.given_up.items())) or "none"
-    typer.echo(f"\ndraws given up: {given_up}")
-    typer.echo(
-        f"{len(made.items)} item{'s' * (len(made.items) != 1)} in {path}, instructions {instruction_digest(made.items)}"
-    )
+        _write_published(suite, items, out / "published")
+    show_census(suite, items)
+    _show_made(items, given_up, path)
+
+
+def _formulas(
+    suite: str,
+    levels: tuple[int, ...] | None,
+    per_level: int | None,
+    seed: int,
+    objects: int | None,
+    connectives: bool,
+    jobs: int | None,
+) -> tuple[Sequence[Item[Any]], Mapping[str, int]]:
+    from formalimg.suites import Recipe, make_items  # here, so that other commands start faster
+
+    recipe = Recipe(suite, levels or tuple(range(1, 11)), per_level or 200, seed, objects, connectives)
+    with progress_of(f"making {suite}", len(recipe.levels) * recipe.per_level) as told:
+        made = make_items(recipe, jobs=jobs or os.cpu_count() or 1, told=told)
+    return made.items, made.given_up
+
+
+def _concepts(
+    levels: tuple[int, ...] | None,
+    per_level: int | None,
+    seed: int,
+    concepts: Path | None,
+    only: Category | None,
+    difficulty: Literal["easy", "hard"] | None,
+    profile: Literal["paper", "official-code"],
+) -> tuple[Sequence[Item[Any]], Mapping[str, int]]:
+    from formalimg.suites import ConceptRecipe, make_concept_items
+
+    recipe = ConceptRecipe(levels or tuple(range(1, 8)), per_level or 300, seed, concepts, only, difficulty, profile)
+    with progress_of("making conceptmix", len(recipe.levels) * recipe.per_level) as told:
+        made = make_concept_items(recipe, told=told)
+    return made.items, made.given_up
+
+
+def _refuse(suite: str, options: Mapping[str, object]) -> None:
+    """Refuse options that a suite does not have."""
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        others = [name for name in suite_names() if suite_of(name).kind != suite_of(suite).kind]
+        raise FormalimgError(f"{suite} has no {given[0]}: that is for {' and '.join(others)}")
+
+
+def _write_published(suite: str, items: Sequence[Item[Any]], folder: Path) -> None:
+    if suite_of(suite).kind == "concepts":
+        from formalimg.suites import write_sentences
+
+        write_sentences(items, folder)
+    else:
+        write_published(items, folder)
+
+
+def _show_made(items: Sequence[Item[Any]], given_up: Mapping[str, int], path: Path) -> None:
+    from formalimg.suites import instruction_digest
+
+    told = ", ".join(f"{count} {reason}" for reason, count in sorted(given_up.items())) or "none"
+    typer.echo(f"\ndraws given up: {told}")
+    typer.echo(f"{len(items)} item{'s' * (len(items) != 1)} in {path}, instructions {instruction_digest(items)}")

@@ -6,7 +6,7 @@ from formalimg.runs.inspection import inspect
 from formalimg.runs.layouts import layouts_of
 from formalimg.runs.lock import LockedError
 from formalimg.runs.naming import run_name
-from formalimg.runs.plan import Selection, style_for
+from formalimg.runs.plan import Selection, require_covered, style_for
 from formalimg.runs.progress import Progress
 from formalimg.runs.reading import StoredRun, open_run
 from formalimg.runs.record import Judged, Outcome, Party, PlannedItem, RunCard, RunRecord, Spent
@@ -32,6 +32,7 @@ __all__ = [
     "judge_run",
     "layouts_of",
     "open_run",
+    "require_covered",
     "run_name",
     "style_for",
     "write_atomically",

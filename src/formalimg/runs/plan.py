@@ -12,6 +12,7 @@ from formalimg.runs.handing import Planned
 from formalimg.runs.keys import picture_key, picture_seed, question_key
 from formalimg.scenes import Scene
 from formalimg.suites import Condition, Item, StyleText
+from formalimg.suites import suite as suite_of
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,20 @@ class Selection:
         unknown = [str(one) for one in asked or () if one not in there]
         if unknown:
             raise FormalimgError(f"the suite has no {what} {', '.join(unknown[:5])}: ask for others")
+
+
+def require_covered(model: ImageModel, suite: str) -> None:
+    """Refuse a model that cannot draw what a suite asks for. A model that cannot do so has an attribute `covers`.
+
+    Raises:
+        FormalimgError: if the suite is not among those it covers.
+    """
+    covered = getattr(model, "covers", None)
+    if covered is not None and suite_of(suite).kind not in covered:
+        raise FormalimgError(
+            f"{model.name} draws plain scenes of FormalImg and cannot show what {suite} asks for: name an image model "
+            "(`formalimg models` lists them), or pictures that are there already, as in folder/my/pictures"
+        )
 
 
 def style_for(suite: str, model: ImageModel) -> StyleText:

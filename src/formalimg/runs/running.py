@@ -15,7 +15,7 @@ from formalimg.runs.card import read_card, require_plain
 from formalimg.runs.engine import Engine
 from formalimg.runs.handing import MadePicture, Planned, Waiting
 from formalimg.runs.keys import question_key
-from formalimg.runs.plan import Asking, Selection, plan_pictures
+from formalimg.runs.plan import Asking, Selection, plan_pictures, require_covered
 from formalimg.runs.progress import Progress
 from formalimg.runs.reading import open_run
 from formalimg.runs.record import Party, RunCard
@@ -72,6 +72,7 @@ class Order:
             raise FormalimgError("a run takes items of one suite" if suites else "there are no items to run")
         if self.condition.style != "none" and suites != {"knolling"}:
             raise FormalimgError("only knolling has a text about its style: use the style none for other suites")
+        require_covered(self.model, self.items[0].suite)
         require_plain(Party(self.model.name, self.model.settings))
         if self.condition.form == "image-layout" and not getattr(self.model, "takes_pictures", False):
             raise FormalimgError(

@@ -3,6 +3,19 @@
 from typing import TYPE_CHECKING
 
 from formalimg.lazily import lazily
+from formalimg.suites.conceptmix.spec import (
+    ATTRIBUTES,
+    CATEGORIES,
+    AskedConcept,
+    Binding,
+    BindingError,
+    BoundConcept,
+    BoundObject,
+    Category,
+    Concept,
+    ConceptSpec,
+    Relation,
+)
 from formalimg.suites.conditions import Condition, LayoutForm, Sent, StyleText
 from formalimg.suites.defaults import DigestError, instruction_digest
 from formalimg.suites.encoding import decode_item, encode_item
@@ -11,9 +24,22 @@ from formalimg.suites.formalimg_data.published import write_published
 from formalimg.suites.item import FormulaSpec, Item
 from formalimg.suites.items_file import write_items
 from formalimg.suites.loading import load
-from formalimg.suites.suite import Suite, suite, suite_names
+from formalimg.suites.suite import Kind, Suite, suite, suite_names
 
 if TYPE_CHECKING:
+    from formalimg.suites.conceptmix.binding import bind_attributes, bound_concepts
+    from formalimg.suites.conceptmix.census import ConceptCensus, take_concept_census
+    from formalimg.suites.conceptmix.completing import complete_binding
+    from formalimg.suites.conceptmix.conflicts import Conflict, conflicts
+    from formalimg.suites.conceptmix.counting import count_bindings, count_combinations
+    from formalimg.suites.conceptmix.making import ConceptRecipe, make_concept_items
+    from formalimg.suites.conceptmix.pools import Difficulty, Pool, Pools, Profile, load_pools
+    from formalimg.suites.conceptmix.published import write_sentences
+    from formalimg.suites.conceptmix.questions import template_questions
+    from formalimg.suites.conceptmix.sampling import draw_concepts
+    from formalimg.suites.conceptmix.saying import unasked, unsaid
+    from formalimg.suites.conceptmix.statements import statements
+    from formalimg.suites.conceptmix.tampering import tampering
     from formalimg.suites.ontology import implausible
     from formalimg.suites.pulling import Pulled, PullError, Source, pull, source, source_names
     from formalimg.suites.synthesis import Recipe, make_items, take_census
@@ -24,6 +50,19 @@ if TYPE_CHECKING:
 __getattr__ = lazily(
     "formalimg.suites",
     {
+        "conceptmix.binding": ["bind_attributes", "bound_concepts"],
+        "conceptmix.census": ["ConceptCensus", "take_concept_census"],
+        "conceptmix.completing": ["complete_binding"],
+        "conceptmix.conflicts": ["Conflict", "conflicts"],
+        "conceptmix.counting": ["count_bindings", "count_combinations"],
+        "conceptmix.making": ["ConceptRecipe", "make_concept_items"],
+        "conceptmix.pools": ["Difficulty", "Pool", "Pools", "Profile", "load_pools"],
+        "conceptmix.published": ["write_sentences"],
+        "conceptmix.questions": ["template_questions"],
+        "conceptmix.sampling": ["draw_concepts"],
+        "conceptmix.saying": ["unasked", "unsaid"],
+        "conceptmix.statements": ["statements"],
+        "conceptmix.tampering": ["tampering"],
         "ontology": ["implausible"],
         "pulling": ["PullError", "Pulled", "Source", "pull", "source", "source_names"],
         "synthesis": ["Recipe", "make_items", "take_census"],
@@ -33,35 +72,70 @@ __getattr__ = lazily(
 )
 
 __all__ = [
+    "ATTRIBUTES",
+    "CATEGORIES",
+    "AskedConcept",
+    "Binding",
+    "BindingError",
+    "BoundConcept",
+    "BoundObject",
+    "Category",
+    "Concept",
+    "ConceptCensus",
+    "ConceptRecipe",
+    "ConceptSpec",
     "Condition",
+    "Conflict",
+    "Difficulty",
     "DigestError",
     "FormulaSpec",
     "Item",
     "ItemsError",
+    "Kind",
     "LayoutForm",
+    "Pool",
+    "Pools",
+    "Profile",
     "PullError",
     "Pulled",
     "Recipe",
+    "Relation",
     "Sent",
     "Source",
     "StyleText",
     "Suite",
     "WordingError",
+    "bind_attributes",
+    "bound_concepts",
+    "complete_binding",
+    "conflicts",
+    "count_bindings",
+    "count_combinations",
     "decode_item",
+    "draw_concepts",
     "encode_item",
     "implausible",
     "instruction_digest",
     "lexicon",
     "load",
+    "load_pools",
+    "make_concept_items",
     "make_items",
     "pull",
     "same_meaning_as_written",
     "source",
     "source_names",
+    "statements",
     "suite",
     "suite_names",
     "take_census",
+    "take_concept_census",
+    "tampering",
+    "template_questions",
+    "unasked",
     "understand",
+    "unsaid",
     "write_items",
     "write_published",
+    "write_sentences",
 ]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from formalimg.errors import FormalimgError
 from formalimg.models.folder.claims import Claim, settle
+from formalimg.models.folder.conceptmix import claims_by_results, looks_like_conceptmix
 from formalimg.models.folder.geneval import claims_by_folder, looks_like_geneval
 from formalimg.models.folder.imagefolder import METADATA, claims_by_metadata
 from formalimg.models.folder.maps import claims_by_map
@@ -24,6 +25,7 @@ _IN_FOLDERS: Mapping[str, Callable[[Folder, Wishes], Iterable[Claim]]] = {
     "published": claims_by_name,
     "geneval": claims_by_folder,
     "imagefolder": claims_by_metadata,
+    "conceptmix": claims_by_results,
 }
 _LAYOUTS = (*_IN_FOLDERS, "map")
 _LARGEST = 256 * 1024 * 1024
@@ -124,8 +126,8 @@ def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
 
     Args:
         path: the folder or the file.
-        options: `layout` says how it is to be read: `published`, `geneval`, `imagefolder` or `map`. Without it, the
-            layout is seen from what is there.
+        options: `layout` says how it is to be read: `published`, `geneval`, `imagefolder`, `conceptmix` or `map`.
+            Without it, the layout is seen from what is there.
 
     Raises:
         FormalimgError: if there is nothing at the path, or the options are wrong.
@@ -154,6 +156,8 @@ def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
 def _seen_layout(folder: Folder) -> str:
     if any(name in folder.files for name in METADATA):
         return "imagefolder"
+    if looks_like_conceptmix(folder):
+        return "conceptmix"
     return "geneval" if looks_like_geneval(folder) else "published"
 
 

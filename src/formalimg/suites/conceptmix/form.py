@@ -16,6 +16,7 @@ NEEDED = ("concepts",)
 OPTIONAL = ("binding",)
 
 _TEXTS = ("category", "value", "statement", "question")
+_NOT_EMPTY = ("category", "value", "question")  # published data have no statements
 
 
 def fields_of(spec: ConceptSpec, *, with_proof: bool) -> dict[str, Any]:
@@ -75,7 +76,8 @@ def _is_concept(entry: object) -> bool:
     return (
         isinstance(entry, dict)
         and set(entry) == {*_TEXTS, "objects"}
-        and all(isinstance(entry[name], str) and entry[name].strip() for name in _TEXTS)
+        and all(isinstance(entry[name], str) for name in _TEXTS)
+        and all(entry[name].strip() for name in _NOT_EMPTY)
         and entry["category"] in CATEGORIES
         and isinstance(entry["objects"], list)
         and all(isinstance(each, int) and not isinstance(each, bool) and each > 0 for each in entry["objects"])

@@ -7,7 +7,6 @@ and `object_classes`, in this order and indented by four.
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from formalimg.suites.formalimg_data.formulas import OUTSIDE_VOCABULARY, formula
 from formalimg.suites.item import FormulaSpec, Item, id_order, in_order, is_number
 from formalimg.suites.items_file import ITEMS_FILE
 from formalimg.suites.record import LONGEST_RECORD, decoded
+from formalimg.suites.whole_folder import write_folder
 
 FIELDS = ("prompt", "dsl", "cnf", "k", "object_classes")
 
@@ -69,7 +69,7 @@ def write_published(items: Iterable[Item[FormulaSpec]], folder: str | Path) -> N
         by_suite.setdefault(item.suite, []).append(item)
     texts = {suite: _instance_texts(members) for suite, members in by_suite.items()}
     for suite, files in texts.items():
-        _write_folder(Path(folder) / "benchmarks" / suite, files)
+        write_folder(Path(folder) / "benchmarks" / suite, files)
 
 
 def _refuse_other_suite(folder: Path, suite: str) -> None:
@@ -144,20 +144,3 @@ def _instance_text(item: Item[FormulaSpec]) -> str:
         "object_classes": list(item.spec.object_classes),
     }
     return json.dumps(instance, indent=4)
-
-
-def _write_folder(folder: Path, files: dict[str, str]) -> None:
-    try:
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise FormalimgError(f"{folder} already holds something: choose another folder, or empty it")
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as made:
-            new = Path(made) / "new"
-            new.mkdir()
-            for name, text in files.items():
-                (new / name).write_bytes(text.encode("utf-8"))
-            if folder.exists():
-                folder.rmdir()
-            new.rename(folder)
-    except OSError as error:
-        raise FormalimgError(f"cannot write {folder}: {error.strerror}") from error

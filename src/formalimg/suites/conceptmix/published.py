@@ -1,0 +1,197 @@
+"""The published form of ConceptMix's prompts.
+
+`300_sentences_k=3.json` is a list of records with `index` (from 1), `sentence`, `categories`, `skills` (the concepts)
+and `question` (a list of lines); `300_refined_config_k=3.json` holds the bindings under the same indexes. The number in
+front is only part of the name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeGuard, cast
+
+from formalimg.errors import FormalimgError
+from formalimg.suites.conceptmix.binding import bound_concepts
+from formalimg.suites.conceptmix.pools import load_pools
+from formalimg.suites.conceptmix.spec import (
+    CATEGORIES,
+    AskedConcept,
+    Binding,
+    BindingError,
+    BoundConcept,
+    Category,
+    Concept,
+    ConceptSpec,
+)
+from formalimg.suites.conceptmix.statements import statements
+from formalimg.suites.findings import Findings
+from formalimg.suites.item import Item, in_order
+from formalimg.suites.whole_folder import write_folder
+
+BINDING_CHANGED = "binding-changed"
+"""Tag of an item whose published binding does not have the concepts that the item was drawn with.
+
+A chat model filled in these bindings, and nobody checked that it left alone what was given. What the item asks can
+still be judged, so it is kept, without the binding.
+"""
+
+_SENTENCES = re.compile(r"\d+_sentences_k=(\d+)\.json")
+_NUMBERING = re.compile(r"^\s*(?:question\s*)?#?\d+\s*[.):]\s*", re.IGNORECASE)
+
+
+class SentenceFile(NamedTuple):
+    """A file of prompts, and the level they are of."""
+
+    path: Path
+    level: int
+
+    @property
+    def bindings(self) -> Path:
+        """The file of bindings beside it."""
+        return self.path.with_name(self.path.name.replace("_sentences_", "_refined_config_"))
+
+
+def sentence_files(place: Path) -> list[SentenceFile]:
+    """The files of prompts that a path means, by level.
+
+    Raises:
+        FormalimgError: if it means none, or several of one level.
+    """
+    folders = [place / "sentence_collection", place] if place.is_dir() else []
+    paths = [place] if place.is_file() else next(filter(None, (sorted(one.glob("*.json")) for one in folders)), [])
+    found = [SentenceFile(path, int(name[1])) for path in paths if (name := _SENTENCES.fullmatch(path.name))]
+    if not found:
+        raise FormalimgError(
+            f"{place} holds no items of conceptmix: give items.jsonl, or files 300_sentences_k=1.json …"
+        )
+    levels = [file.level for file in found]
+    twice = [level for level in levels if levels.count(level) > 1]
+    if twice:
+        raise FormalimgError(
+            f"{place} has several files of sentences with k={twice[0]}: give a folder with one of each"
+        )
+    return sorted(found, key=lambda file: file.level)
+
+
+def read_sentences(files: Iterable[SentenceFile], findings: Findings) -> list[Item[ConceptSpec]]:
+    """The items in these files; what is wrong with them is added to the findings."""
+    items = []
+    for file in files:
+        bindings = {
+            record.get("index"): record for record in _records(file.bindings, findings) if isinstance(record, dict)
+        }
+        seen: set[object] = set()
+        for record in _records(file.path, findings):
+            index = record.get("index") if isinstance(record, dict) else None
+            where = f"{file.path}, index {index}"
+            if not isinstance(index, int) or isinstance(index, bool) or index in seen:
+                findings.add(where, "each record must have an index of its own")
+                continue
+            seen.add(index)
+            item = _item(record, index, file.level, bindings.get(index), where, findings)
+            if item is not None:
+                items.append(item)
+    return items
+
+
+def write_sentences(items: Iterable[Item[ConceptSpec]], folder: str | Path) -> None:
+    """Write items as the published code does: sentences and bindings of each level; all files or none.
+
+    Raises:
+        FormalimgError: if the folder already holds something, or an item has no binding.
+    """
+    levels: dict[int, list[Item[ConceptSpec]]] = {}
+    for item in in_order(items):
+        levels.setdefault(item.level, []).append(item)
+    texts: dict[str, str] = {}
+    for level, members in sorted(levels.items()):
+        sentences, bindings = [], []
+        for index, item in enumerate(members, 1):
+            if item.spec.binding is None:
+                raise FormalimgError(f"item {item.id} has no binding: it cannot be written in the published form")
+            sentences.append(_sentence(item, index))
+            bindings.append({**item.spec.binding.to_json(), "index": index})
+        texts[f"{len(members)}_sentences_k={level}.json"] = json.dumps(sentences, indent=4)
+        texts[f"{len(members)}_refined_config_k={level}.json"] = json.dumps(bindings, indent=4)
+    write_folder(Path(folder), texts)
+
+
+def _sentence(item: Item[ConceptSpec], index: int) -> dict[str, object]:
+    asked = item.spec.concepts
+    return {
+        "index": index,
+        "sentence": item.prompt,
+        "categories": [each.category for each in asked],
+        "skills": [each.value for each in asked],
+        "question": [each.question for each in asked],
+    }
+
+
+def _records(path: Path, findings: Findings) -> Sequence[Any]:
+    if not path.is_file():
+        return ()  # the bindings may be missing: only the prompts are needed
+    try:
+        records = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        findings.add(str(path), f"cannot be read: {error.strerror}")
+        return ()
+    except (ValueError, RecursionError) as error:
+        findings.add(str(path), f"not valid JSON: {error}")
+        return ()
+    if not isinstance(records, list):
+        findings.add(str(path), "must be a list of records")
+        return ()
+    return records
+
+
+def _item(
+    record: Mapping[str, Any], index: int, level: int, bound: object, where: str, findings: Findings
+) -> Item[ConceptSpec] | None:
+    sentence, categories, skills, lines = (record.get(key) for key in ("sentence", "categories", "skills", "question"))
+    if not isinstance(sentence, str) or not sentence.strip():
+        findings.add(where, "sentence must be text and not empty")
+        return None
+    if not (_is_texts(categories) and _is_texts(skills) and _is_texts(lines)):
+        findings.add(where, "categories, skills and question must be lists of texts")
+        return None
+    questions = _questions(lines)
+    counts = (len(categories), len(skills), len(questions))
+    if set(counts) != {level + 1}:
+        findings.add(where, f"it needs {level + 1} categories, skills and questions, but has {counts}")
+        return None
+    if strange := [category for category in categories if category not in CATEGORIES]:
+        findings.add(where, f"unknown category {strange[0]!r}")
+        return None
+    concepts = [Concept(cast(Category, category), skill) for category, skill in zip(categories, skills, strict=True)]
+    binding, found = _bound(concepts, bound)
+    said = statements(found, binding, load_pools(profile="official-code")) if binding else ("",) * len(concepts)
+    asked = tuple(
+        AskedConcept(concept.category, concept.value, statement, question, each.objects)
+        for concept, statement, question, each in zip(concepts, said, questions, found, strict=True)
+    )
+    tags = (BINDING_CHANGED,) if bound is not None and binding is None else ()
+    return Item("conceptmix", f"k{level}-{index:03}", level, sentence.strip(), ConceptSpec(asked, binding), tags)
+
+
+def _is_texts(found: object) -> TypeGuard[list[str]]:
+    return isinstance(found, list) and all(isinstance(text, str) for text in found)
+
+
+def _bound(concepts: Sequence[Concept], data: object) -> tuple[Binding | None, Sequence[BoundConcept]]:
+    """The binding, if it is there and has these concepts, and which objects they are about."""
+    if data is not None:
+        try:
+            binding = Binding.from_json(data)
+            return binding, bound_concepts(concepts, binding)
+        except BindingError:
+            pass
+    return None, [BoundConcept(concept, ()) for concept in concepts]
+
+
+def _questions(lines: Sequence[str]) -> list[str]:
+    """The questions among the lines of a chat model's answer: without blank lines, numbers in front, and preambles."""
+    asked = [_NUMBERING.sub("", line).strip() for line in lines]
+    return [line for line in asked if line.endswith("?")]
