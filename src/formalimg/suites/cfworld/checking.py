@@ -1,0 +1,155 @@
+"""Whether groups are what groups should be, as far as that can be told from their words.
+
+The four demands of the paper are that a prompt is visually unambiguous, needs deduction, is safe, and is valid. Whether
+a deduction is right takes a person; what is checked here is what goes wrong most often.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from functools import cache
+from importlib.resources import files
+from typing import Literal, NamedTuple, TypeAlias
+
+from formalimg.suites.cfworld.group import Group
+
+ProblemReason: TypeAlias = Literal[
+    "form",  # empty, too long, not a sentence
+    "not ordinary",  # the factual prompt speaks of another world
+    "law not told",  # a counterfactual prompt does not say the changed law
+    "gives it away",  # the implicit prompt tells what it should leave to be deduced
+    "outcome not told",  # the explicit prompt does not tell what decides
+    "not visual",  # what decides cannot be seen
+    "not about the outcome",  # what decides is something else than the outcome
+    "same in both worlds",  # what decides is the same with and without the law
+    "not described",  # the outcome without names has the names all the same
+    "unsafe",
+    "duplicate",
+]
+
+MOST_WORDS = 70
+"""The most words of a prompt."""
+
+_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
+_ID = re.compile(r"[a-z][a-z0-9-]{1,60}")
+_NEAR = 0.75
+"""Two prompts that share this part of their words are duplicates."""
+
+
+class GroupProblem(NamedTuple):
+    """What is wrong with a group."""
+
+    group: str
+    reason: ProblemReason
+    detail: str
+
+
+def check_groups(groups: Sequence[Group]) -> list[GroupProblem]:
+    """Everything that is wrong with these groups, each by itself and beside the others."""
+    found = [problem for group in groups for problem in check_group(group)]
+    return [*found, *_duplicates(groups)]
+
+
+def check_group(group: Group) -> list[GroupProblem]:
+    """Everything that is wrong with one group."""
+    return [GroupProblem(group.id, reason, detail) for reason, detail in _problems(group)]
+
+
+def _problems(group: Group) -> Iterator[tuple[ProblemReason, str]]:
+    yield from _form(group)
+    yield from _safety(group)
+    words = _word_lists()
+    lowered = group.factual.lower()
+    strange = [word for word in _words(group.factual) if word in words["otherwise"]]
+    strange += [phrase for phrase in words["otherwise_phrases"] if phrase in lowered]
+    if strange:
+        yield "not ordinary", f"the factual prompt says {strange[0]!r}"
+    if _shared(group.changed, group.implicit) < 0.5:
+        yield "law not told", "the implicit prompt does not have the words of the changed law"
+    telling = _stems(group.outcome) - _stems(group.implicit)
+    if len(telling) < 2:
+        yield "gives it away", "the implicit prompt has nearly all words of the outcome"
+    if _shared(group.shows, group.implicit) > 0.8:
+        yield "gives it away", "the implicit prompt has nearly all words of what decides"
+    if _shared(group.shows, group.explicit) < 0.5:
+        yield "outcome not told", "the explicit prompt has less than half of the words of what decides"
+    if not _stems(group.shows) & _stems(group.outcome):
+        yield "not about the outcome", "what decides shares no word with the outcome"
+    for name in ("shows", "shows_factual"):
+        unseen = [word for word in _words(getattr(group, name)) if word in words["unseen"]]
+        if unseen:
+            yield "not visual", f"{name} says {unseen[0]!r}, which cannot be seen"
+    if _stems(group.shows) == _stems(group.shows_factual):
+        yield "same in both worlds", "the same decides with and without the law"
+    if not _stems(group.outcome) - _stems(group.described) - _stems(group.implicit):
+        yield "not described", "the described outcome has every word of the named one"
+
+
+def _form(group: Group) -> Iterator[tuple[ProblemReason, str]]:
+    if not _ID.fullmatch(group.id):
+        yield "form", f"the id {group.id!r} must be small letters, digits and -"
+    for field in fields(group):
+        text = getattr(group, field.name)
+        if field.name in ("id", "branch"):
+            continue
+        if not text or text != " ".join(text.split()):
+            yield "form", f"{field.name} is empty, or has needless blanks"
+        elif field.name != "discipline" and not (text[0].isupper() and text[-1] in ".!?"):
+            yield "form", f"{field.name} must begin with a capital and end with a full stop"
+        elif len(text.split()) > MOST_WORDS:
+            yield "form", f"{field.name} has more than {MOST_WORDS} words"
+
+
+def _safety(group: Group) -> Iterator[tuple[ProblemReason, str]]:
+    for field in fields(group):
+        unsafe = [word for word in _words(getattr(group, field.name)) if word in _word_lists()["unsafe"]]
+        if unsafe:
+            yield "unsafe", f"{field.name} says {unsafe[0]!r}"
+
+
+def _duplicates(groups: Sequence[Group]) -> Iterator[GroupProblem]:
+    stems = [(group, {name: _stems(getattr(group, name)) for name in ("implicit", "outcome")}) for group in groups]
+    ids: set[str] = set()
+    for place, (group, own) in enumerate(stems):
+        if group.id in ids:
+            yield GroupProblem(group.id, "duplicate", "another group has this id")
+        ids.add(group.id)
+        for other, theirs in stems[:place]:
+            if all(_likeness(own[name], theirs[name]) >= _NEAR for name in own):
+                yield GroupProblem(group.id, "duplicate", f"says nearly the same as {other.id}")
+
+
+def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / len(one | other) if one | other else 0.0
+
+
+def _shared(text: str, inside: str) -> float:
+    """The part of a text's words that another text has."""
+    own = _stems(text)
+    return len(own & _stems(inside)) / len(own) if own else 0.0
+
+
+def _stems(text: str) -> frozenset[str]:
+    """The words of a text that carry meaning, without their endings."""
+    return frozenset(_stem(word) for word in _words(text) if word not in _word_lists()["common"])
+
+
+def _stem(word: str) -> str:
+    word = word.removesuffix("'s")
+    for ending in ("ing", "ies", "ed", "es", "ly", "s", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word.removesuffix(ending)
+    return word
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+@cache
+def _word_lists() -> dict[str, frozenset[str]]:
+    lists = tomllib.loads((files("formalimg.suites.cfworld") / "words.toml").read_text(encoding="utf-8"))
+    return {name: frozenset(words.split() if isinstance(words, str) else words) for name, words in lists.items()}
