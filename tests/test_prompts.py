@@ -20,6 +20,9 @@ VERSIONS = {
     "grounder-again": ("version 1", "12a34f7c2bb6"),
     "grounder-all-at-once": ("version 1", "36fdd1ed50c6"),
     "grounder-per-class": ("version 1", "2ec522d06bce"),
+    "question-judge": ("version 1", "3dd08c179db9"),
+    "question-judge-again": ("version 1", "e7044ddb1d41"),
+    "question-judge-all": ("version 1", "d8df6a055ce6"),
 }
 """Verdicts are found again by the versions of the texts that led to them: a text that changes needs a new one."""
 
@@ -37,6 +40,7 @@ def test_every_placeholder_of_ours_is_known_to_its_judge() -> None:
     known = {
         "vlm_grounder": {"class", "classes", "colors", "box", "problem"},
         "clause_judge": {"words", "formula", "clauses", "problem"},
+        "question_judge": {"question", "questions", "problem"},
     }
     for room, prompts in OURS.items():
         for prompt in prompts.values():

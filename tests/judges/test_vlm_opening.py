@@ -68,7 +68,6 @@ def test_without_a_name_knolling_is_judged_offline_and_natural_not_at_all() -> N
         ("knolling", "builtin/icon", {}, "there is no grounder builtin/icon"),
         ("knolling", "builtin/icons", {"boxes": "unit"}, "has no options"),
         ("knolling", "script/any", {}, "scripted"),
-        ("conceptmix", "scripted/any", {}, "there is no judge for conceptmix"),
     ],
 )
 def test_what_cannot_be_is_told_in_one_line(suite: str, name: str, options: dict[str, str], message: str) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from formalimg.judges.clause_judge import ClauseJudge
     from formalimg.judges.icons import IconGrounder, ground_icons
+    from formalimg.judges.question_judge import QuestionJudge
     from formalimg.judges.vlm_grounder import BoxConvention, VlmGrounder, box_convention
 
 # These need numpy, image libraries or pydantic.
@@ -38,6 +39,7 @@ __getattr__ = lazily(
         ],
         "clause_judge": ["ClauseJudge"],
         "icons": ["IconGrounder", "ground_icons"],
+        "question_judge": ["QuestionJudge"],
         "vlm_grounder": ["BoxConvention", "VlmGrounder", "box_convention"],
     },
 )
@@ -55,6 +57,7 @@ __all__ = [
     "LayoutJudge",
     "Part",
     "Picture",
+    "QuestionJudge",
     "Reading",
     "SceneJudge",
     "Unscored",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from formalimg.errors import FormalimgError
 from formalimg.judges.judge import Grounder, Judge
 from formalimg.judges.layout_judge import LayoutJudge
 from formalimg.judges.scene_judge import SceneJudge
+from formalimg.suites import suite as suite_of
 
 if TYPE_CHECKING:
     from formalimg.models import ChatModel
@@ -18,12 +19,16 @@ ICONS = "builtin/icons"
 DETECTORS = "detector/"
 """Names that begin with this are open-vocabulary detectors."""
 
-_JUDGED_BY_SCENE = ("knolling",)
-_JUDGED_BY_CLAUSE = ("natural",)
+_SHOWN_BY_BOXES = ("knolling",)
+"""Suites of formulas that speak of boxes and colours only, so that a grounder sees all and logic judges."""
 
 _OF_GROUNDERS = ("requests", "boxes", "prompts")
 _OF_CLAUSE_JUDGES = ("decide", "answers", "prompts")
+_OF_QUESTION_JUDGES = ("requests", "prompts")
 """Options that say how a chat model is used; all others are its own."""
+
+_Opener: TypeAlias = Callable[[str, str | None, Mapping[str, str] | None], Judge]
+"""Opens a judge for a suite, from its name, if there is one, and its options."""
 
 
 def open_judge(
@@ -35,13 +40,13 @@ def open_judge(
     """The judge of this name for a suite; without a name, the one that works offline.
 
     A chat model is used as the suite needs it: Knolling asks it for boxes and leaves the verdict to logic, Natural asks
-    it for a verdict on each clause.
+    it for a verdict on each clause, and ConceptMix asks it one question for each concept.
 
     Args:
         suite: the benchmark.
         name: `builtin/icons`, `detector/…`, or a chat model such as `openai/gpt-4o`.
-        options: `requests` and `boxes` (Knolling), `decide` and `answers` (Natural), `prompts` (a folder), and those of
-            the model that is named.
+        options: `requests` and `boxes` (Knolling), `decide` and `answers` (Natural), `requests` (ConceptMix), `prompts`
+            (a folder), and those of the model that is named.
         task: what is to be judged. Layouts are judged by logic alone, and nobody looks.
 
     Raises:
@@ -51,21 +56,10 @@ def open_judge(
         if name not in (None, LayoutJudge.name) or options:
             raise FormalimgError(f"layouts are judged by logic alone, not by {name or 'options'}: leave the judge out")
         return LayoutJudge()
-    if suite in _JUDGED_BY_SCENE:
-        return SceneJudge(open_grounder(name or ICONS, options))
-    if suite not in _JUDGED_BY_CLAUSE:
+    opener = _OPENERS.get(suite_of(suite).kind)
+    if opener is None:
         raise FormalimgError(f"there is no judge for {suite}: pictures can be made with `formalimg generate`")
-    if name is None:
-        raise FormalimgError(
-            f"there is no judge for {suite} that works offline: name a chat model that can see, as in "
-            "--judge gemini/gemini-3-pro-preview, or make the pictures only, with `formalimg generate`"
-        )
-    if name == ICONS or name.startswith(DETECTORS):
-        raise FormalimgError(f"{name} sees boxes and colours only, and {suite} asks for more: name a chat model")
-    from formalimg.judges.clause_judge import ClauseJudge  # here, so that other judges start faster
-
-    chat, own = _chat_model(name, options, _OF_CLAUSE_JUDGES, suite)
-    return ClauseJudge(chat, **own)
+    return opener(suite, name, options)
 
 
 def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Grounder:
@@ -92,6 +86,48 @@ def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Ground
     return VlmGrounder(chat, **own)
 
 
+def _judge_of_formulas(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
+    if suite in _SHOWN_BY_BOXES:
+        return SceneJudge(open_grounder(name or ICONS, options))
+    if name is None:
+        raise FormalimgError(f"{_nobody_offline(suite)}, or make the pictures only, with `formalimg generate`")
+    if _sees_boxes_only(name):
+        raise FormalimgError(f"{name} sees boxes and colours only, and {suite} asks for more: name a chat model")
+    from formalimg.judges.clause_judge import ClauseJudge  # here, so that other judges start faster
+
+    chat, own = _chat_model(name, options, _OF_CLAUSE_JUDGES, suite)
+    return ClauseJudge(chat, **own)
+
+
+def _judge_of_concepts(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
+    if name is None:
+        raise FormalimgError(
+            f"{_nobody_offline(suite)}; or make the pictures only, with `formalimg generate`, and let people answer: "
+            "`formalimg agree` reads their votes from a CSV file"
+        )
+    if _sees_boxes_only(name):
+        raise FormalimgError(f"{name} sees boxes and colours only, and cannot answer questions: name a chat model")
+    from formalimg.judges.question_judge import QuestionJudge  # here, so that other judges start faster
+
+    chat, own = _chat_model(name, options, _OF_QUESTION_JUDGES, suite)
+    return QuestionJudge(chat, **own)
+
+
+_OPENERS: Mapping[str, _Opener] = {"formula": _judge_of_formulas, "concepts": _judge_of_concepts}
+"""How suites are judged, by the kind of what their items ask for."""
+
+
+def _nobody_offline(suite: str) -> str:
+    return (
+        f"there is no judge for {suite} that works offline: name a chat model that can see, as in "
+        "--judge gemini/gemini-3-pro-preview"
+    )
+
+
+def _sees_boxes_only(name: str) -> bool:
+    return name == ICONS or name.startswith(DETECTORS)
+
+
 def _chat_model(
     name: str, options: Mapping[str, str] | None, ours: tuple[str, ...], user: str
 ) -> tuple[ChatModel, dict[str, Any]]:
@@ -99,7 +135,7 @@ def _chat_model(
     from formalimg.models import open_chat_model
 
     given = dict(options or {})
-    for key in (*_OF_GROUNDERS, *_OF_CLAUSE_JUDGES):
+    for key in (*_OF_GROUNDERS, *_OF_CLAUSE_JUDGES, *_OF_QUESTION_JUDGES):
         if key in given and key not in ours:
             raise FormalimgError(f"{user} has no option {key!r}: it knows {', '.join(ours)}, and those of the model")
     own: dict[str, Any] = {key: given.pop(key) for key in ours if key in given}

@@ -82,7 +82,15 @@ async def ask_until_understood(
             return Understood(reply.value, tuple(raw), reply.served, cost)
         # The conversation goes on, so that it is another question than before: a remembered answer is of no use here.
         messages += [Message("assistant", (reply.raw,)), Message("user", (again.fill({"problem": wrong}),))]
+    await _forgotten(chat, messages, answer_type)
     return NoAnswer("not understood", f"{chat.name} answered twice what cannot be: {wrong}", tuple(raw), cost)
+
+
+async def _forgotten(chat: ChatModel, messages: Sequence[Message], answer_type: type[AnswerType]) -> None:
+    """Let a model that remembers its answers forget these, so that a resumed run hears others."""
+    forget = getattr(chat, "forget", None)
+    for end in range(1, len(messages), 2) if forget else ():
+        await forget(messages[:end], answer_type)
 
 
 def added(cost: float | None, more: float | None) -> float | None:

@@ -64,6 +64,12 @@ class AskedChatModel:
                 return Answered(known, remembered.text, served=remembered.served, remembered=True)
         return await self._asked(question, messages, schema, answer_type)
 
+    async def forget(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> None:
+        """Let go of a remembered answer that has the wanted form and still cannot be used."""
+        if self._memory is not None:
+            question = question_key(self.name, self.settings, messages, answer_schema(answer_type))
+            await asyncio.to_thread(self._memory.forget, question)
+
     async def _asked(
         self, question: str, messages: Sequence[Message], schema: Mapping[str, object], answer_type: type[AnswerType]
     ) -> Reply[AnswerType]:

@@ -120,6 +120,11 @@ class Memory:
         with self._lock, contextlib.suppress(sqlite3.Error):  # a full disk must not cost us the answer itself
             self._connection.execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?)", row)
 
+    def forget(self, question: str) -> None:
+        """Let go of an answer that turned out to be of no use, so that the question is asked again."""
+        with self._lock, contextlib.suppress(sqlite3.Error):
+            self._connection.execute("DELETE FROM answers WHERE question = ?", (question,))
+
     def spent(self) -> Usage:
         """What all remembered answers once used up."""
         with self._lock:
