@@ -89,8 +89,9 @@ async def ask_until_understood(
 async def _forgotten(chat: ChatModel, messages: Sequence[Message], answer_type: type[AnswerType]) -> None:
     """Let a model that remembers its answers forget these, so that a resumed run hears others."""
     forget = getattr(chat, "forget", None)
-    for end in range(1, len(messages), 2) if forget else ():
-        await forget(messages[:end], answer_type)
+    if forget is not None:
+        for end in range(1, len(messages), 2):
+            await forget(messages[:end], answer_type)
 
 
 def added(cost: float | None, more: float | None) -> float | None:

@@ -32,12 +32,14 @@ if TYPE_CHECKING:
     from formalimg.suites.conceptmix.completing import complete_binding
     from formalimg.suites.conceptmix.conflicts import Conflict, conflicts
     from formalimg.suites.conceptmix.counting import count_bindings, count_combinations
+    from formalimg.suites.conceptmix.law import category_law, mean_redraws
     from formalimg.suites.conceptmix.making import ConceptRecipe, make_concept_items
     from formalimg.suites.conceptmix.pools import Difficulty, Pool, Pools, Profile, load_pools
     from formalimg.suites.conceptmix.published import write_sentences
     from formalimg.suites.conceptmix.questions import template_questions
-    from formalimg.suites.conceptmix.sampling import draw_concepts
+    from formalimg.suites.conceptmix.sampling import ImpossibleDrawError, draw_concepts
     from formalimg.suites.conceptmix.saying import unasked, unsaid
+    from formalimg.suites.conceptmix.scores import ScoredPicture, read_scores, scores_text
     from formalimg.suites.conceptmix.statements import statements
     from formalimg.suites.conceptmix.tampering import tampering
     from formalimg.suites.ontology import implausible
@@ -55,12 +57,14 @@ __getattr__ = lazily(
         "conceptmix.completing": ["complete_binding"],
         "conceptmix.conflicts": ["Conflict", "conflicts"],
         "conceptmix.counting": ["count_bindings", "count_combinations"],
+        "conceptmix.law": ["category_law", "mean_redraws"],
         "conceptmix.making": ["ConceptRecipe", "make_concept_items"],
         "conceptmix.pools": ["Difficulty", "Pool", "Pools", "Profile", "load_pools"],
         "conceptmix.published": ["write_sentences"],
         "conceptmix.questions": ["template_questions"],
-        "conceptmix.sampling": ["draw_concepts"],
+        "conceptmix.sampling": ["ImpossibleDrawError", "draw_concepts"],
         "conceptmix.saying": ["unasked", "unsaid"],
+        "conceptmix.scores": ["ScoredPicture", "read_scores", "scores_text"],
         "conceptmix.statements": ["statements"],
         "conceptmix.tampering": ["tampering"],
         "ontology": ["implausible"],
@@ -89,6 +93,7 @@ __all__ = [
     "Difficulty",
     "DigestError",
     "FormulaSpec",
+    "ImpossibleDrawError",
     "Item",
     "ItemsError",
     "Kind",
@@ -100,6 +105,7 @@ __all__ = [
     "Pulled",
     "Recipe",
     "Relation",
+    "ScoredPicture",
     "Sent",
     "Source",
     "StyleText",
@@ -107,6 +113,7 @@ __all__ = [
     "WordingError",
     "bind_attributes",
     "bound_concepts",
+    "category_law",
     "complete_binding",
     "conflicts",
     "count_bindings",
@@ -121,8 +128,11 @@ __all__ = [
     "load_pools",
     "make_concept_items",
     "make_items",
+    "mean_redraws",
     "pull",
+    "read_scores",
     "same_meaning_as_written",
+    "scores_text",
     "source",
     "source_names",
     "statements",

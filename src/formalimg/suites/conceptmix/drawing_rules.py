@@ -17,7 +17,7 @@ class ImpossibleDrawError(FormalimgError, ValueError):
 
 
 class Rules(NamedTuple):
-    """What a draw must keep to; [ConceptMix, section 2.3, step 1].
+    """What a draw must keep to; ConceptMix, section 2.3, step 1.
 
     Attributes:
         k: how many concepts there are beside the first object.

@@ -31,7 +31,7 @@ def orders(places: int, limits: tuple[int, ...]) -> int:
 
 def object_weight(k: int, objects: int) -> int:
     """How likely a number of objects is: each of the k concepts is an object with a chance of 1/4; times 4 ** k."""
-    return comb(k, objects - 1) * 3 ** (k + 1 - objects)
+    return comb(k, objects - 1) * int(3 ** (k + 1 - objects))
 
 
 def category_law(
@@ -39,9 +39,7 @@ def category_law(
 ) -> Mapping[int, Fraction]:
     """How likely it is that `draw_concepts` gives so many concepts of a category.
 
-    >>> from formalimg.suites.conceptmix.pools import load_pools
-    >>> {often: str(chance) for often, chance in category_law(2, load_pools(), "object").items()}
-    {1: '9/16', 2: '3/8', 3: '1/16'}
+    Such as 9/16, 6/16 and 1/16 for 1, 2 and 3 objects with k = 2.
 
     Returns:
         The chances that are not 0, by number of concepts; they add up to 1.

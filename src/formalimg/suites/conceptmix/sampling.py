@@ -42,7 +42,7 @@ def draw_concepts(
     """
     rules = rules_of(k, pools, profile, only)
     objects = _draw(_numbers_of_objects(rules), chance)
-    categories = _draw_categories(rules.others(objects), rules.limits(objects), chance)
+    categories = _draw_categories(rules.others(objects), _limits(rules, objects), chance)
     # A stable sort: what is not spatial stays in the order drawn.
     categories.sort(key=lambda category: category == "spatial")
     items = chance.sample(pools["object"].values, objects)
@@ -56,6 +56,8 @@ def _draw_categories(places: int, limits: tuple[int, ...], chance: random.Random
     """As many categories as there are places, all orders within the limits being equally likely."""
     drawn: list[Category] = []
     for number, category in enumerate(OTHERS):
+        if len(drawn) == places:
+            break
         often = _draw(_frequencies(places - len(drawn), limits[number:]), chance)
         drawn += [category] * often
     chance.shuffle(drawn)
@@ -70,6 +72,10 @@ Wheel = tuple[range | tuple[int, ...], list[int]]
 def _numbers_of_objects(rules: Rules) -> Wheel:
     numbers = rules.numbers_of_objects()
     return numbers, list(accumulate(object_weight(rules.k, objects) for objects in numbers))
+
+
+# Kept, like the wheels, because thousands are drawn by the same rules.
+_limits = lru_cache(maxsize=2**14)(Rules.limits)
 
 
 @lru_cache(maxsize=2**14)

@@ -1,0 +1,222 @@
+"""Concepts are bound without loss, found again in a binding, and guarded against change."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from formalimg.suites.conceptmix.binding import bind_attributes, bound_concepts, tampering
+from formalimg.suites.conceptmix.pools import Profile, load_pools
+from formalimg.suites.conceptmix.sampling import draw_concepts
+from formalimg.suites.conceptmix.spec import (
+    ATTRIBUTES,
+    Binding,
+    BindingError,
+    BoundObject,
+    Concept,
+    Relation,
+)
+from formalimg.suites.conceptmix.statements import statements
+
+POOLS = load_pools()
+
+seeds = st.integers(0, 10_000).map(random.Random)
+profiles: st.SearchStrategy[Profile] = st.sampled_from(["paper", "official-code"])
+
+
+def completed(binding: Binding, chance: random.Random) -> Binding:
+    """The binding with an object added if there is but one, and two objects for each relation."""
+    objects = binding.objects if len(binding.objects) > 1 else (*binding.objects, BoundObject("tree"))
+    pairs = [chance.sample(range(1, len(objects) + 1), 2) for _ in binding.relations]
+    relations = tuple(
+        replace(relation, first=first, second=second)
+        for relation, (first, second) in zip(binding.relations, pairs, strict=True)
+    )
+    return replace(binding, objects=objects, relations=relations)
+
+
+def concepts_in(binding: Binding) -> Counter[Concept]:
+    found = Counter(Concept("object", thing.item) for thing in binding.objects)
+    found.update(
+        Concept(c, thing.attributes[c]) for thing in binding.objects for c in ATTRIBUTES if c in thing.attributes
+    )
+    found.update(Concept("spatial", relation.name) for relation in binding.relations)
+    found.update([Concept("style", binding.style)] if binding.style is not None else [])
+    return found
+
+
+@given(k=st.integers(1, 12), chance=seeds, profile=profiles)
+def test_what_is_drawn_is_bound_and_found_again(k: int, chance: random.Random, profile: Profile) -> None:
+    pools = load_pools(profile=profile)
+    drawn = draw_concepts(k, pools, chance, profile=profile)
+    binding = bind_attributes(drawn, pools, chance)
+    styles = [concept for concept in drawn if concept.category == "style"]
+    assert concepts_in(binding) == Counter(drawn) - Counter(styles[:-1])  # of several styles the last one stays
+    assert Binding.from_json(binding.to_json()) == binding
+    assert all(relation.description == pools["spatial"].sentences[relation.name] for relation in binding.relations)
+
+    full = completed(binding, chance)
+    assert tampering(binding, full) is None
+    bound = bound_concepts(drawn, full)
+    assert tuple(found.concept for found in bound) == drawn
+    assert (
+        max(Counter((found.concept.category, found.objects) for found in bound if len(found.objects) == 1).values())
+        == 1
+    )
+    for (category, value), ids in bound:
+        if category == "spatial":
+            assert (value, *ids) in [(relation.name, relation.first, relation.second) for relation in full.relations]
+        elif category == "style":
+            assert ids == ()
+        else:
+            thing = full.objects[ids[0] - 1]
+            assert value == (thing.item if category == "object" else thing.attributes[category])
+    assert len(statements(bound, full, pools)) == k + 1
+
+
+def test_every_object_without_a_colour_is_as_likely_to_get_one() -> None:
+    drawn = [
+        *(Concept("object", item) for item in ("cat", "dog", "pig")),
+        *(Concept("color", c) for c in ("red", "blue")),
+    ]
+    chance = random.Random(0)
+    seen = Counter(
+        tuple(thing.attributes.get("color") for thing in bind_attributes(drawn, POOLS, chance).objects)
+        for _ in range(3_000)
+    )
+    assert len(seen) == 6
+    assert all(400 < often < 600 for often in seen.values())
+
+
+def test_attributes_stand_in_the_order_of_binding() -> None:
+    drawn = [Concept("object", "cat"), Concept("texture", "glass"), Concept("color", "red")]
+    assert list(bind_attributes(drawn, POOLS, random.Random(0)).objects[0].attributes) == ["texture", "color"]
+
+
+def test_what_cannot_be_bound_is_refused() -> None:
+    cat, red = Concept("object", "cat"), Concept("color", "red")
+    with pytest.raises(BindingError, match="no object among the concepts"):
+        bind_attributes([red], POOLS, random.Random(0))
+    with pytest.raises(BindingError, match="no object is left for the color 'red': all 1 have one"):
+        bind_attributes([cat, red, red], POOLS, random.Random(0))
+
+
+GIVEN = Binding(
+    (BoundObject("cat", {"color": "red"}), BoundObject("dog", {"color": "red", "size": "tiny"})),
+    "ink",
+    (Relation("left", "the {ObjectA} is left"), Relation("top", "the {ObjectA} is on top", 1)),
+)
+FULL = replace(
+    GIVEN,
+    objects=(*GIVEN.objects, BoundObject("cat")),
+    relations=(replace(GIVEN.relations[0], first=2, second=3), replace(GIVEN.relations[1], second=2)),
+)
+
+
+def test_equal_concepts_go_to_different_objects_by_id() -> None:
+    red, spatial = Concept("color", "red"), [Concept("spatial", "top"), Concept("spatial", "left")]
+    drawn = [Concept("object", "cat"), Concept("object", "dog"), red, red, Concept("style", "ink"), *spatial]
+    assert [ids for _, ids in bound_concepts(drawn, FULL)] == [(1,), (2,), (1,), (2,), (), (1, 2), (2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("concepts", "says"),
+    [
+        ([Concept("object", "pig")], "lacks the object 'pig'"),
+        ([Concept("object", "cat"), Concept("object", "dog"), *[Concept("color", "red")] * 3], "'red', .* 3 times"),
+        ([Concept("object", "cat"), Concept("size", "tiny")], "lacks the size 'tiny'"),  # the dog was not drawn
+        ([Concept("style", "manga")], "lacks the style 'manga'"),
+        ([Concept("spatial", "right")], "lacks the spatial 'right'"),
+    ],
+)
+def test_concepts_that_are_not_in_the_binding_are_named(concepts: list[Concept], says: str) -> None:
+    with pytest.raises(BindingError, match=says):
+        bound_concepts(concepts, FULL)
+
+
+def test_relations_must_be_closed_and_between_two_objects() -> None:
+    left = [Concept("spatial", "left")]
+    with pytest.raises(BindingError, match="'left' is still open"):
+        bound_concepts(left, GIVEN)
+    for ends in ((1, 1), (1, 4), (0, 2)):
+        with pytest.raises(BindingError, match="not two of 3 objects"):
+            bound_concepts(left, replace(FULL, relations=(Relation("left", "", *ends),)))
+
+
+def with_object(place: int, item: str, **attributes: str) -> Binding:
+    return replace(FULL, objects=(*FULL.objects[:place], BoundObject(item, attributes), *FULL.objects[place + 1 :]))
+
+
+def with_relation(place: int, **changes: str | int | None) -> Binding:
+    changed = replace(FULL.relations[place], **changes)  # type: ignore[arg-type]
+    return replace(FULL, relations=(*FULL.relations[:place], changed, *FULL.relations[place + 1 :]))
+
+
+@pytest.mark.parametrize(
+    ("after", "says"),
+    [
+        (with_object(0, "lion", color="red"), "the item of object 1 was 'cat' and is now 'lion'"),
+        (with_object(0, "cat", color="blue"), "the color of object 1 (cat) was 'red' and is now 'blue'"),
+        (with_object(0, "cat"), "object 1 (cat) has lost its color 'red'"),
+        (with_object(0, "cat", color="red", size="huge"), "object 1 (cat) had no size and is now given 'huge'"),
+        (
+            with_object(2, "pig", size="huge"),
+            "object 3 (pig) was added and may have an item only, but it has size huge",
+        ),
+        (replace(FULL, style=None), "the style 'ink' is missing"),
+        (replace(FULL, style="manga"), "the style was 'ink' and is now 'manga'"),
+        (with_relation(0, name="right"), "relation 1 was 'left' and is now 'right'; names and order must stay"),
+        (
+            with_relation(0, description="?"),
+            "the description of relation 1 (left) was 'the {ObjectA} is left' and is now '?'",
+        ),
+        (with_relation(0, first=None), "ObjectA_id of relation 1 (left) is still '?'; fill in the id of an object"),
+        (with_relation(0, second=4), "ObjectB_id of relation 1 (left) is 4, but objects are 1 to 3"),
+        (with_relation(0, first=3), "relation 1 (left) is between object 3 and itself; it needs two objects"),
+        (with_relation(1, first=3), "ObjectA_id of relation 2 (top) was 1 and is now 3"),
+        (with_relation(1, first=None), "ObjectA_id of relation 2 (top) was 1 and is now ?"),
+        (replace(FULL, relations=FULL.relations[:1]), "relation 2 (top) is missing"),
+        (
+            replace(FULL, relations=(*FULL.relations, Relation("top", "", 1, 2))),
+            "relation 3 (top) was added, but only objects may be",
+        ),
+        (
+            replace(FULL, objects=FULL.objects[:1], relations=()),
+            "object 2 (dog) is missing; relation 1 (left) is missing; relation 2 (top) is missing",
+        ),
+    ],
+)
+def test_tampering_is_told_in_words(after: Binding, says: str) -> None:
+    assert tampering(GIVEN, FULL) is None
+    assert tampering(GIVEN, after) == says
+
+
+def test_styles_may_not_be_added_and_relations_not_swapped() -> None:
+    assert tampering(replace(GIVEN, style=None), FULL) == "there was no style and now there is 'ink'"
+    swapped = tampering(GIVEN, replace(FULL, relations=FULL.relations[::-1]))
+    assert swapped is not None
+    assert "relation 1 was 'left' and is now 'top'" in swapped
+    assert tampering(GIVEN, GIVEN) is not None  # nothing was filled in
+
+
+CHANGES: list[Callable[[Binding, random.Random], Binding]] = [
+    lambda b, chance: replace(b, style="another" if b.style is None else chance.choice([None, "another"])),
+    lambda b, chance: replace(b, objects=(BoundObject("else", b.objects[0].attributes), *b.objects[1:])),
+    lambda b, chance: replace(b, objects=(*b.objects[1:], b.objects[0])),
+    lambda b, chance: replace(b, objects=(*b.objects, BoundObject("tree", {chance.choice(ATTRIBUTES): "odd"}))),
+    lambda b, chance: replace(b, relations=(*b.relations, Relation("left", "", 1, 2))),
+]
+
+
+@given(k=st.integers(1, 7), chance=seeds, change=st.sampled_from(CHANGES))
+def test_no_change_goes_unseen(
+    k: int, chance: random.Random, change: Callable[[Binding, random.Random], Binding]
+) -> None:
+    binding = bind_attributes(draw_concepts(k, POOLS, chance), POOLS, chance)
+    assert tampering(binding, change(completed(binding, chance), chance)) is not None
