@@ -1,0 +1,188 @@
+"""Sentences, bindings, results and scores in the form of the published code: read with its oddities, and written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from formalimg import load
+from formalimg.errors import FormalimgError
+from formalimg.models import Wanted, open_folder
+from formalimg.suites import (
+    AskedConcept,
+    Binding,
+    BoundObject,
+    ConceptSpec,
+    Item,
+    Relation,
+    decode_item,
+    encode_item,
+    read_scores,
+    scores_text,
+    write_items,
+    write_sentences,
+)
+from formalimg.suites.conceptmix.scores import ScoredPicture
+from tests.support.models import speckled
+
+SENTENCE = {
+    "index": 1,
+    "sentence": "A red fork lies on top of a novel.",
+    "categories": ["object", "object", "color", "spatial"],
+    "skills": ["fork", "novel", "red", "top"],
+    "question": ["Is there a fork?  ", "", "Is there a novel?", "Is the fork red?", "Does the fork lie on the novel?"],
+}
+BINDING = {
+    "objects": [{"id": 1, "item": "fork", "color": "red"}, {"id": 2, "item": "novel"}],
+    "relation": [{"name": "top", "description": "{ObjectA} on {ObjectB}", "ObjectA_id": "1", "ObjectB_id": 2}],
+    "index": 1,
+}
+
+
+def published(folder: Path, sentence: dict[str, Any], binding: dict[str, Any] | None = None, k: int = 3) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / f"300_sentences_k={k}.json").write_text(json.dumps([sentence]))
+    if binding is not None:
+        (folder / f"300_refined_config_k={k}.json").write_text(json.dumps([binding]))
+    return folder
+
+
+def test_blank_lines_ids_in_quotes_and_edge_blanks_are_read_as_meant(tmp_path: Path) -> None:
+    (item,) = load("conceptmix", published(tmp_path / "sentence_collection", SENTENCE, BINDING).parent)
+    assert (item.id, item.level, item.prompt, item.tags) == ("k3-001", 3, SENTENCE["sentence"], ())
+    fork, _, red, top = item.spec.concepts
+    assert (fork.question, fork.statement, fork.objects) == (
+        "Is there a fork?",
+        "the image contains one or more forks",
+        (1,),
+    )
+    assert (red.category, red.value, red.objects) == ("color", "red", (1,))
+    assert top.objects == (1, 2)
+    assert item.spec.binding is not None
+    assert item.spec.binding.relations == (Relation("top", "{ObjectA} on {ObjectB}", 1, 2),)
+    assert decode_item(encode_item(item), "conceptmix") == item
+
+
+@pytest.mark.parametrize("numbered", ["1. {}", "2) {}", "Question 3: {}", "#4: {}"])
+def test_numbers_and_preambles_of_chat_models_are_no_questions(numbered: str, tmp_path: Path) -> None:
+    lines = ["Here are the questions:", *(numbered.format(line) for line in SENTENCE["question"] if line)]  # type: ignore[attr-defined]
+    (item,) = load("conceptmix", published(tmp_path, {**SENTENCE, "question": lines}))
+    assert [asked.question for asked in item.spec.concepts][1:3] == ["Is there a novel?", "Is the fork red?"]
+    assert item.spec.binding is None
+
+
+def test_a_binding_that_changes_what_was_given_is_left_out_and_said(tmp_path: Path) -> None:
+    changed = {**BINDING, "objects": [{"id": 1, "item": "fork", "color": "blue"}, {"id": 2, "item": "novel"}]}
+    (item,) = load("conceptmix", published(tmp_path, SENTENCE, changed))
+    assert (item.tags, item.spec.binding) == (("binding-changed",), None)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"question": ["Is there a fork?"]}, r"needs 4 categories, skills and questions, but has \(4, 4, 1\)"),
+        ({"skills": ["fork"]}, r"but has \(4, 1, 4\)"),
+        ({"categories": ["object", "object", "colour", "spatial"]}, "unknown category 'colour'"),
+        ({"sentence": " "}, "sentence must be text"),
+        ({"index": "1"}, "index of its own"),
+        ({"question": "Is there a fork?"}, "must be lists of texts"),
+    ],
+)
+def test_what_cannot_be_scored_is_named(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(FormalimgError, match=message):
+        load("conceptmix", published(tmp_path, {**SENTENCE, **change}))
+
+
+def test_folders_without_sentences_say_what_is_looked_for(tmp_path: Path) -> None:
+    with pytest.raises(FormalimgError, match="300_sentences_k=1"):
+        load("conceptmix", tmp_path)
+    published(tmp_path, SENTENCE)
+    (tmp_path / "100_sentences_k=3.json").write_text("[]")
+    with pytest.raises(FormalimgError, match="several files of sentences with k=3"):
+        load("conceptmix", tmp_path)
+
+
+def item_of(number: int, k: int) -> Item[ConceptSpec]:
+    concepts = [AskedConcept("object", "fork", "a fork", "Is there a fork?", (1,))]
+    concepts += [AskedConcept("color", "red", "it is red", f"Is it red, {number}?", (1,))] * k
+    binding = Binding((BoundObject("fork", {"color": "red"}),))
+    return Item(
+        "conceptmix", str(number), k, f"Prompt {number}, a fork.", ConceptSpec(tuple(concepts[: k + 1]), binding)
+    )
+
+
+def test_items_are_written_as_published_and_read_back(tmp_path: Path) -> None:
+    items = [item_of(number, 1) for number in range(3)]
+    write_sentences(items, tmp_path / "out")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "3_refined_config_k=1.json",
+        "3_sentences_k=1.json",
+    ]
+    back = load("conceptmix", tmp_path / "out")
+    assert [item.prompt for item in back] == [item.prompt for item in items]
+    assert [[asked.question for asked in item.spec.concepts] for item in back] == [
+        [asked.question for asked in item.spec.concepts] for item in items
+    ]
+    assert back[0].spec.binding == items[0].spec.binding
+    with pytest.raises(FormalimgError, match="already holds something"):
+        write_sentences(items, tmp_path / "out")
+
+
+def test_our_own_form_is_read_back_and_checked(tmp_path: Path) -> None:
+    items = [item_of(number, 1) for number in range(3)]
+    path = write_items(items, tmp_path)
+    assert load("conceptmix", tmp_path) == items
+    fields = json.loads(path.read_text().splitlines()[0])
+    for change, message in [
+        ({"level": 2}, "the level is 2, but there are 2 concepts"),
+        ({"concepts": [{"category": "object"}]}, "concepts must be a list"),
+        ({"binding": {"objects": []}}, "at least one object"),
+        ({"binding": {"objects": [{"id": 1, "item": "fork"}]}}, "lacks the color 'red'"),
+        ({"binding": {"objects": [{"id": 2, "item": "fork", "color": "red"}]}}, "must count from 1"),
+    ]:
+        path.write_text(json.dumps({**fields, **change}) + "\n")
+        with pytest.raises(FormalimgError, match=message):
+            load("conceptmix", tmp_path)
+
+
+def test_scores_are_worked_out_from_the_records_and_not_believed(tmp_path: Path) -> None:
+    whole = ScoredPicture("1.png", ("a?", "b?"), (1, 1))
+    half = ScoredPicture("2.png", ("a?", "b?"), (1, 0))
+    path = tmp_path / "m_k=1_score.json"
+    path.write_text(scores_text([whole, half]))
+    assert read_scores(path) == [whole, half]
+    assert json.loads(path.read_text())[-1] == {"proportion_all_correct": 0.5, "average_score_per_image": 0.75}
+    # The published code leaves out what was not answered, and takes the picture as wholly correct.
+    records = [{"image_path": "3.png", "questions": ["a?", " ", "b?"], "scores": [1]}, {"proportion_all_correct": 1}]
+    path.write_text(json.dumps(records))
+    (unscored,) = read_scores(path)
+    assert (unscored.passed, unscored.fraction) == (None, None)
+    with pytest.raises(FormalimgError, match="all their scores"):
+        scores_text([unscored])
+    for text, message in [
+        ("[{", "did not end"),
+        ("{}", "list of records"),
+        ('[{"scores": [2]}]', "record 1: must have"),
+    ]:
+        path.write_text(text)
+        with pytest.raises(FormalimgError, match=message):
+            read_scores(path)
+
+
+def test_pictures_are_found_by_the_results_beside_them(tmp_path: Path) -> None:
+    for k, prompt in ((1, "A cat."), (2, "Two cats.")):
+        folder = tmp_path / str(k)
+        folder.mkdir()
+        (folder / f"1{prompt[:3]}.png").write_bytes(speckled(prompt, 16))
+        record = {"prompt": prompt, "image_path": f"/home/someone/out/{k}/1{prompt[:3]}.png"}
+        (folder / "result.json").write_text(json.dumps([record, record]))  # the published code adds it with each run
+    model = open_folder(str(tmp_path), {})
+    matching = model.match([Wanted("a", 0, "A cat."), Wanted("b", 0, "Two cats."), Wanted("c", 0, "No cats.")])
+    assert model.settings["layout"] == "conceptmix"
+    assert {found.item: found.file for found in matching.found} == {"a": "1/1A c.png", "b": "2/1Two.png"}
+    (tmp_path / "1" / "result.json").write_text('[{"prompt": ""}]')
+    with pytest.raises(FormalimgError, match=r"1/result.json, record 1: must have a prompt"):
+        open_folder(str(tmp_path), {}).match([Wanted("a", 0, "A cat.")])
