@@ -136,13 +136,14 @@ def test_our_own_form_is_read_back_and_checked(tmp_path: Path) -> None:
     path = write_items(items, tmp_path)
     assert load("conceptmix", tmp_path) == items
     fields = json.loads(path.read_text().splitlines()[0])
-    for change, message in [
+    changes: list[tuple[dict[str, object], str]] = [
         ({"level": 2}, "the level is 2, but there are 2 concepts"),
         ({"concepts": [{"category": "object"}]}, "concepts must be a list"),
         ({"binding": {"objects": []}}, "at least one object"),
         ({"binding": {"objects": [{"id": 1, "item": "fork"}]}}, "lacks the color 'red'"),
         ({"binding": {"objects": [{"id": 2, "item": "fork", "color": "red"}]}}, "must count from 1"),
-    ]:
+    ]
+    for change, message in changes:
         path.write_text(json.dumps({**fields, **change}) + "\n")
         with pytest.raises(FormalimgError, match=message):
             load("conceptmix", tmp_path)

@@ -1,0 +1,70 @@
+"""Questions: one for each concept, and each can stand alone."""
+
+from __future__ import annotations
+
+import random
+import re
+
+from hypothesis import given as for_all
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from formalimg.suites.conceptmix.grammar import count_word, plural_of, singular_of
+from formalimg.suites.conceptmix.pools import load_pools
+from formalimg.suites.conceptmix.questions import template_questions
+from tests.suites.conceptmix.given import drawn, given
+
+POOLS = load_pools(profile="official-code")
+
+
+def test_questions_in_the_singular() -> None:
+    assert template_questions(*given("huge heart red glass house | man | 2 in front of 1 | style cubism")) == (
+        "Does the image contain a house?",
+        "Is the house huge compared with the usual size of a house?",
+        "Is the house shaped like a heart?",
+        "Is the house red?",
+        "Does the house look like it is made of glass?",
+        "Does the image contain a man?",
+        "Is the image in the style of cubism?",
+        "Is the man in front of the house, nearer to the viewer?",
+    )
+
+
+def test_questions_in_the_plural() -> None:
+    found = given("3 tiny square fluffy sushi | 2 woman | apple | 1 above 2 | 2 inside 3 | 3 bottom 2 | style ink")
+    assert template_questions(*found) == (
+        "Does the image contain sushi?",
+        "Are there exactly three pieces of sushi in the image?",
+        "Are the pieces of sushi tiny compared with the usual size of a piece of sushi?",
+        "Are the pieces of sushi shaped like squares?",
+        "Do the pieces of sushi have a fluffy texture?",
+        "Does the image contain women?",
+        "Are there exactly two women in the image?",
+        "Does the image contain an apple?",
+        "Is the image an ink drawing?",
+        "Are the pieces of sushi above the women, without touching them?",
+        "Are the women inside the apple, within its bounds?",
+        "Is the apple at the bottom of the women, below them or at the lowest part, and touching them?",
+    )
+
+
+def test_two_of_the_same_name() -> None:
+    assert template_questions(*given("cat | +cat | 1 left 2"))[-1] == "Is the cat to the left of another cat?"
+
+
+@settings(max_examples=150, deadline=None)
+@for_all(st.integers(1, 12), st.integers(0, 10**6))
+def test_every_concept_has_a_question_about_its_objects(k: int, seed: int) -> None:
+    found = drawn(k, POOLS, random.Random(seed))
+    questions = template_questions(*found)
+    assert len(questions) == len(found.concepts) == k + 1
+    for question, (concept, numbers) in zip(questions, found.concepts, strict=True):
+        assert re.fullmatch(r"(Is|Are|Do|Does) [a-z][^?.{}]*\?", question)
+        assert "  " not in question
+        asked = count_word(concept.value) if concept.category == "number" else concept.value
+        if concept.category not in ("object", "style"):
+            assert asked.rstrip("e") in question or concept.category == "shape"
+        for number in numbers:
+            thing = found.binding.objects[number - 1]
+            noun = plural_of(thing.item) if "number" in thing.attributes else singular_of(thing.item)
+            assert noun in question or (concept.category == "object" and thing.item in question)
