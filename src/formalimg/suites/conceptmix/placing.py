@@ -1,0 +1,102 @@
+"""Which two objects each relation goes to: without contradiction if that can be, and as one would expect to see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+from random import Random
+from typing import NamedTuple
+
+from formalimg.suites.conceptmix.conflicts import relation_conflicts
+from formalimg.suites.conceptmix.knowledge import can_be_inside
+from formalimg.suites.conceptmix.plausibility import far_fetched
+from formalimg.suites.conceptmix.spatial_order import Placed
+from formalimg.suites.conceptmix.spec import BoundObject, Relation
+
+MOST_TRIALS = 300
+"""How many placements are tried before a plain choice, relation by relation, must do."""
+
+CONVERSES = {
+    "left": "right",
+    "right": "left",
+    "in front of": "behind",
+    "behind": "in front of",
+    "above": "below",
+    "below": "above",
+    "top": "bottom",
+    "bottom": "top",
+    "outside": "outside",
+}
+
+
+class Cast(NamedTuple):
+    """The objects of a picture; the first `drawn` of them were drawn, the others added."""
+
+    objects: tuple[BoundObject, ...]
+    drawn: int
+
+
+def place(relations: Sequence[Relation], given: tuple[Placed, ...], cast: Cast, chance: Random) -> tuple[Placed, ...]:
+    """Open relations with their objects, in order, beside those that are given; there must be two objects."""
+    trials = iter(range(MOST_TRIALS))
+    found = _untroubled(relations, given, troubles(given, cast.objects), cast, chance, trials)
+    if found is None:
+        found = given
+        for relation in relations:
+            ways = [(*found, placed) for placed in _most_expected_first(relation, found, cast, chance)]
+            found = min(ways, key=lambda way: troubles(way, cast.objects))
+    return found[len(given) :]
+
+
+def troubles(placed: Sequence[Placed], objects: Sequence[BoundObject]) -> int:
+    """How many conflicts there are, and relations that say nothing.
+
+    These are the ones that repeat another in other words, and being outside of what one could not be inside of.
+    """
+    idle = 0
+    for number, (name, first, second) in enumerate(placed):
+        idle += Placed(CONVERSES.get(name, ""), second, first) in placed[:number]
+        idle += name == "outside" and not can_be_inside(objects[first - 1], objects[second - 1])
+    return len(relation_conflicts(objects, placed)) + idle
+
+
+def _untroubled(
+    relations: Sequence[Relation],
+    placed: tuple[Placed, ...],
+    bearable: int,
+    cast: Cast,
+    chance: Random,
+    trials: Iterator[int],
+) -> tuple[Placed, ...] | None:
+    """The first way, the most expected first, that brings no new troubles; None if there is none or trials run out."""
+    if not relations:
+        return placed
+    for candidate in _most_expected_first(relations[0], placed, cast, chance):
+        if next(trials, None) is None:
+            return None
+        longer = (*placed, candidate)
+        if troubles(longer, cast.objects) <= bearable:
+            found = _untroubled(relations[1:], longer, bearable, cast, chance, trials)
+            if found is not None:
+                return found
+    return None
+
+
+def _most_expected_first(relation: Relation, placed: Sequence[Placed], cast: Cast, chance: Random) -> list[Placed]:
+    """All pairs that a relation can go to; chance decides among the equally expected."""
+    pairs = [
+        Placed(relation.name, first, second)
+        for first, second in permutations(range(1, len(cast.objects) + 1), 2)
+        if relation.first in (None, first) and relation.second in (None, second)
+    ]
+    return sorted(pairs, key=lambda pair: (_oddness(pair, placed, cast), chance.random()))
+
+
+def _oddness(pair: Placed, placed: Sequence[Placed], cast: Cast) -> int:
+    """How far-fetched a relation is, and how much it crowds objects that have relations while others have none."""
+    first, second = cast.objects[pair.first - 1], cast.objects[pair.second - 1]
+    same_pair = sum({pair.first, pair.second} == {other.first, other.second} for other in placed)
+    busy = {thing for other in placed for thing in (other.first, other.second)}
+    crowding = len({pair.first, pair.second} & busy) if len(busy) < len(cast.objects) else 0
+    added = (0, 1, 5)[(pair.first > cast.drawn) + (pair.second > cast.drawn)]
+    return far_fetched(pair.name, first, second) + 2 * same_pair + crowding + added
