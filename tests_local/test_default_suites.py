@@ -9,7 +9,7 @@ import pytest
 from formalimg import load
 from formalimg.logic import verify
 from formalimg.scenes import keeps_margin
-from formalimg.suites import Recipe, instruction_digest, make_items, take_census
+from formalimg.suites import ConceptRecipe, Recipe, instruction_digest, make_concept_items, make_items, take_census
 
 
 @pytest.mark.parametrize("suite", ["natural", "knolling"])
@@ -17,6 +17,10 @@ def test_made_anew_they_are_the_same(suite: str) -> None:
     shipped = load(suite)  # raises if the digest is another
     made = make_items(Recipe(suite), jobs=os.cpu_count() or 1).items
     assert instruction_digest(made) == instruction_digest(shipped)
+
+
+def test_made_anew_the_concepts_are_the_same() -> None:
+    assert make_concept_items(ConceptRecipe()).items == load("conceptmix")
 
 
 @pytest.mark.parametrize("suite", ["natural", "knolling"])

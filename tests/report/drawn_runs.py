@@ -31,6 +31,12 @@ class DrawnRun:
     items: Mapping[str, PlannedItem]
     pictures: tuple[Judged, ...]
 
+    def suite_items(self) -> Sequence[Item[object]]:
+        return [
+            Item(self.card.suite, each.id, each.level, each.prompt, FormulaSpec.of(formalimg.parse(each.formula)))
+            for each in self.items.values()
+        ]
+
     def outcomes(self) -> Sequence[Outcome]:
         return [judged.outcome for judged in self.pictures]
 

@@ -14,7 +14,7 @@ from formalimg.suites.findings import Findings
 from formalimg.suites.items_file import read_lines
 
 
-@pytest.mark.parametrize("suite", ["knolling", "natural"])
+@pytest.mark.parametrize("suite", ["knolling", "natural", "conceptmix"])
 def test_reading_them_strictly_finds_nothing_and_gives_the_same(suite: str, tmp_path: Path) -> None:
     lines = tmp_path / "items.jsonl"
     lines.write_bytes(gzip.decompress((files("formalimg.suites") / "default_items" / f"{suite}.jsonl.gz").read_bytes()))

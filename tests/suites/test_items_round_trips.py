@@ -16,9 +16,9 @@ from formalimg.errors import FormalimgError
 from formalimg.logic import parse
 from formalimg.scenes import Box, Scene, Thing
 from formalimg.suites.findings import ItemsError
-from formalimg.suites.items_file import write_items
 from formalimg.suites.formalimg_data.published import write_published
 from formalimg.suites.item import FormulaSpec, Item, in_order
+from formalimg.suites.items_file import write_items
 from formalimg.suites.loading import load
 from tests.support.published import FOLDER, Instance, published_instances
 

@@ -13,10 +13,13 @@ from typing import Annotated
 import typer
 
 from formalimg import __version__
+from formalimg.cli.agree import agree_command
+from formalimg.cli.captions import captions_command
 from formalimg.cli.census import census_command
 from formalimg.cli.certify import certify_command
 from formalimg.cli.check import check_command
 from formalimg.cli.doctor import doctor_command
+from formalimg.cli.export import export_command
 from formalimg.cli.judge import judge_command
 from formalimg.cli.models import models_command
 from formalimg.cli.pull import pull_command
@@ -41,6 +44,8 @@ app.command("run")(run_command)
 app.command("generate")(generate_command)
 app.command("judge")(judge_command)
 app.command("report")(report_command)
+app.command("agree")(agree_command)
+app.command("export")(export_command)
 app.command("check")(check_command)
 app.command("verify")(verify_command)
 app.command("solve")(solve_command)
@@ -48,6 +53,7 @@ app.command("synth")(synth_command)
 app.command("write")(write_command)
 app.command("show")(show_command)
 app.command("census")(census_command)
+app.command("captions")(captions_command)
 app.command("pull")(pull_command)
 app.command("vocabulary")(vocabulary_command)
 app.command("models")(models_command)

@@ -12,6 +12,7 @@ from formalimg.cli.printing import print_table
 from formalimg.errors import FormalimgError
 from formalimg.report import Format
 from formalimg.stats import Missing
+from formalimg.suites import Profile
 
 
 def report_command(
@@ -43,6 +44,16 @@ def report_command(
         ),
     ] = None,
     reference: Annotated[bool, typer.Option("--reference", help="Put published figures beside the runs.")] = False,
+    details: Annotated[
+        bool,
+        typer.Option(
+            "--details", help="Show in the terminal what suites have to tell besides; other formats always do."
+        ),
+    ] = False,
+    profile: Annotated[
+        Profile,
+        typer.Option(help="Whose rules hold where a paper and its published code sum up in different ways."),
+    ] = "paper",
     gallery: Annotated[int, typer.Option(min=0, help="How many pictures of each run an html page shows.")] = 24,
 ) -> None:
     """Show runs side by side, with intervals, and with what could not be scored."""
@@ -54,15 +65,23 @@ def report_command(
         records = [opened.enter_context(closing(open_run(_folder(run)))) for run in runs]
         if form == "html":
             path = out or runs[0] / "report.html"
-            write_html(records, path, missing=missing, epsilon=epsilon, references=reference, gallery=gallery)
+            write_html(
+                records,
+                path,
+                missing=missing,
+                epsilon=epsilon,
+                references=reference,
+                gallery=gallery,
+                profile=profile,
+            )
             typer.echo(path)
             return
-        comparison = compare(records, missing=missing, epsilon=epsilon, references=reference)
+        comparison = compare(records, missing=missing, epsilon=epsilon, references=reference, profile=profile)
     if out is not None:
-        write_atomically(out, [render(comparison, form).encode()])
+        write_atomically(out, [render(comparison, form, details=details).encode()])
         typer.echo(out)
     elif form == "terminal":
-        print_table(terminal_table(comparison))
+        print_table(terminal_table(comparison, details=details))
     else:
         typer.echo(render(comparison, form), nl=False)
 

@@ -3,30 +3,48 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from formalimg.cli.options import read_levels, read_options
+from formalimg.cli.options import (
+    ConceptsFolder,
+    DifficultyName,
+    OnlyCategory,
+    ProfileName,
+    read_levels,
+    read_options,
+)
 from formalimg.cli.progress import progress_of
 
 if TYPE_CHECKING:
-    from formalimg.writers import Written
+    from formalimg.writers import WritingPlan, Written
 
 
 def write_command(
-    suite: Annotated[str, typer.Argument(help="knolling or natural.", show_default=False)],
+    suite: Annotated[str, typer.Argument(help="knolling, natural or conceptmix.", show_default=False)],
     model: Annotated[
         str, typer.Option("--model", "-m", help="The chat model that writes, as in openai/gpt-5.", show_default=False)
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write items.jsonl and writing.json to.")],
-    levels: Annotated[str, typer.Option(help="Which K, as in 1-10 or 1,2,5.")] = "1-10",
-    per_level: Annotated[int, typer.Option(min=1, help="How many items of each level.")] = 200,
+    levels: Annotated[
+        str | None,
+        typer.Option(help="Which levels, as in 1-10 or 1,2,5. Default: as in the paper, 1-10; 1-7 for conceptmix."),
+    ] = None,
+    per_level: Annotated[
+        int | None, typer.Option(min=1, help="How many items of each level. Default: 200; 300 for conceptmix.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Another seed, other assignments.")] = 1,
     checker: Annotated[
         str | None, typer.Option(help="The chat model that checks the words. Default: the one that writes.")
     ] = None,
-    attempts: Annotated[int, typer.Option(min=1, help="How often each item is tried; may be raised later.")] = 6,
+    attempts: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="How often each item is tried; may be raised later. Default: 6; 30 for conceptmix, which redraws.",
+        ),
+    ] = None,
     model_options: Annotated[
         list[str] | None,
         typer.Option("-M", metavar="KEY=VALUE", help="An option of the model that writes.", show_default=False),
@@ -39,6 +57,18 @@ def write_command(
         Path | None, typer.Option(metavar="DIR", help="Texts of your own in place of ours: write-*.txt, check-*.txt.")
     ] = None,
     version: Annotated[str, typer.Option(help="The version that the items carry.")] = "",
+    concepts: ConceptsFolder = None,
+    only: OnlyCategory = None,
+    difficulty: DifficultyName = None,
+    profile: ProfileName = "paper",
+    binder: Annotated[
+        Literal["model", "offline"],
+        typer.Option(help="ConceptMix: who says which objects a relation is between, the model or chance."),
+    ] = "model",
+    questions: Annotated[
+        Literal["model", "template"],
+        typer.Option(help="ConceptMix: questions by the model, or from a template for each category."),
+    ] = "model",
 ) -> None:
     """Let a chat model write instructions, and keep those that stand up to every check.
 
@@ -46,11 +76,19 @@ def write_command(
     """
     from formalimg.errors import FormalimgError  # here, with what follows, so that other commands start faster
     from formalimg.models import open_chat_model
-    from formalimg.writers import WritingPlan, write_suite
+    from formalimg.writers import ConceptChoices, WritingPlan, write_suite
 
     if checker_options and checker is None:
         raise FormalimgError("-C is for the model that checks: name it with --checker")
-    plan = WritingPlan(suite, read_levels(levels), per_level, seed, attempts, version)
+    plan = WritingPlan(
+        suite,
+        () if levels is None else read_levels(levels),
+        per_level or 0,
+        seed,
+        attempts or 0,
+        version,
+        ConceptChoices(concepts, profile, only, difficulty, binder, questions),
+    )
     writing = open_chat_model(model, read_options(model_options))
     checking = None if checker is None else open_chat_model(checker, read_options(checker_options))
     try:
@@ -59,13 +97,14 @@ def write_command(
     except KeyboardInterrupt:
         typer.echo(f"stopped; all answers so far are kept in {out}, and the same command goes on from there", err=True)
         raise typer.Exit(130) from None
-    _show(written, plan.attempts)
+    _show(written, plan)
     if written.missing or written.outstanding:
         raise typer.Exit(1)
 
 
-def _show(written: Written, attempts: int) -> None:
+def _show(written: Written, plan: WritingPlan) -> None:
     """Print what became of all attempts, and what is missing."""
+    from formalimg.suites import suite
     from formalimg.writers import REASONS
 
     rows = [("accepted", len(written.items)), ("not yet settled", written.unsettled)]
@@ -78,6 +117,7 @@ def _show(written: Written, attempts: int) -> None:
     if written.outstanding:
         typer.echo(f"{written.outstanding:,} answers did not come: the same command asks for them again")
     for level, count in written.missing.items():
-        typer.echo(f"K={level}: {count:,} missing after {attempts} attempts each: raise --attempts to go on")
+        name = suite(plan.suite).level
+        typer.echo(f"{name}={level}: {count:,} missing after {plan.attempts} attempts each: raise --attempts to go on")
     if written.path is not None:
         typer.echo(f"{len(written.items):,} item{'s' * (len(written.items) != 1)} in {written.path}")

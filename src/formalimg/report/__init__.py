@@ -7,9 +7,11 @@ from formalimg.lazily import lazily
 if TYPE_CHECKING:
     from formalimg.report.comparing import compare
     from formalimg.report.comparison import Comparison, PublishedRow, Row, Section, Tally
+    from formalimg.report.exporting import Exported, export_concepts
     from formalimg.report.formats import Format, format_of
     from formalimg.report.reference import ReferenceRow, reference_rows
     from formalimg.report.rendering import render
+    from formalimg.report.tables import Figure, Table, TableRow
     from formalimg.report.terminal import terminal_table
     from formalimg.report.writing import write_html
 
@@ -18,9 +20,11 @@ __getattr__ = lazily(
     {
         "comparing": ["compare"],
         "comparison": ["Comparison", "PublishedRow", "Row", "Section", "Tally"],
+        "exporting": ["Exported", "export_concepts"],
         "formats": ["Format", "format_of"],
         "reference": ["ReferenceRow", "reference_rows"],
         "rendering": ["render"],
+        "tables": ["Figure", "Table", "TableRow"],
         "terminal": ["terminal_table"],
         "writing": ["write_html"],
     },
@@ -28,13 +32,18 @@ __getattr__ = lazily(
 
 __all__ = [
     "Comparison",
+    "Exported",
+    "Figure",
     "Format",
     "PublishedRow",
     "ReferenceRow",
     "Row",
     "Section",
+    "Table",
+    "TableRow",
     "Tally",
     "compare",
+    "export_concepts",
     "format_of",
     "reference_rows",
     "render",

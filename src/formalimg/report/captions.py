@@ -6,16 +6,12 @@ from typing import Literal, TypeAlias
 
 from formalimg.report.comparison import Comparison, Row, Section
 from formalimg.report.figures import INCOMPLETE, counted, cut, epsilon_text, incomplete, percent, told
+from formalimg.report.words import rule_text
 from formalimg.stats import Band, Rate
 
 WithInterval: TypeAlias = Literal["every figure", "G alone"]
 """Which figures of a table have their intervals beside them."""
 
-_RULES = {
-    "exclude": "Pictures without a verdict are left out of the rates",
-    "fail": "Pictures without a verdict count as failures",
-    "error": "Every picture has a verdict",
-}
 _LONGEST_DETAIL = 100
 
 
@@ -24,7 +20,7 @@ def caption(section: Section, comparison: Comparison, with_interval: WithInterva
     sentences = [
         f"{section.suite.title}: pictures that show all that was asked, in percent, by {section.suite.level}",
         "; ".join(dict.fromkeys(map(extent, section.rows))),
-        f"{_RULES[comparison.missing]} (missing: {comparison.missing})",
+        rule_text(comparison.missing),
     ]
     sureness = f"{100 * comparison.confidence:g} %"
     if with_interval == "every figure":

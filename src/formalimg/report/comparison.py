@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from formalimg.report.tables import Table
 from formalimg.runs import RunCard, Spent
 from formalimg.stats import Missing, Summary
 from formalimg.suites import Suite
@@ -52,8 +53,9 @@ class Row:
         unscored: how many pictures have no verdict, by reason.
         details: what happened to these pictures, the commonest for each reason that has details.
         by_rule: how many pictures failed by a rule before anyone looked for things in them, by rule.
-        kinds: clauses by their kind.
-        predicates: clauses by the predicates in them; a clause counts for each of its predicates.
+        kinds: parts of verdicts by their kind: clauses by what they speak of, concepts by category.
+        predicates: the same by their words: clauses by predicate, each counting for all of its predicates; concepts by
+            category and value.
         spent: what the run has cost.
     """
 
@@ -76,18 +78,25 @@ class PublishedRow:
     """Figures that somebody published, to compare with. They have no intervals.
 
     Attributes:
-        name: the model.
+        model: the model.
         source: where the figures stand.
         rates: the rate, 0 to 1, for each level.
         bands: the means of the rates; None where a level is not published.
         generalizability: the largest level up to which the rates hold; None where a level is not published.
+        judge: who graded the pictures, where that is not the same for all rows of a suite.
     """
 
-    name: str
+    model: str
     source: str
     rates: Mapping[int, float]
     bands: Mapping[str, float | None]
     generalizability: int | None
+    judge: str = ""
+
+    @property
+    def name(self) -> str:
+        """The model and, where it matters, the judge."""
+        return f"{self.model}, by {self.judge}" if self.judge else self.model
 
 
 @dataclass(frozen=True)
@@ -100,6 +109,7 @@ class Section:
         rows: one for each run.
         published: figures to compare with.
         notes: what a reader must know before comparing the rows.
+        tables: what the suite has to tell besides.
     """
 
     suite: Suite
@@ -107,6 +117,7 @@ class Section:
     rows: tuple[Row, ...]
     published: tuple[PublishedRow, ...]
     notes: tuple[str, ...]
+    tables: tuple[Table, ...] = ()
 
     @property
     def levels(self) -> tuple[int, ...]:

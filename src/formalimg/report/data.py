@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from formalimg.report.captions import caption, remarks
+from formalimg.report.cells import note_of
 from formalimg.report.comparison import Comparison, PublishedRow, Row, Section, Tally
+from formalimg.report.tables import Cell, Table
 from formalimg.stats import Band, Interval, Rate, Summary
 
 
@@ -30,6 +32,7 @@ def _section(section: Section, comparison: Comparison) -> dict[str, object]:
         "remarks": remarks(section),
         "runs": [_run(row) for row in section.rows],
         "published": [_published(row) for row in section.published],
+        "tables": [_table(table) for table in section.tables],
     }
 
 
@@ -96,9 +99,29 @@ def _tallies(tallies: Mapping[str, Tally]) -> dict[str, dict[str, int]]:
     return {name: tally._asdict() for name, tally in tallies.items()}
 
 
+def _table(table: Table) -> dict[str, object]:
+    return {
+        "name": table.name,
+        "title": table.title,
+        "note": note_of(table),
+        "heads": list(table.heads),
+        "rows": [
+            {"run": row.run or None, "published": row.published, "cells": [_cell(cell) for cell in row.cells]}
+            for row in table.rows
+        ],
+    }
+
+
+def _cell(cell: Cell) -> str | dict[str, object]:
+    """A figure is told with its margin only where it was printed so; else the interval says more."""
+    return cell if isinstance(cell, str) else {**cell._asdict(), "interval": _interval(cell.interval)}
+
+
 def _published(row: PublishedRow) -> dict[str, object]:
     return {
         "name": row.name,
+        "model": row.model,
+        "judge": row.judge or None,
         "source": row.source,
         "levels": {str(level): rate for level, rate in row.rates.items()},
         "bands": dict(row.bands),

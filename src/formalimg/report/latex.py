@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from formalimg.report.captions import caption, remarks
 from formalimg.report.comparison import Comparison, Section
-from formalimg.report.figures import INCOMPLETE, NOTHING, epsilon_text
+from formalimg.report.figures import epsilon_text
 from formalimg.report.grid import Grid, Line, grid_of
-
-_SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-    INCOMPLETE: r"\textdagger{}",
-    NOTHING: "--",
-    "ε": r"$\varepsilon$",
-}
+from formalimg.report.latex_tables import latex_tables
+from formalimg.report.latex_text import escaped, table_row
 
 
 def latex(comparison: Comparison) -> str:
-    """A table for each suite, to be pasted into a paper that uses the package booktabs."""
-    return "\n".join(_table(section, comparison) for section in comparison.sections)
+    """The tables of each suite, to be pasted into a paper that uses the package booktabs."""
+    return "\n".join(
+        piece
+        for section in comparison.sections
+        for piece in (_table(section, comparison), *(more for table in section.tables for more in latex_tables(table)))
+    )
 
 
 def _table(section: Section, comparison: Comparison) -> str:
@@ -65,25 +49,16 @@ def _heads(grid: Grid, section: Section) -> list[str]:
     held = [] if section.epsilon is None else [f"$G_{{{epsilon_text(section.epsilon)}}}$"]
     cells = ["", *grid.levels, *map(escaped, grid.bands), *held, "scored"]
     if not grid.levels:
-        return [_cells(cells)]
+        return [table_row(cells)]
     last = 1 + len(grid.levels)
     return [
         rf"    & \multicolumn{{{len(grid.levels)}}}{{c}}{{${escaped(section.suite.level)}$}} \\",
         rf"    \cmidrule(lr){{2-{last}}}",
-        _cells(cells),
+        table_row(cells),
     ]
 
 
 def _line(line: Line, grid: Grid) -> str:
-    return _cells(
+    return table_row(
         [*map(escaped, [line.name, *line.levels, *line.bands, *([line.held] if grid.held else []), line.scored])]
     )
-
-
-def _cells(cells: Sequence[str]) -> str:
-    return rf"    {' & '.join(cells)} \\"
-
-
-def escaped(text: str) -> str:
-    """Text that LaTeX prints as it stands."""
-    return "".join(_SPECIAL.get(character, character) for character in " ".join(text.split()))

@@ -6,8 +6,10 @@ import re
 from collections.abc import Sequence
 
 from formalimg.report.captions import caption, remarks
+from formalimg.report.cells import cell_text, note_of, words_in_front
 from formalimg.report.comparison import Comparison, Section
 from formalimg.report.grid import grid_of
+from formalimg.report.tables import Table
 
 
 def markdown(comparison: Comparison) -> str:
@@ -41,7 +43,22 @@ def _section(section: Section, comparison: Comparison) -> str:
         "",
         *(f"- {_escaped(remark)}" for remark in remarks(section)),
     ]
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join(["\n".join(lines).rstrip() + "\n", *map(_more, section.tables)])
+
+
+def _more(table: Table) -> str:
+    words = words_in_front(table)
+    aligned = ["---"] * words + ["---:"] * (len(table.heads) - words)
+    lines = [
+        f"### {_escaped(table.title)}",
+        "",
+        _line([_escaped(head) for head in table.heads]),
+        _line(aligned),
+        *(_line([_escaped(cell_text(cell)) for cell in row.cells]) for row in table.rows),
+        "",
+        _escaped(note_of(table)),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _line(cells: Sequence[str]) -> str:

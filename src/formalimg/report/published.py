@@ -20,6 +20,7 @@ def published_rows(suite: Suite, epsilon: float | None) -> tuple[PublishedRow, .
             row.rates,
             {band: mean_of_levels(levels, row.rates) for band, levels in suite.bands.items()},
             None if epsilon is None else _held(row.rates, epsilon),
+            row.judge,
         )
         for row in reference_rows(suite.name)
     )

@@ -25,14 +25,20 @@ _WRITERS: Mapping[str, Callable[[Comparison], str]] = {
 }
 
 
-def render(comparison: Comparison, format: Format) -> str:  # noqa: A002  # what users call it
+def render(
+    comparison: Comparison,
+    format: Format,  # noqa: A002  # what users call it
+    *,
+    details: bool = False,
+) -> str:
     """The comparison as text in a format.
 
     Args:
         comparison: what `compare` gave back.
         format: `terminal` (as wide as the terminal), `md`, `latex` (booktabs), `csv` (one line per run and figure),
             `json` (everything), or `html` (one page, without pictures; `write_html` adds them).
+        details: whether a terminal shows the tables besides the main one too; the other formats always have them.
     """
     if format not in _WRITERS:
         raise FormalimgError(f"unknown format {format!r}: use one of {', '.join(get_args(Format))}")
-    return _WRITERS[format](comparison)
+    return terminal_text(comparison, details=details) if format == "terminal" else _WRITERS[format](comparison)

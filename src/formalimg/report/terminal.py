@@ -20,6 +20,7 @@ from formalimg.report.figures import (
     scored_text,
 )
 from formalimg.report.grid import Grid, grid_of
+from formalimg.report.terminal_tables import tables_in_words, terminal_tables
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
@@ -28,13 +29,19 @@ if TYPE_CHECKING:
 _USUAL_WIDTH = 100
 
 
-def terminal_table(comparison: Comparison) -> ConsoleRenderable:
-    """The comparison as something that `rich` can print, in a layout that fits the width it is printed at."""
-    return _Page(comparison)
+def terminal_table(comparison: Comparison, *, details: bool = False) -> ConsoleRenderable:
+    """The comparison as something that `rich` can print, in a layout that fits the width it is printed at.
+
+    Args:
+        comparison: what `compare` gave back.
+        details: whether the tables besides the main one are shown too.
+    """
+    return _Page(comparison, details)
 
 
 class _Page(NamedTuple):
     comparison: Comparison
+    details: bool
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.text import Text
@@ -45,16 +52,21 @@ class _Page(NamedTuple):
             yield from tables
             for sentence in [caption(section, self.comparison, with_interval), *remarks(section)]:
                 yield Text(sentence, style="dim")
+            if section.tables and not self.details:
+                yield Text(tables_in_words(section.tables), style="dim")
             yield ""
+            if self.details:
+                yield from terminal_tables(section.tables, console, options)
 
 
-def terminal_text(comparison: Comparison, width: int | None = None) -> str:
+def terminal_text(comparison: Comparison, width: int | None = None, *, details: bool = False) -> str:
     """The comparison as plain text; as wide as the terminal unless a width is given."""
     from rich.console import Console
 
     columns = width or shutil.get_terminal_size((_USUAL_WIDTH, 24)).columns
     page = io.StringIO()
-    Console(file=page, width=columns, color_system=None, force_terminal=False).print(terminal_table(comparison))
+    console = Console(file=page, width=columns, color_system=None, force_terminal=False)
+    console.print(terminal_table(comparison, details=details))
     return "\n".join(line.rstrip() for line in page.getvalue().rstrip().splitlines()) + "\n"
 
 

@@ -6,7 +6,9 @@ import csv
 import io
 from collections.abc import Iterator
 
+from formalimg.report.cells import words_in_front
 from formalimg.report.comparison import Comparison, PublishedRow, Row, Section
+from formalimg.report.tables import Figure, Table, TableRow
 from formalimg.stats import Band, Interval, Rate
 
 COLUMNS = (
@@ -30,7 +32,8 @@ COLUMNS = (
     "missing",
     "confidence",
 )
-"""What each line tells. `figure` is level, band, overall or generalizability; `name` says which of them."""
+"""What each line tells. `figure` is level, band, overall or generalizability, or the name of another table; `name` says
+which of them."""
 
 
 def tidy_csv(comparison: Comparison) -> str:
@@ -39,25 +42,49 @@ def tidy_csv(comparison: Comparison) -> str:
     table = csv.DictWriter(page, COLUMNS, lineterminator="\n")
     table.writeheader()
     for section in comparison.sections:
+        runs = {row.name: _about_run(row, section, comparison) for row in section.rows}
         for row in section.rows:
-            common = {
-                "suite": section.suite.name,
-                "run": row.name,
-                "model": row.card.model.name,
-                "task": row.card.task,
-                "condition": row.card.condition,
-                "judge": row.card.judge.name if row.card.judge else None,
-                "samples": row.card.samples,
-                "seed": row.card.seed,
-                "size": row.card.size,
-                "missing": comparison.missing,
-                "confidence": comparison.confidence,
-            }
-            table.writerows({**common, **figure} for figure in _figures_of_run(row))
+            table.writerows({**runs[row.name], **figure} for figure in _figures_of_run(row))
         for published in section.published:
-            common = {"suite": section.suite.name, "run": published.name, "model": published.name}
+            common = _about_published(published.name, published.model, published.judge, section)
             table.writerows({**common, **figure} for figure in _figures_published(published, section))
+        for more in section.tables:
+            for line in more.rows:
+                common = runs.get(line.run) or _about_published(line.run, line.model, line.judge, section)
+                table.writerows({**common, **figure} for figure in _figures_of_line(line, more))
     return page.getvalue()
+
+
+def _about_run(row: Row, section: Section, comparison: Comparison) -> dict[str, object]:
+    return {
+        "suite": section.suite.name,
+        "run": row.name,
+        "model": row.card.model.name,
+        "task": row.card.task,
+        "condition": row.card.condition,
+        "judge": row.card.judge.name if row.card.judge else None,
+        "samples": row.card.samples,
+        "seed": row.card.seed,
+        "size": row.card.size,
+        "missing": comparison.missing,
+        "confidence": comparison.confidence,
+    }
+
+
+def _about_published(name: str, model: str, judge: str, section: Section) -> dict[str, object]:
+    """What is known of the figures of others; nothing but the suite where figures are about the items alone."""
+    return {"suite": section.suite.name, "run": name, "model": model, "judge": judge}
+
+
+def _figures_of_line(line: TableRow, table: Table) -> Iterator[dict[str, object]]:
+    """One line for each figure of a table, named by the words in front of it and the head over it."""
+    front = line.cells[: words_in_front(table)]
+    words = [cell for cell in front if isinstance(cell, str) and cell not in ("", line.run)]
+    for head, cell in zip(table.heads, line.cells, strict=True):
+        if isinstance(cell, Figure):
+            counts = {"passed": cell.passed, "scored": cell.scored, "expected": cell.expected}
+            name = ", ".join([*words, head])
+            yield {"figure": table.name, "name": name, **counts, "value": cell.value, **_bounds(cell.interval)}
 
 
 def _figures_of_run(row: Row) -> Iterator[dict[str, object]]:

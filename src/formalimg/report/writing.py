@@ -10,6 +10,7 @@ from formalimg.report.exhibits import exhibits_of
 from formalimg.report.html import html_page
 from formalimg.runs import RunRecord, write_atomically
 from formalimg.stats import Missing
+from formalimg.suites import Profile
 
 
 def write_html(
@@ -20,8 +21,9 @@ def write_html(
     epsilon: float | None = None,
     references: bool = False,
     gallery: int = 24,
+    profile: Profile = "paper",
 ) -> None:
-    """Write one self-contained page about these runs: curves, table, failures, and a gallery of pictures.
+    """Write one self-contained page about these runs: curves, tables, failures, and a gallery of pictures.
 
     Args:
         runs: the runs; those of one suite share a section.
@@ -30,8 +32,9 @@ def write_html(
         epsilon: as for `compare`.
         references: as for `compare`.
         gallery: how many pictures of each run are shown.
+        profile: as for `compare`.
     """
-    comparison = compare(runs, missing=missing, epsilon=epsilon, references=references)
+    comparison = compare(runs, missing=missing, epsilon=epsilon, references=references, profile=profile)
     pictures = {
         section.suite.name: {
             number: exhibits_of(run, gallery)

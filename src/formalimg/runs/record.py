@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 from formalimg.judges import Unscored, Verdict
 from formalimg.models import Setting
+from formalimg.suites import Item
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,10 @@ class RunRecord(Protocol):
     @property
     def items(self) -> Mapping[str, PlannedItem]:
         """The items, by id, in the order of the suite."""
+        ...
+
+    def suite_items(self) -> Sequence[Item[object]]:
+        """The items as the suite has them, with all that they ask for."""
         ...
 
     def outcomes(self) -> Sequence[Outcome]:

@@ -1,7 +1,18 @@
-"""Statistics: rates, intervals, generalizability and comparisons, as pure functions of what was observed."""
+"""Statistics: rates, intervals, generalizability, agreement and comparisons, as pure functions of what was observed."""
 
+from formalimg.stats.agreeing import (
+    Consistency,
+    MeanConsistency,
+    cohen_kappa,
+    consistency,
+    consistency_matrix,
+    majority,
+    mean_consistency,
+)
+from formalimg.stats.averaging import largest_side, mean_interval
 from formalimg.stats.binomial import clopper_pearson
 from formalimg.stats.bounding import Bounds, Figures, missing_bounds
+from formalimg.stats.correlating import Correlation, pearson
 from formalimg.stats.generalizing import generalizability
 from formalimg.stats.pairing import Paired, paired
 from formalimg.stats.summarizing import mean_of_levels, summarize
@@ -10,18 +21,29 @@ from formalimg.stats.summary import Band, Generalizability, Interval, Missing, O
 __all__ = [
     "Band",
     "Bounds",
+    "Consistency",
+    "Correlation",
     "Figures",
     "Generalizability",
     "Interval",
+    "MeanConsistency",
     "Missing",
     "Observation",
     "Paired",
     "Rate",
     "Summary",
     "clopper_pearson",
+    "cohen_kappa",
+    "consistency",
+    "consistency_matrix",
     "generalizability",
+    "largest_side",
+    "majority",
+    "mean_consistency",
+    "mean_interval",
     "mean_of_levels",
     "missing_bounds",
     "paired",
+    "pearson",
     "summarize",
 ]

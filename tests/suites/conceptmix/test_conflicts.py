@@ -59,6 +59,8 @@ REFUSED: list[tuple[ConflictReason, Binding]] = [
     ("fit", bound("apple, huge", "ring", relations=((1, "inside", 2),))),
     ("fit", bound("apple, huge", "house, tiny", relations=((1, "inside", 2),))),
     ("fit", bound("gizmo", "spoon", relations=((1, "inside", 2),))),
+    ("many", bound("man, 2", "skyscraper, 4", relations=((1, "inside", 2),))),
+    ("many", bound("cat", "house, 2", relations=((1, "inside", 2),))),
 ]
 
 SHOWN = [
@@ -67,6 +69,7 @@ SHOWN = [
     bound("elephant, tiny", "house", relations=((1, "inside", 2),)),
     bound("man", "robot, huge", relations=((1, "inside", 2),)),
     bound("bee", "ring", relations=((1, "inside", 2),)),
+    bound("cat, 4", "house, 3", relations=((1, "inside", 2),)),
     bound("ball", "box", relations=((1, "inside", 2), (1, "bottom", 2))),
     bound("cat", "house", relations=((1, "outside", 2), (1, "left", 2), (1, "in front of", 2))),
     bound("cat", "house", relations=((1, "top", 2), (1, "outside", 2))),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from formalimg.report.comparison import Row, Section
+from formalimg.report.comparison import PublishedRow, Row, Section
 from formalimg.report.figures import NOTHING, cut, epsilon_text, interval_text, level_held, percent
 from formalimg.report.html.labels import spread
 from formalimg.report.html.markup import Markup, element, join
@@ -52,7 +52,7 @@ def curve(section: Section) -> Markup:
         element("desc", _in_words(section)),
         _axes(section, scale),
         [] if section.epsilon is None else _threshold(section.epsilon, scale),
-        (_published_line(row.rates, row.name, scale) for row in section.published),
+        (_published_line(row.rates, row.name, scale) for row in _drawn(section)),
         reversed(lines),  # the first run lies on top
         _labels(section, scale),
         viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
@@ -136,6 +136,11 @@ def _strokes(points: Mapping[int, tuple[float, float]], scale: _Scale) -> list[M
     return [element("path", d=drawn, class_="stroke")] if drawn else []
 
 
+def _drawn(section: Section) -> list[PublishedRow]:
+    """The published figures by the first of their judges: lines of the same models by another would only crowd it."""
+    return [row for row in section.published if row.judge == section.published[0].judge]
+
+
 def _published_line(rates: Mapping[int, float], name: str, scale: _Scale) -> Markup:
     points = {level: (scale.x(level), rate) for level, rate in rates.items()}
     return element("g", element("title", f"{name} (published)"), _strokes(points, scale), class_="run published")
@@ -150,7 +155,7 @@ def _labels(section: Section, scale: _Scale) -> list[Markup]:
     ]
     ends += [
         _Label(scale.y(end), row.name, "published")
-        for row in section.published
+        for row in _drawn(section)
         if (end := _end(row.rates.items())) is not None
     ]
     ends.sort(key=lambda label: label.height)

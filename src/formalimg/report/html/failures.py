@@ -1,4 +1,4 @@
-"""What fails: clauses by kind and by predicate."""
+"""What fails: clauses by kind and by predicate, concepts by category and by value."""
 
 from __future__ import annotations
 
@@ -6,19 +6,28 @@ from collections.abc import Callable, Mapping
 
 from formalimg.report.comparison import Row, Section, Tally
 from formalimg.report.figures import percent
-from formalimg.report.html.markup import Markup, element, join
+from formalimg.report.html.markup import Markup, element, folded, join
 from formalimg.report.html.tones import tones_of
+from formalimg.report.words import words_of
+from formalimg.suites import CATEGORIES
 
-_KINDS = ("object", "attribute", "relation", "condition", "style", "formula")
+_KINDS = {
+    "formula": ("object", "attribute", "relation", "condition", "style", "formula"),
+    "concepts": CATEGORIES,
+}
 """The order in which kinds are told; others follow by name."""
+
+_MOST = 24
+"""So many lines of a chart are shown; the rest can be unfolded."""
 
 
 def failures(section: Section) -> Markup:
-    """Bars for the share of clauses that failed, side by side for all runs."""
+    """Bars for the share of clauses or concepts that failed, side by side for all runs."""
+    words = words_of(section.suite)
     return element(
         "div",
-        _bars("by kind of clause", section, lambda row: row.kinds, _order_of_kinds(section)),
-        _bars("by predicate", section, lambda row: row.predicates, _order_of_predicates(section)),
+        _bars(f"by {words.kind}", section, lambda row: row.kinds, _order_of_kinds(section)),
+        _bars(f"by {words.about}", section, lambda row: row.predicates, _order_of_predicates(section)),
         class_="failures" if len(section.rows) > 2 else "failures pair",
     )
 
@@ -26,6 +35,16 @@ def failures(section: Section) -> Markup:
 def _bars(title: str, section: Section, of: Callable[[Row], Mapping[str, Tally]], names: list[str]) -> Markup:
     if not names:
         return join()
+    failed = f"{words_of(section.suite).part.capitalize()}s that failed, {title}"
+    rest = names[_MOST:]
+    return element(
+        "div",
+        _chart(failed, section, of, names[:_MOST]),
+        folded(f"{len(rest)} more, {title}", _chart(f"{failed}, the rest", section, of, rest)) if rest else "",
+    )
+
+
+def _chart(title: str, section: Section, of: Callable[[Row], Mapping[str, Tally]], names: list[str]) -> Markup:
     tones = tones_of(section.rows)
     heads = (
         element("th", element("span", class_="swatch"), row.name, scope="col", class_=tone)
@@ -43,14 +62,14 @@ def _bars(title: str, section: Section, of: Callable[[Row], Mapping[str, Tally]]
         "div",
         element(
             "table",
-            element("caption", f"Clauses that failed, {title}"),
+            element("caption", title),
             element("thead", element("tr", element("td"), heads)),
             element("tbody", lines),
         ),
         class_="wide",
         tabindex="0",
         role="region",
-        aria_label=f"Failures {title}",
+        aria_label=title,
     )
 
 
@@ -69,7 +88,8 @@ def _bar(tally: Tally | None, tone: str) -> Markup:
 
 def _order_of_kinds(section: Section) -> list[str]:
     found = {kind for row in section.rows for kind in row.kinds}
-    return sorted(found, key=lambda kind: (_KINDS.index(kind) if kind in _KINDS else len(_KINDS), kind))
+    known: tuple[str, ...] = _KINDS[section.suite.kind]
+    return sorted(found, key=lambda kind: (known.index(kind) if kind in known else len(known), kind))
 
 
 def _order_of_predicates(section: Section) -> list[str]:

@@ -10,9 +10,10 @@ from formalimg.report.comparison import Row, Section
 from formalimg.report.exhibits import Exhibit
 from formalimg.report.figures import counted
 from formalimg.report.html.formula import formula_tree
-from formalimg.report.html.markup import Markup, element, join, text
+from formalimg.report.html.markup import Markup, element, folded, join, text
 from formalimg.report.html.picture import picture
 from formalimg.report.html.tones import tones_of
+from formalimg.report.words import Words, words_of
 
 
 def gallery(section: Section, exhibits: Mapping[int, Sequence[Exhibit]]) -> Markup:
@@ -52,8 +53,9 @@ def _filters(section: Section, exhibits: Sequence[Exhibit]) -> Markup:
         )
         for name, options in choices
     )
+    has_boxes = any("scene" in exhibit.judged.verdict.evidence for exhibit in exhibits)
     boxes = element("label", element("input", type="checkbox", data_boxes=True), " show all boxes")
-    return element("form", fields, boxes, class_="filters", hidden=True)
+    return element("form", fields, boxes if has_boxes else "", class_="filters", hidden=True)
 
 
 def _wall(row: Row, number: int, tone: str, section: Section, exhibits: Sequence[Exhibit]) -> Markup:
@@ -98,8 +100,8 @@ def _exhibit(exhibit: Exhibit, run: int, section: Section) -> Markup:
             ),
             _why_unscored(verdict) if isinstance(verdict, Unscored) else _rule(verdict),
             element("p", exhibit.item.prompt, class_="prompt"),
-            _clauses(parts),
-            _folded("formula", formula_tree(exhibit.item.formula, parts)) if exhibit.item.formula else "",
+            _parts(parts, words_of(section.suite)),
+            folded("formula", formula_tree(exhibit.item.formula, parts)) if exhibit.item.formula else "",
             _explanation(verdict),
         ),
         class_=f"exhibit {outcome}",
@@ -120,25 +122,27 @@ def _rule(verdict: Verdict) -> Markup:
     return element("p", "failed by rule: ", element("b", str(verdict.evidence["rule"])), class_="why")
 
 
-def _clauses(parts: Sequence[Part]) -> Markup:
-    """Failed clauses with their reasons; those that hold are folded away."""
+def _parts(parts: Sequence[Part], words: Words) -> Markup:
+    """Failed clauses or concepts with their reasons; those that hold are folded away."""
     failed = [part for part in parts if part.score < 1]
     held = [part for part in parts if part.score >= 1]
-    return join(
-        element("ul", map(_clause, failed), class_="clauses failed") if failed else "",
-        _folded(_holding(len(held), bool(failed)), element("ul", map(_clause, held), class_="clauses")) if held else "",
-    )
+    told = [element("ul", (_part(part, words) for part in failed), class_="clauses failed")] if failed else []
+    if held:
+        rest = element("ul", (_part(part, words) for part in held), class_="clauses")
+        told.append(folded(_holding(len(held), bool(failed), words), rest))
+    return join(told)
 
 
-def _holding(count: int, some_fail: bool) -> str:
-    clauses = counted(count, "clause" if not some_fail else "other clause")
-    return f"{clauses} hold{'s' * (count == 1)}"
+def _holding(count: int, some_fail: bool, words: Words) -> str:
+    parts = counted(count, f"other {words.part}" if some_fail else words.part)
+    return f"{parts} {words.holds if count == 1 else words.hold}"
 
 
-def _clause(part: Part) -> Markup:
+def _part(part: Part, words: Words) -> Markup:
     sign = _SIGNS["pass" if part.score >= 1 else "fail"]
+    asked = element("code", _unbroken(part.name)) if words.parts_are_code else element("span", part.name)
     reason = element("span", _unbroken(part.reason), class_="reason") if part.reason else ""
-    return element("li", element("span", sign, class_="sign"), element("code", _unbroken(part.name)), " ", reason)
+    return element("li", element("span", sign, class_="sign"), asked, " ", reason)
 
 
 def _unbroken(words: str) -> Markup:
@@ -151,8 +155,4 @@ def _explanation(verdict: Verdict | Unscored) -> Markup:
     told = verdict.evidence.get("explanation")
     if not isinstance(told, str) or not told:
         return join()
-    return _folded("explanation", element("pre", told, class_="explanation"))
-
-
-def _folded(title: str, inside: Markup) -> Markup:
-    return element("details", element("summary", title), inside)
+    return folded("explanation", element("pre", told, class_="explanation"))

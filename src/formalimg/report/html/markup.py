@@ -29,6 +29,11 @@ def join(*children: str | Markup | Iterable[Markup]) -> Markup:
     return Markup("".join(map(_child, children)))
 
 
+def folded(title: str, inside: Markup) -> Markup:
+    """What is not shown until somebody asks for it."""
+    return element("details", element("summary", title), inside)
+
+
 def text(words: str) -> Markup:
     """Plain text as markup. Characters that no page may hold are shown as a dot."""
     return Markup(escape(_FORBIDDEN.sub("·", words)))

@@ -29,7 +29,7 @@
         shown += here;
       }
       gallery.querySelector(".no-match").hidden = shown > 0;
-      gallery.classList.toggle("all-boxes", form.querySelector("[data-boxes]").checked);
+      gallery.classList.toggle("all-boxes", form.querySelector("[data-boxes]")?.checked === true);
     };
     form.hidden = false;
     form.addEventListener("change", apply);

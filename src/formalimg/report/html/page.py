@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
+from itertools import repeat
 from typing import TypeAlias
 
 from formalimg.report.comparison import Comparison, Section
@@ -13,7 +14,9 @@ from formalimg.report.html.curve import curve
 from formalimg.report.html.failures import failures
 from formalimg.report.html.gallery import gallery
 from formalimg.report.html.markup import Markup, element
+from formalimg.report.html.more_table import more_table
 from formalimg.report.html.table import table
+from formalimg.report.words import words_of
 
 Gallery: TypeAlias = Mapping[str, Mapping[int, Sequence[Exhibit]]]
 """The pictures to be shown, by suite and by the run's place in its section."""
@@ -66,6 +69,11 @@ def _section(section: Section, comparison: Comparison, pictures: Gallery) -> Mar
             element("div", curve(section), class_="figure"),
             table(section, comparison),
         ),
+        element(
+            "section", element("h2", words_of(section.suite).more), map(more_table, section.tables, repeat(section))
+        )
+        if section.tables
+        else "",
         element("section", element("h2", "What fails"), failures(section)) if asked else "",
         gallery(section, pictures.get(section.suite.name, {})),
         class_="suite",

@@ -132,7 +132,7 @@ def _standing(binding: Binding, objects: tuple[BoundObject, ...], placed: tuple[
     lacking = len(binding.relations) - len(placed) + (compares and len(objects) == 1) + idle
     oddness = sum(far_fetched(name, objects[one - 1], objects[other - 1]) for name, one, other in placed)
     company = sum(_company(added, binding) for added in objects[drawn:])
-    return Standing(lacking, troubles(placed, objects), oddness + company)
+    return Standing(lacking, troubles(placed, Cast(objects, drawn)), oddness + company)
 
 
 def _has_lonely_size(binding: Binding) -> bool:

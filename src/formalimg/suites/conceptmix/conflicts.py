@@ -16,7 +16,9 @@ from formalimg.suites.conceptmix.knowledge import can_be_inside, can_have_shape
 from formalimg.suites.conceptmix.spatial_order import SIDES, Placed, circle_of, contradictory_orders, placed_relations
 from formalimg.suites.conceptmix.spec import Binding, BoundObject
 
-ConflictReason: TypeAlias = Literal["shape", "itself", "twice", "order", "touch", "nesting", "outside", "beside", "fit"]
+ConflictReason: TypeAlias = Literal[
+    "shape", "itself", "twice", "order", "touch", "nesting", "outside", "beside", "fit", "many"
+]
 
 RULES: Mapping[ConflictReason, str] = MappingProxyType(
     {
@@ -29,6 +31,7 @@ RULES: Mapping[ConflictReason, str] = MappingProxyType(
         "outside": "an object is outside of another that it is inside of, or with which it shares what is inside",
         "beside": "an object is inside of another and also on one side of it; only its bottom can be inside",
         "fit": "an object is inside of another that nothing, or nothing as large, can be inside of",
+        "many": "there are fewer objects than others that each of them must be inside of",
     }
 )
 """Why a binding is refused, by reason."""
@@ -145,8 +148,16 @@ def _misfits(placed: Sequence[Placed], objects: Sequence[BoundObject], names: Ma
         sizes = (content.attributes.get("size"), container.attributes.get("size"))
         if not can_be_inside(content, container):
             yield Conflict("fit", f"{names[first]} cannot be inside {names[second]}")
+        elif _count(content) < _count(container):
+            yield Conflict("many", f"{names[first]} cannot be inside {_count(container)} of {names[second]} at once")
         elif sizes == ("huge", "tiny"):
             yield Conflict("fit", f"nobody sees a huge {content.item} and a tiny {container.item} with the one inside")
+
+
+def _count(thing: BoundObject) -> int:
+    """How many there are of an object; one, unless a number says more."""
+    number = thing.attributes.get("number", "1")
+    return int(number) if number.isascii() and number.isdigit() else 1
 
 
 def _within(placed: Sequence[Placed]) -> dict[int, frozenset[int]]:

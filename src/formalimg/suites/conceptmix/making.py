@@ -94,7 +94,7 @@ def make_concept_items(recipe: ConceptRecipe, *, told: Callable[[int], None] = l
         for index in range(recipe.per_level):
             item = _make(recipe, pools, number * recipe.per_level + index, level, seen, made.given_up)
             made.items.append(item)
-            seen.add(item.prompt)
+            seen.add(_content(item.spec))
             told(len(made.items))
     return made
 
@@ -106,7 +106,7 @@ def _make(
     for draw in range(_MOST_DRAWS):
         chance = random.Random(f"conceptmix {VERSION} {recipe.seed} {level} {number} {draw}")
         drawn = _draw(recipe, pools, level, chance)
-        if not isinstance(drawn, str) and drawn[0] not in seen:
+        if not isinstance(drawn, str) and _content(drawn[1]) not in seen:
             prompt, spec = drawn
             given_up += reasons
             return Item("conceptmix", str(number), level, prompt, spec, (), VERSION if recipe.is_default else "")
@@ -115,6 +115,15 @@ def _make(
     raise FormalimgError(
         f"{_MOST_DRAWS} draws for k={level} came to nothing ({told}): ask for fewer items, or give more concepts"
     )
+
+
+def _content(spec: ConceptSpec) -> str:
+    """What an item asks for, whatever the order and the words: two items that have it in common are duplicates."""
+    assert spec.binding is not None
+    drawn = sum(asked.category == "object" for asked in spec.concepts)
+    things = [f"{thing.item} {sorted(thing.attributes.items())}" for thing in spec.binding.objects[:drawn]]
+    relations = sorted(asked.statement for asked in spec.concepts if asked.category == "spatial")
+    return f"{sorted(things)} {spec.binding.style} {relations}"
 
 
 def _draw(recipe: ConceptRecipe, pools: Pools, level: int, chance: random.Random) -> tuple[str, ConceptSpec] | str:

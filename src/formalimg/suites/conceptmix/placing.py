@@ -7,7 +7,7 @@ from itertools import permutations
 from random import Random
 from typing import NamedTuple
 
-from formalimg.suites.conceptmix.conflicts import relation_conflicts
+from formalimg.suites.conceptmix.conflicts import TOUCHING, relation_conflicts
 from formalimg.suites.conceptmix.knowledge import can_be_inside
 from formalimg.suites.conceptmix.plausibility import far_fetched
 from formalimg.suites.conceptmix.spatial_order import Placed
@@ -15,6 +15,9 @@ from formalimg.suites.conceptmix.spec import BoundObject, Relation
 
 MOST_TRIALS = 300
 """How many placements are tried before a plain choice, relation by relation, must do."""
+
+LEVEL = frozenset({"left", "right", "in front of", "behind"})
+"""Relations of things that one thinks of as being at the same height."""
 
 CONVERSES = {
     "left": "right",
@@ -39,25 +42,32 @@ class Cast(NamedTuple):
 def place(relations: Sequence[Relation], given: tuple[Placed, ...], cast: Cast, chance: Random) -> tuple[Placed, ...]:
     """Open relations with their objects, in order, beside those that are given; there must be two objects."""
     trials = iter(range(MOST_TRIALS))
-    found = _untroubled(relations, given, troubles(given, cast.objects), cast, chance, trials)
+    found = _untroubled(relations, given, troubles(given, cast), cast, chance, trials)
     if found is None:
         found = given
         for relation in relations:
             ways = [(*found, placed) for placed in _most_expected_first(relation, found, cast, chance)]
-            found = min(ways, key=lambda way: troubles(way, cast.objects))
+            found = min(ways, key=lambda way: troubles(way, cast))
     return found[len(given) :]
 
 
-def troubles(placed: Sequence[Placed], objects: Sequence[BoundObject]) -> int:
-    """How many conflicts there are, and relations that say nothing.
+def troubles(placed: Sequence[Placed], cast: Cast) -> int:
+    """How many conflicts there are, relations that say nothing, and relations that leave viewers in doubt.
 
-    These are the ones that repeat another in other words, and being outside of what one could not be inside of.
+    Nothing is said by what repeats another in other words, by being outside of what one could not be inside of, and by
+    how two objects stand that were only added. In doubt are viewers of what touches a thing from above or below, and is
+    also beside, behind or in front of it.
     """
-    idle = 0
+    objects, drawn = cast
+    idle, doubtful = 0, 0
     for number, (name, first, second) in enumerate(placed):
         idle += Placed(CONVERSES.get(name, ""), second, first) in placed[:number]
+        idle += first > drawn and second > drawn
         idle += name == "outside" and not can_be_inside(objects[first - 1], objects[second - 1])
-    return len(relation_conflicts(objects, placed)) + idle
+        doubtful += name in TOUCHING and any(
+            other.name in LEVEL and {other.first, other.second} == {first, second} for other in placed
+        )
+    return len(relation_conflicts(objects, placed)) + idle + doubtful
 
 
 def _untroubled(
@@ -75,7 +85,7 @@ def _untroubled(
         if next(trials, None) is None:
             return None
         longer = (*placed, candidate)
-        if troubles(longer, cast.objects) <= bearable:
+        if troubles(longer, cast) <= bearable:
             found = _untroubled(relations[1:], longer, bearable, cast, chance, trials)
             if found is not None:
                 return found

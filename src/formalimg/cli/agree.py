@@ -1,0 +1,104 @@
+"""`formalimg agree`."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from formalimg.cli.printing import print_table
+from formalimg.errors import FormalimgError
+
+if TYPE_CHECKING:
+    from formalimg.runs import Party, StoredRun
+    from formalimg.studies import JudgesCompared, PeopleStudied
+
+
+def agree_command(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run folders.", show_default=False)],
+    judges: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            metavar="A B",
+            help="Two judges of the runs, by name or by number in the order in which they judged. Default: the last "
+            "two.",
+            show_default=False,
+        ),
+    ] = None,
+    votes: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="CSV",
+            help="Votes of people: model, item, sample, question, rater, vote. They are compared with each other and "
+            "with the last judge, or with both of --judges.",
+            show_default=False,
+        ),
+    ] = None,
+    format: Annotated[  # noqa: A002  # what users call it
+        Literal["terminal", "md", "csv", "json"] | None,
+        typer.Option(
+            help="json holds everything. Default: by the ending of --out (md, csv, json, txt); terminal without it.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The file to write. Default: standard output.", show_default=False),
+    ] = None,
+) -> None:
+    """Tell how often two judges, or people and a judge, say the same about the same pictures."""
+    from formalimg.report import format_of  # here, so that other commands start faster
+    from formalimg.runs import write_atomically
+    from formalimg.studies import agreement_table, agreement_text
+
+    form = format or (format_of(out) if out else "terminal")
+    if form == "html" or form == "latex":  # one by one, so that mypy knows what is left
+        raise FormalimgError(f"agreement is not written as {form}: end --out in .md, .csv, .json or .txt")
+    studies: list[JudgesCompared | PeopleStudied] = [
+        *(_judges_compared(runs, judges) if judges or not votes else []),
+        *(_people_studied(runs, judges, votes) if votes else []),
+    ]
+    if out is not None:
+        write_atomically(out, [agreement_text(studies, form).encode()])
+        typer.echo(out)
+    elif form == "terminal":
+        print_table(agreement_table(studies))
+    else:
+        typer.echo(agreement_text(studies, form), nl=False)
+
+
+def _judges_compared(runs: list[Path], judges: tuple[str, str] | None) -> list[JudgesCompared]:
+    from formalimg.runs import open_run
+    from formalimg.studies import compare_judges
+
+    found = []
+    for folder in runs:
+        with closing(open_run(folder)) as run:
+            first, second = _named(run, judges) if judges else (None, None)
+        found.append(compare_judges(folder, first, second))
+    return found
+
+
+def _people_studied(runs: list[Path], judges: tuple[str, str] | None, votes: Path) -> list[PeopleStudied]:
+    """One study for each judge to compare with."""
+    from formalimg.runs import open_run
+    from formalimg.studies import read_votes, study_votes
+
+    cast = read_votes(votes)
+    found = []
+    for which in range(2 if judges else 1):
+        with ExitStack() as opened:
+            there = [opened.enter_context(closing(open_run(folder))) for folder in runs]
+            if judges:
+                chosen = [_named(run, judges)[which] for run in there]
+                there = [opened.enter_context(closing(open_run(*pair))) for pair in zip(runs, chosen, strict=True)]
+            found.append(study_votes(cast, there))
+    return found
+
+
+def _named(run: StoredRun, judges: tuple[str, str]) -> tuple[Party, Party]:
+    from formalimg.studies import judge_named
+
+    return judge_named(run, judges[0]), judge_named(run, judges[1])

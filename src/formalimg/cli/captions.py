@@ -1,0 +1,130 @@
+"""`formalimg captions`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from formalimg.cli.options import DryRun, Prompts, read_options
+from formalimg.cli.printing import print_table
+from formalimg.cli.progress import progress_of
+from formalimg.errors import FormalimgError
+
+if TYPE_CHECKING:
+    from formalimg.models import ChatModel
+    from formalimg.studies import CaptionStudy
+
+_BETWEEN_STEPS = 100
+"""How many captions are looked up between two steps of the bar, which takes longer than a caption."""
+
+
+def captions_command(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Captions: one on each line, or a .jsonl, .csv or .tsv with a field for them.", show_default=False
+        ),
+    ],
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            "-m",
+            help="A chat model that reads the captions, as the paper did. Default: a lexicon, offline.",
+            show_default=False,
+        ),
+    ] = None,
+    model_options: Annotated[
+        list[str] | None,
+        typer.Option("-M", metavar="KEY=VALUE", help="An option of the chat model.", show_default=False),
+    ] = None,
+    column: Annotated[
+        str | None,
+        typer.Option(help="The field with the captions. Default: caption, prompt or text.", show_default=False),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="The first so many captions. Default: all.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="A folder for study.json and what was found in each caption.", show_default=False
+        ),
+    ] = None,
+    format: Annotated[  # noqa: A002  # what users call it
+        Literal["terminal", "json", "csv"], typer.Option(help="How the study is printed.")
+    ] = "terminal",
+    prompts: Prompts = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Show which kinds of visual concepts captions speak of, and how many at a time.
+
+    With a model and --out, the same command goes on where it was. Exit code 1 if captions have no answer in the end.
+    """
+    from formalimg.studies import study_captions  # here, so that other commands start faster
+
+    if model is None and (model_options or prompts or dry_run):
+        raise FormalimgError("-M, --prompts and --dry-run are for a chat model: name it with --model")
+    asked = _opened(model, model_options)
+    if asked is not None and dry_run:
+        _show_outlook(file, asked, column, limit, out, prompts)
+        return
+    try:
+        with _progress(file, column, limit, 1 if model else _BETWEEN_STEPS) as told:
+            study = study_captions(file, model=asked, column=column, limit=limit, out=out, prompts=prompts, told=told)
+    except KeyboardInterrupt:
+        kept = f"all answers so far are kept in {out}, and the same command goes on from there" if model and out else ""
+        typer.echo(f"stopped; {kept or 'nothing was written'}", err=True)
+        raise typer.Exit(130) from None
+    _show(study, format)
+    if out is not None:
+        typer.echo(f"all that was found is in {out}", err=True)
+    if study.unanswered:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _progress(file: Path, column: str | None, limit: int | None, step: int) -> Iterator[Callable[[int], None]]:
+    if not file.is_file():  # what comes through a pipe can be read only once
+        yield lambda done: None
+        return
+    from formalimg.studies import read_captions
+
+    total = sum(bool(caption.text) for caption in read_captions(file, column=column, limit=limit))
+    with progress_of("reading captions", total) as told:
+        yield lambda done: told(done) if done % step == 0 or done == total else None
+
+
+def _opened(model: str | None, options: list[str] | None) -> ChatModel | None:
+    if model is None:
+        return None
+    from formalimg.models import open_chat_model
+
+    return open_chat_model(model, read_options(options))
+
+
+def _show(study: CaptionStudy, form: Literal["terminal", "json", "csv"]) -> None:
+    from formalimg.studies import study_csv, study_json, study_table
+
+    if form == "terminal":
+        print_table(study_table(study))
+        if "model" in study.asked:
+            typer.echo("cost: unknown" if study.cost is None else f"cost: ${study.cost:.4f}")
+    else:
+        typer.echo(study_json(study) if form == "json" else study_csv(study), nl=False)
+
+
+def _show_outlook(
+    file: Path, model: ChatModel, column: str | None, limit: int | None, out: Path | None, prompts: Path | None
+) -> None:
+    from formalimg.studies import foresee_study
+
+    outlook = foresee_study(file, model, column=column, limit=limit, out=out, prompts=prompts)
+    cost = "at a price that nobody knows" if outlook.cost is None else f"about ${outlook.cost:.4f}"
+    typer.echo(f"{outlook.captions:,} captions, {outlook.to_ask:,} questions to ask of {model.name}, {cost}")
+    if outlook.first:
+        typer.echo("the first would be:")
+        for line in outlook.first.splitlines():
+            typer.echo(f"  {line}".rstrip())

@@ -1,0 +1,58 @@
+"""The cells of tables as they are written."""
+
+from __future__ import annotations
+
+from formalimg.report.figures import INCOMPLETE, NOTHING, interval_text, percent
+from formalimg.report.tables import Cell, Figure, Table
+
+
+def cell_text(cell: Cell) -> str:
+    """A cell in words, with what belongs to it: an interval, a ±, the mark of figures that lack pictures."""
+    if isinstance(cell, str):
+        return cell
+    text = figure_text(cell) + (INCOMPLETE if cell.is_incomplete else "")
+    bounds = bounds_text(cell)
+    return f"{text} ({bounds})" if bounds else text
+
+
+def figure_text(figure: Figure) -> str:
+    """The figure without interval and mark."""
+    value = figure.value
+    if value is None:
+        return NOTHING
+    match figure.form:
+        case "percent":
+            return percent(value)
+        case "share":
+            return _share(value) if figure.margin is None else f"{_share(value)} ± {_share(figure.margin)}"
+        case "decimal":
+            return f"{value:,.1f}"
+        case "dollars":
+            return f"${value:,.2f}" if value >= 1 or not value else f"${value:.4f}"
+        case "count":
+            return f"{value:,.0f}"
+
+
+def bounds_text(figure: Figure) -> str:
+    """The interval of a figure in percent; empty for figures that are written in other ways."""
+    return interval_text(figure.interval) if figure.form == "percent" and figure.value is not None else ""
+
+
+def note_of(table: Table) -> str:
+    """What stands under the table: how its figures were made, and what their marks mean."""
+    marked = any(isinstance(cell, Figure) and cell.is_incomplete for row in table.rows for cell in row.cells)
+    return f"{table.note} {INCOMPLETE} not all pictures were scored." if marked else table.note
+
+
+def words_in_front(table: Table) -> int:
+    """How many columns say what the figures behind them are about."""
+    return next(
+        (n for n, _ in enumerate(table.heads) if any(isinstance(row.cells[n], Figure) for row in table.rows)),
+        len(table.heads),
+    )
+
+
+def _share(value: float) -> str:
+    """A share with two decimals and no zero in front: .52."""
+    text = f"{value:.2f}"
+    return text.removeprefix("0") if text.startswith("0.") else text

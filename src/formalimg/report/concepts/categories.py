@@ -1,0 +1,183 @@
+"""Which concepts are hard: by category (Figure 4 of ConceptMix), by difficulty and by value (its Figure 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from formalimg.report.concepts.answers import Answer, MarkedRun
+from formalimg.report.reading import HowCounted
+from formalimg.report.tables import Cell, Figure, Table, TableRow
+from formalimg.report.words import rule_text
+from formalimg.stats import Observation, Rate, summarize
+from formalimg.suites import CATEGORIES, Suite, load_pools
+
+
+class _Given(NamedTuple):
+    """An answer, and the item and level of the picture it is about."""
+
+    item: str
+    level: int
+    answer: Answer
+
+
+class _Group(NamedTuple):
+    """Answers that are counted together, under the words that stand before them."""
+
+    labels: tuple[str, ...]
+    run: str
+    rate: Rate
+
+
+def of_one_more_concept(suite: Suite, runs: Sequence[MarkedRun], how: HowCounted) -> Table:
+    """Pictures of one object and one concept, by the category of the concept."""
+    rows: list[TableRow] = []
+    found = {
+        run.name: [(picture, one) for picture in run.pictures if picture.level == 1 and (one := picture.one_more)]
+        for run in runs
+    }
+    for category in _in_order(one.category for those in found.values() for _, one in those):
+        for run, those in found.items():
+            here = [(picture, one) for picture, one in those if one.category == category]
+            if here:
+                shown = _rate((Observation(picture.item, 1, one.shown) for picture, one in here), how)
+                full = _rate((Observation(picture.item, 1, picture.passed) for picture, _ in here), how)
+                figures: tuple[Cell, ...] = (_count(full, how), Figure.of_rate(shown), Figure.of_rate(full))
+                rows.append(TableRow(run, (category, *_named(run, runs), *figures)))
+    return Table(
+        f"categories at {suite.level} = 1",
+        f"One object and one more concept ({suite.level} = 1), by category of the concept",
+        "shown: the pictures that show the concept; for objects, the second object. full mark: those that show both. "
+        f"In percent, with the {100 * how.confidence:g} % interval. {rule_text(how.missing)}.",
+        ("category", *_run_head(runs), "pictures", "shown", "full mark"),
+        _with_figures(rows),
+    )
+
+
+def by_category(suite: Suite, runs: Sequence[MarkedRun], how: HowCounted) -> Table:
+    """How often concepts of each category are shown, over all levels."""
+    return _table(
+        "categories",
+        f"Concepts that are shown, by category, over all {suite.level}",
+        ("category",),
+        _groups(runs, how, lambda answer: (answer.category,)),
+        runs,
+        how,
+    )
+
+
+def by_difficulty(suite: Suite, runs: Sequence[MarkedRun], how: HowCounted) -> Table:
+    """How often the values that are known to be easy or hard are shown, over all levels."""
+
+    def band(answer: Answer) -> tuple[str, ...] | None:
+        known = _difficulty(answer)
+        return (answer.category, known) if known else None
+
+    return _table(
+        "easy and hard values",
+        f"Values that are known to be easy or hard, over all {suite.level}",
+        ("category", "band"),
+        _groups(runs, how, band),
+        runs,
+        how,
+    )
+
+
+def by_value(suite: Suite, runs: Sequence[MarkedRun], how: HowCounted) -> Table:
+    """How often each concept is shown, over all levels."""
+    return _table(
+        "values",
+        f"Concepts that are shown, by value, over all {suite.level}",
+        ("category", "value", "band"),
+        _groups(runs, how, lambda answer: (answer.category, answer.value, _difficulty(answer))),
+        runs,
+        how,
+    )
+
+
+def _groups(
+    runs: Sequence[MarkedRun], how: HowCounted, labels_of: Callable[[Answer], tuple[str, ...] | None]
+) -> Iterator[_Group]:
+    """The answers of each run by their labels; those without are left out. Categories in their order, then by name."""
+    by_labels: dict[tuple[str, ...], dict[str, list[_Given]]] = {}
+    for run in runs:
+        for picture in run.pictures:
+            for answer in picture.answers:
+                labels = labels_of(answer)
+                if labels is not None:
+                    given = _Given(picture.item, picture.level, answer)
+                    by_labels.setdefault(labels, {}).setdefault(run.name, []).append(given)
+    for labels in sorted(by_labels, key=lambda labels: (_place(labels[0]), labels)):
+        for run_name, those in by_labels[labels].items():
+            seen = (Observation(given.item, given.level, given.answer.shown) for given in those)
+            yield _Group(labels, run_name, _rate(seen, how))
+
+
+def _table(
+    name: str,
+    title: str,
+    heads: tuple[str, ...],
+    groups: Iterable[_Group],
+    runs: Sequence[MarkedRun],
+    how: HowCounted,
+) -> Table:
+    rows = [
+        TableRow(
+            group.run,
+            (
+                *group.labels,
+                *_named(group.run, runs),
+                _count(group.rate, how),
+                Figure(group.rate.passed, "count"),
+                Figure.of_rate(group.rate),
+            ),
+        )
+        for group in groups
+    ]
+    return Table(
+        name,
+        title,
+        f"The rate is in percent, with the {100 * how.confidence:g} % interval. {rule_text(how.missing)}.",
+        (*heads, *_run_head(runs), "asked", "shown", "rate"),
+        _with_figures(rows),
+    )
+
+
+def _rate(observations: Iterable[Observation], how: HowCounted) -> Rate:
+    """The rate of what was observed; what was observed of one item is taken together."""
+    return summarize(observations, bands={}, epsilon=None, missing=how.missing, confidence=how.confidence).overall
+
+
+def _count(rate: Rate, how: HowCounted) -> Figure:
+    """How many the rate is taken of."""
+    return Figure(rate.expected if how.missing == "fail" else rate.scored, "count")
+
+
+def _with_figures(rows: Sequence[TableRow]) -> tuple[TableRow, ...]:
+    """The rows, if any of them has a rate."""
+    there = any(isinstance(row.cells[-1], Figure) and row.cells[-1].value is not None for row in rows)
+    return tuple(rows) if there else ()
+
+
+def _run_head(runs: Sequence[MarkedRun]) -> tuple[str, ...]:
+    return ("run",) if len(runs) > 1 else ()
+
+
+def _named(run: str, runs: Sequence[MarkedRun]) -> tuple[str, ...]:
+    return (run,) if len(runs) > 1 else ()
+
+
+def _difficulty(answer: Answer) -> str:
+    for category, pool in load_pools().items():
+        if category == answer.category:
+            return pool.difficulty(answer.value) or ""
+    return ""
+
+
+def _in_order(categories: Iterable[str]) -> list[str]:
+    return sorted(set(categories), key=lambda category: (_place(category), category))
+
+
+def _place(category: str) -> int:
+    known: tuple[str, ...] = CATEGORIES
+    return known.index(category) if category in known else len(known)

@@ -1,0 +1,160 @@
+"""Several people and a judge over the same cases: how often any two say the same, and how they score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from formalimg.stats import (
+    Consistency,
+    Correlation,
+    MeanConsistency,
+    Observation,
+    Rate,
+    consistency,
+    consistency_matrix,
+    mean_consistency,
+    pearson,
+    summarize,
+)
+
+MAJORITY, JUDGE = "majority", "judge"
+"""What the majority of people and the judge are called among the raters."""
+
+
+class Case(NamedTuple):
+    """What people vote on.
+
+    Attributes:
+        run: the run, by the name of its folder.
+        item: the item.
+        sample: which of the item's pictures.
+        question: the number of the question about it, from 1; None for the picture as a whole.
+    """
+
+    run: str
+    item: str
+    sample: int
+    question: int | None
+
+
+class About(NamedTuple):
+    """The level of a case's item, and what sort of question it is; empty for whole pictures."""
+
+    level: int
+    kind: str = ""
+
+
+Answers: TypeAlias = Mapping[Case, bool | None]
+"""Yes, no or none, by case."""
+
+
+class Score(NamedTuple):
+    """The share of cases that people (by majority) and the judge say yes to.
+
+    Attributes:
+        run: the run.
+        level: the level; None for all levels together.
+        people: by the majority; ties are unscored.
+        judge: by the judge, over the same cases.
+    """
+
+    run: str
+    level: int | None
+    people: Rate
+    judge: Rate
+
+
+@dataclass(frozen=True)
+class Panel:
+    """People and a judge over the same cases.
+
+    Attributes:
+        cases: how many cases people voted on.
+        undecided: for how many of these there is no majority.
+        matrix: for each rater (also the majority and the judge) and each other one, how often they say the same. The
+            majority contains the vote of each rater it is compared with.
+        people: the mean consistency of any two people.
+        with_judge: how often majority and judge say the same.
+        with_judge_by_level, with_judge_by_run, with_judge_by_kind: the same for parts of the cases.
+        scores: run by run, each level and then all of them.
+        r_by_level: for each run, how the scores of people and judge go together from level to level.
+        r_by_run: for each level, how they go together from run to run.
+    """
+
+    cases: int
+    undecided: int
+    matrix: Mapping[str, Mapping[str, Consistency]]
+    people: MeanConsistency
+    with_judge: Consistency
+    with_judge_by_level: Mapping[int, Consistency]
+    with_judge_by_run: Mapping[str, Consistency]
+    with_judge_by_kind: Mapping[str, Consistency]
+    scores: tuple[Score, ...]
+    r_by_level: Mapping[str, Correlation]
+    r_by_run: Mapping[int, Correlation]
+
+
+def panel_of(
+    raters: Mapping[str, Answers], majority: Answers, judge: Answers, about: Mapping[Case, About], confidence: float
+) -> Panel:
+    """What several people and a judge say about the same cases.
+
+    Args:
+        raters: what each person says.
+        majority: what most of them say, to each case that anybody voted on.
+        judge: what the judge says.
+        about: what the cases are about.
+        confidence: of all intervals.
+    """
+    cases = list(majority)
+    items = {case: (case.run, case.item) for case in cases}
+    everyone = {**raters, MAJORITY: majority, JUDGE: {case: judge[case] for case in cases}}
+    matrix = consistency_matrix(everyone, items=items, confidence=confidence)
+
+    def with_judge(chosen: Iterable[Case]) -> Consistency:
+        those = list(chosen)
+        pairs = [(majority[case], judge[case]) for case in those]
+        return consistency(pairs, items=[items[case] for case in those], confidence=confidence)
+
+    levels = sorted({about[case].level for case in cases})
+    runs = sorted({case.run for case in cases})
+    kinds = sorted({about[case].kind for case in cases} - {""})
+    scores = [score for run in runs for score in _scores(run, majority, judge, about, confidence)]
+    return Panel(
+        len(cases),
+        sum(said is None for said in majority.values()),
+        matrix,
+        mean_consistency(matrix, raters),
+        with_judge(cases),
+        {level: with_judge(case for case in cases if about[case].level == level) for level in levels},
+        {run: with_judge(case for case in cases if case.run == run) for run in runs},
+        {kind: with_judge(case for case in cases if about[case].kind == kind) for kind in kinds},
+        tuple(scores),
+        {
+            run: _r([score for score in scores if score.run == run and score.level is not None], confidence)
+            for run in runs
+        },
+        {level: _r([score for score in scores if score.level == level], confidence) for level in levels},
+    )
+
+
+def _scores(run: str, majority: Answers, judge: Answers, about: Mapping[Case, About], confidence: float) -> list[Score]:
+    """Each level of a run, then all of them."""
+    cases = [case for case in majority if case.run == run]
+    people, machine = (
+        summarize(
+            [Observation(case.item, about[case].level, said[case]) for case in cases],
+            bands={},
+            epsilon=None,
+            confidence=confidence,
+        )
+        for said in (majority, judge)
+    )
+    found = [Score(run, level, rate, machine.levels[level]) for level, rate in people.levels.items()]
+    return [*found, Score(run, None, people.overall, machine.overall)]
+
+
+def _r(scores: list[Score], confidence: float) -> Correlation:
+    return pearson([(score.people.value, score.judge.value) for score in scores], confidence)
