@@ -14,8 +14,8 @@ from formalimg.logic import And, Atom, Exists, Forall, Formula, Value, Variable,
 from formalimg.models import Answered, AnswerType, Message, Reply, Setting, Unanswered, Usage
 from formalimg.suites import FormulaSpec, Item, Recipe, make_items
 from formalimg.suites.wording import WordingError, realize
-from formalimg.writers.answers import Draft
-from formalimg.writers.assignment import Assignment
+from formalimg.writers.formulas.answers import Draft
+from formalimg.writers.formulas.assignment import Assignment
 
 Speaker = Callable[[str], "dict[str, Any] | Unanswered"]
 

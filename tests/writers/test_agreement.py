@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from formalimg.logic import parse
-from formalimg.writers.agreeing import agreement
+from formalimg.writers.formulas.agreeing import agreement
 from tests.writers.scripted import made
 
 OPENING = "Make an image in the knolling style, seen straight from above."

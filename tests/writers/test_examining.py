@@ -13,9 +13,9 @@ from formalimg.logic import check, complexity, component_sizes, parse, verify
 from formalimg.scenes import Witness, keeps_margin, solve
 from formalimg.suites import implausible, load
 from formalimg.writers import Rejection, Sound, examine
-from formalimg.writers.agreeing import agreement
-from formalimg.writers.assignment import Assignment
-from formalimg.writers.texts import Texts
+from formalimg.writers.formulas.agreeing import agreement
+from formalimg.writers.formulas.assignment import Assignment
+from formalimg.writers.formulas.texts import Texts
 from tests.writers.scripted import assignment_for, made
 
 CUP_AND_PEN = Assignment(

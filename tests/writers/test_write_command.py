@@ -17,6 +17,7 @@ from formalimg.suites import load
 from tests.support.loopback.dialects import Asked
 from tests.support.loopback.faults import Fault
 from tests.support.loopback.server import Loopback
+from tests.writers.mixer import right_answer, step_of
 from tests.writers.scripted import honest_draft, review
 
 KEY = "sk-planted-7f3a9c51e2"
@@ -43,9 +44,9 @@ def a_key_and_no_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     monkeypatch.chdir(tmp_path)
 
 
-def run(server: Loopback, *arguments: str) -> tuple[int, str]:
+def run(server: Loopback, *arguments: str, suite: str = "knolling") -> tuple[int, str]:
     options = ["-M", f"base_url={server.url}/v1", "-M", "cache=off", "-M", "first_wait=0"]
-    done = CliRunner().invoke(app, ["knolling", "--model", "openai/some-model", *options, *arguments])
+    done = CliRunner().invoke(app, [suite, "--model", "openai/some-model", *options, *arguments])
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     return done.exit_code, done.output
@@ -75,6 +76,29 @@ def test_faults_are_counted_or_mended_and_the_key_is_nowhere(tmp_path: Path) -> 
     assert KEY not in out
 
 
+def mix(asked: Asked) -> str:
+    step = step_of(asked.schema)
+    return json.dumps(right_answer(step, "".join(asked.texts)))
+
+
+def test_it_writes_conceptmix_with_all_its_choices(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "object.toml").write_text('values = ["cat", "dog", "lamp"]')
+    choices = ["--concepts", "own", "--only", "color", "--difficulty", "easy", "--profile", "official-code"]
+    choices += ["--binder", "offline", "--questions", "template"]
+    with Loopback(reply=mix) as server:
+        code, out = run(server, "--out", "made", "--levels", "1", "--per-level", "2", *choices, suite="conceptmix")
+        assert code == 0, out
+        code, out = run(server, "--out", "more", "--levels", "1", "--per-level", "9", *choices, suite="conceptmix")
+    assert code == 1
+    assert "k=1: " in out
+    assert "  duplicate concepts" in out
+    for item in load("conceptmix", tmp_path / "made"):
+        thing, color = item.spec.concepts
+        assert thing.value in ("cat", "dog", "lamp")
+        assert color.value in ("red", "green")
+
+
 def test_what_is_missing_is_said_and_is_no_success() -> None:
     with Loopback(reply=lambda asked: json.dumps({"thoughts": "", "prompt": "A cup", "formula": "cup"})) as server:
         code, out = run(server, "--out", "made", "--levels", "2", "--per-level", "2", "--attempts", "3")
@@ -101,6 +125,7 @@ def test_an_outage_is_said_and_the_same_command_goes_on() -> None:
         (["-C", "temperature=0"], "--checker"),
         (["--prompts", "nowhere"], "there is no folder"),
         (["-M", "key"], "write key=value"),
+        (["--questions", "template"], "--questions: for conceptmix only, not for knolling"),
     ],
 )
 def test_mistakes_are_told_before_anything_is_asked(arguments: list[str], message: str) -> None:

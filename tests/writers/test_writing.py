@@ -19,7 +19,7 @@ from formalimg.logic import check, complexity, verify, vocabulary
 from formalimg.models import Unanswered
 from formalimg.suites import load
 from formalimg.writers import WritingPlan, Written, write_suite
-from formalimg.writers.assignment import Assignment, draw_assignment
+from formalimg.writers.formulas.assignment import Assignment, draw_assignment
 from formalimg.writers.plan import Slot
 from tests.writers.scripted import Scripted, draft, good_review, level_asked, made, review
 
@@ -42,7 +42,7 @@ def everything_on_offer(monkeypatch: pytest.MonkeyPatch) -> None:
             style=None,
         )
 
-    monkeypatch.setattr("formalimg.writers.attempting.draw_assignment", offering_all)
+    monkeypatch.setattr("formalimg.writers.formulas.attempting.draw_assignment", offering_all)
 
 
 def right_answers() -> Scripted:

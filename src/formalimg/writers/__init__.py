@@ -3,20 +3,20 @@
 from typing import TYPE_CHECKING
 
 from formalimg.lazily import lazily
-from formalimg.writers.plan import WritingPlan
+from formalimg.writers.plan import ConceptChoices, WritingPlan
 from formalimg.writers.rejection import REASONS, Reason, Rejection
 
 if TYPE_CHECKING:
-    from formalimg.writers.assignment import Assignment, draw_assignment
-    from formalimg.writers.examining import Sound, examine
+    from formalimg.writers.formulas.assignment import Assignment, draw_assignment
+    from formalimg.writers.formulas.examining import Sound, examine
     from formalimg.writers.writing import Written, write_suite
 
 # Most programs write nothing, and asking takes pydantic and asyncio.
 __getattr__ = lazily(
     "formalimg.writers",
     {
-        "assignment": ["Assignment", "draw_assignment"],
-        "examining": ["Sound", "examine"],
+        "formulas.assignment": ["Assignment", "draw_assignment"],
+        "formulas.examining": ["Sound", "examine"],
         "writing": ["Written", "write_suite"],
     },
 )
@@ -24,6 +24,7 @@ __getattr__ = lazily(
 __all__ = [
     "REASONS",
     "Assignment",
+    "ConceptChoices",
     "Reason",
     "Rejection",
     "Sound",

@@ -28,9 +28,14 @@ class Card(NamedTuple):
 
 
 def save_card(
-    folder: Path, asked: Mapping[str, object], attempts: int, outcomes: Sequence[Outcome], stands: Standing
+    folder: Path,
+    asked: Mapping[str, object],
+    attempts: int,
+    outcomes: Sequence[Outcome],
+    stands: Standing,
+    summary: Mapping[str, object],
 ) -> Card:
-    """Write the card; the file is replaced all at once."""
+    """Write the card; the file is replaced all at once. The summary is what the craft has to say."""
     card = _summed([outcome for outcome in outcomes if outcome.attempt < attempts])
     text = json.dumps(
         {
@@ -43,8 +48,7 @@ def save_card(
             "tried": card.tried,
             "unsettled": stands.unsettled,
             "rejections": {reason: stands.rejections[reason] for reason in REASONS if stands.rejections[reason]},
-            "polished": stands.polished,
-            "words_read_by_us": dict(sorted(stands.agreements.items())),
+            **summary,
             "served": _served(outcomes),
             "usage": {"input_tokens": card.usage.input_tokens, "output_tokens": card.usage.output_tokens},
             "cost": card.cost,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from formalimg.errors import FormalimgError
+from formalimg.writers.conversation import without_expense
 from formalimg.writers.outcome import Outcome, decode_outcome, encode_outcome
 
 JOURNAL_FILE = "writing.sqlite"
@@ -16,6 +18,10 @@ _TABLES = """
 create table if not exists asked (name text primary key, value text not null);
 create table if not exists outcomes (
     number integer primary key, slot integer not null, attempt integer not null, outcome text not null
+);
+create table if not exists heard (
+    slot integer not null, attempt integer not null, question text not null, answer text not null,
+    primary key (slot, attempt, question)
 );
 """
 
@@ -73,17 +79,44 @@ class Journal:
 
     def keep(self, outcome: Outcome) -> None:
         """Keep an outcome: when this returns, it is on the disk."""
-        try:
+        place = (outcome.slot, outcome.attempt)
+        with self._writing():
+            self._file.execute("begin")
             self._file.execute(
-                "insert into outcomes (slot, attempt, outcome) values (?, ?, ?)",
-                (outcome.slot, outcome.attempt, encode_outcome(outcome)),
+                "insert into outcomes (slot, attempt, outcome) values (?, ?, ?)", (*place, encode_outcome(outcome))
             )
-        except sqlite3.Error as error:
-            raise FormalimgError(f"cannot write {self._path}: {error}; the same command goes on from here") from error
+            heard = self._file.execute("select question, answer from heard where slot = ? and attempt = ?", place)
+            counted = [(without_expense(answer), *place, question) for question, answer in heard.fetchall()]
+            if outcome.is_final:
+                self._file.execute("delete from heard where slot = ? and attempt = ?", place)
+            else:  # it is made again with what was answered, which the outcome has already counted
+                self._file.executemany(
+                    "update heard set answer = ? where slot = ? and attempt = ? and question = ?", counted
+                )
+            self._file.execute("commit")
+
+    def recall(self, slot: int, attempt: int, question: str) -> str | None:
+        """What was answered to a question of an attempt that came to no end."""
+        row = self._file.execute(
+            "select answer from heard where slot = ? and attempt = ? and question = ?", (slot, attempt, question)
+        ).fetchone()
+        return None if row is None else str(row[0])
+
+    def remember(self, slot: int, attempt: int, question: str, answer: str) -> None:
+        """Keep an answer until its attempt has come to an end: when this returns, it is on the disk."""
+        with self._writing():
+            self._file.execute("insert or replace into heard values (?, ?, ?, ?)", (slot, attempt, question, answer))
 
     def close(self) -> None:
         """Let others write."""
         self._file.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise FormalimgError(f"cannot write {self._path}: {error}; the same command goes on from here") from error
 
     def _require_same(self, asked: Mapping[str, object]) -> None:
         wanted = {name: json.dumps(value, sort_keys=True) for name, value in asked.items()}

@@ -8,9 +8,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from formalimg.models import Answered, Setting, Unanswered, Usage
-from formalimg.suites import FormulaSpec, Item, decode_item, encode_item
-from formalimg.writers.agreeing import Agreement
+from formalimg.suites import Item, decode_item, encode_item
 from formalimg.writers.rejection import Rejection
+
+_KEPT = ("item", "rejection", "expense")
 
 
 @dataclass(frozen=True)
@@ -44,16 +45,14 @@ class Outcome:
         attempt: the number of the attempt, from 0.
         result: the item that passed all checks of its own (not yet compared with the others), or why it did not.
         expense: what was heard and spent.
-        agreement: what our own reader says of the words, if it came to that.
-        polished: whether the checker mended the words.
+        notes: what else is worth knowing of the attempt, in plain data; each kind of suite has its own.
     """
 
     slot: int
     attempt: int
-    result: Item[FormulaSpec] | Rejection
+    result: Item[Any] | Rejection
     expense: Expense = field(default_factory=Expense)
-    agreement: Agreement | None = None
-    polished: bool = False
+    notes: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_final(self) -> bool:
@@ -69,8 +68,7 @@ def encode_outcome(outcome: Outcome) -> str:
             "item": None if isinstance(result, Rejection) else encode_item(result),
             "rejection": list(result) if isinstance(result, Rejection) else None,
             "expense": asdict(outcome.expense),
-            "agreement": outcome.agreement,
-            "polished": outcome.polished,
+            **outcome.notes,
         },
         ensure_ascii=False,
     )
@@ -79,16 +77,11 @@ def encode_outcome(outcome: Outcome) -> str:
 def decode_outcome(slot: int, attempt: int, text: str, suite: str) -> Outcome:
     """The outcome that `encode_outcome` wrote; an item in it is checked anew."""
     kept = json.loads(text)
-    result: Item[FormulaSpec] | Rejection
-    if kept["item"] is None:
-        result = Rejection(*kept["rejection"])
-    else:
-        item = decode_item(kept["item"], suite)
-        assert isinstance(item.spec, FormulaSpec), "only such items are written"
-        result = Item(item.suite, item.id, item.level, item.prompt, item.spec, item.tags, item.version)
+    result = Rejection(*kept["rejection"]) if kept["item"] is None else decode_item(kept["item"], suite)
     expense = kept["expense"]
     spent = Expense(tuple(expense["answers"]), Usage(**expense["usage"]), expense["cost"], expense["served"])
-    return Outcome(slot, attempt, result, spent, kept["agreement"], kept["polished"])
+    notes = {name: value for name, value in kept.items() if name not in _KEPT}
+    return Outcome(slot, attempt, result, spent, notes)
 
 
 def added(cost: float | None, more: float | None) -> float | None:

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from formalimg.errors import FormalimgError
+from formalimg.suites import CATEGORIES, Category, Difficulty, Profile, suite
 
 VERSION = 1
 """Raised with every change after which other assignments are given, or answers are accepted differently."""
 
 MOST_ATTEMPTS = 100
+
+Binder: TypeAlias = Literal["model", "offline"]
+"""Who says which objects a relation is between: the chat model, as in the paper, or chance."""
+
+QuestionSource: TypeAlias = Literal["model", "template"]
+"""Where questions come from: the chat model, as in the paper, or a sentence for each category."""
+
+
+class Extent(NamedTuple):
+    """How much is written: which levels, how many items of each, and how often each is tried."""
+
+    levels: tuple[int, ...]
+    per_level: int
+    attempts: int
+
+
+# Half of all mixes of many concepts come to nothing, many before anyone is asked; the paper tries without end.
+_USUAL = {"formula": Extent(tuple(range(1, 11)), 200, 6), "concepts": Extent(tuple(range(1, 8)), 300, 30)}
 
 
 class Slot(NamedTuple):
@@ -21,34 +41,86 @@ class Slot(NamedTuple):
 
 
 @dataclass(frozen=True)
+class ConceptChoices:
+    """How items of ConceptMix are mixed and written; what is not said is done as in the paper.
+
+    Attributes:
+        concepts: a folder with the user's own concepts; None for ours.
+        profile: whose rules hold where the paper and its published code differ.
+        only: the one category that concepts are drawn from, besides objects; None for all.
+        difficulty: only concepts that are known to be easy or hard; None for all.
+        binder: who says which objects a relation is between.
+        questions: where the questions come from.
+    """
+
+    concepts: Path | None = None
+    profile: Profile = "paper"
+    only: Category | None = None
+    difficulty: Difficulty | None = None
+    binder: Binder = "model"
+    questions: QuestionSource = "model"
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("profile", get_args(Profile)),
+            ("only", (None, *CATEGORIES)),
+            ("difficulty", (None, *get_args(Difficulty))),
+            ("binder", get_args(Binder)),
+            ("questions", get_args(QuestionSource)),
+        ):
+            given = getattr(self, name)
+            if given not in known:
+                raise FormalimgError(f"unknown {name} {given!r}: known are {', '.join(filter(None, known))}")
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """The names of the choices that differ from the paper."""
+        return tuple(field.name for field in fields(self) if getattr(self, field.name) != field.default)
+
+
+@dataclass(frozen=True)
 class WritingPlan:
     """Which items a chat model is to write.
 
     Attributes:
-        suite: `knolling` or `natural`.
-        levels: the levels (K) to write items of.
-        per_level: how many items of each level.
+        suite: `knolling`, `natural` or `conceptmix`.
+        levels: the levels (K or k) to write items of; none for those of the paper.
+        per_level: how many items of each level; 0 for as many as in the paper.
         seed: another seed, other assignments.
-        attempts: how often each item is tried.
+        attempts: how often each item is tried; 0 for 6 times, or 30 for ConceptMix, whose draws often conflict.
         version: the version that the items carry.
+        choices: for ConceptMix only: which concepts, and how they become an item.
     """
 
     suite: str
-    levels: tuple[int, ...] = tuple(range(1, 11))
-    per_level: int = 200
+    levels: tuple[int, ...] = ()
+    per_level: int = 0
     seed: int = 1
-    attempts: int = 6
+    attempts: int = 0
     version: str = ""
+    choices: ConceptChoices = ConceptChoices()
 
     def __post_init__(self) -> None:
-        if self.suite not in ("knolling", "natural"):
-            raise FormalimgError(f"unknown suite {self.suite!r}: items can be written of knolling and natural")
-        if not self.levels or any(not 1 <= level <= 10 for level in self.levels):
+        kind = suite(self.suite).kind
+        if kind not in _USUAL:
+            raise FormalimgError(f"items of {self.suite} cannot be written: choose knolling, natural or conceptmix")
+        usual = _USUAL[kind]
+        object.__setattr__(self, "levels", self.levels or usual.levels)
+        object.__setattr__(self, "per_level", self.per_level or usual.per_level)
+        object.__setattr__(self, "attempts", self.attempts or usual.attempts)
+        if kind == "formula" and any(not 1 <= level <= 10 for level in self.levels):
             raise FormalimgError("levels must lie between 1 and 10, as in --levels 1-10")
+        if kind == "concepts" and any(level < 1 for level in self.levels):
+            raise FormalimgError("levels must be 1 or more, as in --levels 1-7")
+        if len(set(self.levels)) < len(self.levels):
+            raise FormalimgError("each level can be asked for only once, as in --levels 1-7")
         if self.per_level < 1:
             raise FormalimgError("at least one item per level must be asked for")
         if not 1 <= self.attempts <= MOST_ATTEMPTS:
             raise FormalimgError(f"attempts must lie between 1 and {MOST_ATTEMPTS}")
+        if kind != "concepts" and self.choices.made:
+            given = ", ".join(f"--{name}" for name in self.choices.made)
+            raise FormalimgError(f"{given}: for conceptmix only, not for {self.suite}")
 
     @property
     def slots(self) -> tuple[Slot, ...]:

@@ -9,6 +9,7 @@ Reason: TypeAlias = Literal[
     "refused",  # the writer declined
     "unreadable",  # the writer's answer has not the wanted form
     "unfit words",  # empty, endless, or with characters that no prompt has
+    # FormalImg
     "no formula",  # the formula cannot be parsed
     "unbound variable",
     "unused variable",
@@ -27,17 +28,33 @@ Reason: TypeAlias = Literal[
     "undecided",  # the solver came to no end
     "implausible",  # the ontology knows that no picture would show it
     "words say otherwise",  # our own reader understands the words, and they mean something else
+    # ConceptMix
+    "binding unfit",  # no binding: wrong ids, strange fields, no words
+    "binding left open",  # a relation of which it is still not said what it is between
+    "binding changed",  # what was given is not there any more as it was, or something needless was added
+    "conflict",  # the concepts, as bound, cannot be in one picture
+    "called impossible",  # the writer says that it cannot be done
+    "concept not said",
+    "something added",  # the words speak of a concept that nobody asked for
+    # the check, of both
     "check refused",
     "check unreadable",
     "check: implausible",
     "check: not aligned",
+    "check: invalid",  # a caption of ConceptMix that the checker would not use
+    # the questions of ConceptMix
+    "wrong number of questions",
+    "no question",  # what is not asked, or cannot be printed
+    "question out of order",  # a question that does not ask for the concept in its place
+    # said before
     "duplicate formula",
+    "duplicate concepts",
     "duplicate words",
     "near duplicate",
 ]
 
 REASONS: tuple[Reason, ...] = get_args(Reason)
-"""All reasons, in the order in which they are looked for."""
+"""All reasons, for each suite in the order in which they are looked for, but for unfit words."""
 
 
 class Rejection(NamedTuple):

@@ -4,57 +4,72 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Callable, Hashable
 from itertools import pairwise
+from typing import Any, NamedTuple
 
-from formalimg.logic import Formula, Value, atoms
-from formalimg.suites import FormulaSpec, Item, same_meaning_as_written
-from formalimg.writers.rejection import Rejection
+from formalimg.suites import Item
+from formalimg.writers.rejection import Reason, Rejection
 
-NEAR = 0.8
-"""Two instructions of a level are near duplicates if they share this part of their pairs of neighbouring words."""
+
+class Likeness(NamedTuple):
+    """When two items of a suite are the same.
+
+    Attributes:
+        signature: what specs that ask for the same have in common, quickly told.
+        same: whether two specs of one signature ask for the same.
+        reason: what that is called.
+        near: two prompts of a level are near duplicates if they share this part of their pairs of neighbouring words;
+            None if only the very same words count.
+    """
+
+    signature: Callable[[Any], Hashable]
+    same: Callable[[Any, Any], bool]
+    reason: Reason
+    near: float | None
 
 
 class Shelf:
     """Accepted items, each unlike all others."""
 
-    def __init__(self) -> None:
-        self.items: dict[int, Item[FormulaSpec]] = {}
-        self._formulas: dict[object, list[tuple[int, Formula]]] = defaultdict(list)
+    def __init__(self, likeness: Likeness) -> None:
+        self.items: dict[int, Item[Any]] = {}
+        self._likeness = likeness
+        self._specs: dict[Hashable, list[tuple[int, Any]]] = defaultdict(list)
         self._words: dict[str, int] = {}
         self._pairs: dict[int, list[tuple[int, frozenset[tuple[str, str]]]]] = defaultdict(list)
 
-    def add(self, number: int, item: Item[FormulaSpec]) -> None:
+    def add(self, number: int, item: Item[Any]) -> None:
         """Put an item on the shelf, under the number that is its id."""
         self.items[number] = item
-        self._formulas[_signature(item.spec.formula)].append((number, item.spec.formula))
+        self._specs[self._likeness.signature(item.spec)].append((number, item.spec))
         words = _words(item.prompt)
         self._words[" ".join(words)] = number
         self._pairs[item.level].append((number, _pairs(words)))
 
-    def objection(self, prompt: str, formula: Formula, level: int) -> Rejection | None:
-        """Which item of the shelf says the same, in logic or in words, or nearly the same words; None if none does."""
-        for number, other in self._formulas.get(_signature(formula), ()):
-            if same_meaning_as_written(formula, other):
-                return Rejection("duplicate formula", f"says the same as item {number}")
+    def twin(self, spec: object) -> Rejection | None:
+        """Which item of the shelf asks for the same, whatever its words; None if none does."""
+        for number, other in self._specs.get(self._likeness.signature(spec), ()):
+            if self._likeness.same(spec, other):
+                return Rejection(self._likeness.reason, f"says the same as item {number}")
+        return None
+
+    def objection(self, prompt: str, spec: object, level: int) -> Rejection | None:
+        """Which item of the shelf asks for the same, or has the same words, or nearly the same; None if none does."""
+        twin = self.twin(spec)
+        if twin is not None:
+            return twin
         words = _words(prompt)
         if (known := self._words.get(" ".join(words))) is not None:
             return Rejection("duplicate words", f"the words of item {known}")
+        if self._likeness.near is None:
+            return None
         pairs = _pairs(words)
         for number, others in self._pairs.get(level, ()):
             shared = len(pairs & others) / len(pairs | others) if pairs | others else 0.0
-            if shared >= NEAR:
+            if shared >= self._likeness.near:
                 return Rejection("near duplicate", f"{shared:.0%} of its pairs of words are those of item {number}")
         return None
-
-
-def _signature(formula: Formula) -> object:
-    """What formulas that say the same have in common, quickly told."""
-    return tuple(
-        sorted(
-            (atom.predicate, *(word.text for word in atom.arguments if isinstance(word, Value)))
-            for atom in atoms(formula)
-        )
-    )
 
 
 def _words(prompt: str) -> list[str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from formalimg.writers.outcome import Outcome
 from formalimg.writers.plan import Slot, WritingPlan
 from formalimg.writers.rejection import Reason, Rejection
-from formalimg.writers.shelf import Shelf
+from formalimg.writers.shelf import Likeness, Shelf
 
 
 @dataclass
@@ -28,23 +28,21 @@ class Standing:
         missing: the places that have no item after the last attempt.
         rejections: how often answers were rejected, by reason.
         unsettled: answers that passed all checks, and wait to be compared with those of their round.
-        agreements: what our own reader said of the words of accepted items.
-        polished: how many accepted items have words that the checker mended.
+        accepted: the outcomes that the items of the shelf came from.
     """
 
-    shelf: Shelf = field(default_factory=Shelf)
+    shelf: Shelf
     round: int = 0
     to_ask: tuple[Slot, ...] = ()
     missing: tuple[Slot, ...] = ()
     rejections: Counter[Reason] = field(default_factory=Counter)
     unsettled: int = 0
-    agreements: Counter[str] = field(default_factory=Counter)
-    polished: int = 0
+    accepted: list[Outcome] = field(default_factory=list)
 
 
-def standing(plan: WritingPlan, outcomes: Iterable[Outcome]) -> Standing:
+def standing(plan: WritingPlan, outcomes: Iterable[Outcome], likeness: Likeness) -> Standing:
     """Where the writing of a plan stands after these outcomes."""
-    stands = Standing()
+    stands = Standing(Shelf(likeness))
     final: dict[tuple[int, int], Outcome] = {}
     for outcome in outcomes:
         if outcome.is_final:
@@ -75,10 +73,9 @@ def _settle(outcome: Outcome, stands: Standing) -> None:
     if isinstance(item, Rejection):
         stands.rejections[item.reason] += 1
         return
-    known = stands.shelf.objection(item.prompt, item.spec.formula, item.level)
+    known = stands.shelf.objection(item.prompt, item.spec, item.level)
     if known is not None:
         stands.rejections[known.reason] += 1
         return
     stands.shelf.add(outcome.slot, item)
-    stands.agreements[outcome.agreement or "not understood"] += 1
-    stands.polished += outcome.polished
+    stands.accepted.append(outcome)

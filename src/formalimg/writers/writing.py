@@ -9,18 +9,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from formalimg.errors import FormalimgError
 from formalimg.models import ChatModel
-from formalimg.suites import FormulaSpec, Item, write_items
-from formalimg.writers.attempting import Asked, Attempt
+from formalimg.suites import Item, write_items
 from formalimg.writers.card import save_card
+from formalimg.writers.conversation import Asked, Conversation, Part
+from formalimg.writers.craft import Craft, craft_of
 from formalimg.writers.journal import JOURNAL_FILE, Journal
 from formalimg.writers.outcome import Outcome
-from formalimg.writers.plan import VERSION, WritingPlan
+from formalimg.writers.plan import VERSION, Slot, WritingPlan
 from formalimg.writers.rejection import Reason, Rejection
 from formalimg.writers.standing import Standing, standing
-from formalimg.writers.texts import Texts
 
 _TURNS = 3
 """How often, in one go, an attempt is made to which no answer came. The models have tried more than once themselves."""
@@ -41,7 +42,7 @@ class Written:
         cost: of all answers, in US dollars; None if nobody knows the price.
     """
 
-    items: tuple[Item[FormulaSpec], ...]
+    items: tuple[Item[Any], ...]
     path: Path | None
     tried: int
     rejections: Mapping[Reason, int]
@@ -67,9 +68,9 @@ def write_suite(
 
     Args:
         plan: what to write.
-        writer: writes words and formulas.
+        writer: writes words, with a formula or questions.
         folder: where to put `items.jsonl`, `writing.json` (counts, models, costs) and the journal.
-        checker: judges whether words and formula fit; the writer itself if None.
+        checker: judges whether the words say what they should; the writer itself if None.
         prompts: a folder with texts that replace ours.
         told: is called with the number of items so far; it may fall again where two turn out to say the same.
 
@@ -79,19 +80,19 @@ def write_suite(
     place = Path(folder)
     if (place / "items.jsonl").exists() and not (place / JOURNAL_FILE).exists():
         raise FormalimgError(f"{place} holds items already: choose another folder")
-    texts = Texts(plan.suite, prompts)
-    checker = checker or writer
-    journal = Journal(place, plan.suite, _asked(plan, writer, checker, texts))
+    craft = craft_of(plan, prompts)
+    asked = _asked(plan, craft, writer, checker or writer)
+    journal = Journal(place, plan.suite, asked)
     try:
         outcomes = journal.outcomes()
-        work = _Work(plan, writer, checker, texts, journal, outcomes, told)
+        work = _Work(plan, craft, writer, checker or writer, journal, outcomes, told)
         stands = _to_the_end(work)
-        return _result(plan, writer, checker, texts, place, outcomes, stands)
+        return _result(plan, craft, asked, place, outcomes, stands)
     finally:
         journal.close()
 
 
-def _asked(plan: WritingPlan, writer: ChatModel, checker: ChatModel, texts: Texts) -> dict[str, object]:
+def _asked(plan: WritingPlan, craft: Craft, writer: ChatModel, checker: ChatModel) -> dict[str, object]:
     """All that shapes the items. The number of attempts is left out, so that it can be raised."""
     return {
         "rules": VERSION,
@@ -102,16 +103,16 @@ def _asked(plan: WritingPlan, writer: ChatModel, checker: ChatModel, texts: Text
         "version": plan.version,
         "writer": [writer.name, dict(writer.settings)],
         "checker": [checker.name, dict(checker.settings)],
-        "prompts": texts.versions,
+        **craft.shapes,
     }
 
 
 @dataclass(frozen=True)
 class _Work:
     plan: WritingPlan
+    craft: Craft
     writer: ChatModel
     checker: ChatModel
-    texts: Texts
     journal: Journal
     outcomes: list[Outcome]
     told: Callable[[int], None]
@@ -119,31 +120,29 @@ class _Work:
     async def to_the_end(self) -> Standing:
         """Round after round, until all is settled or answers do not come."""
         at_a_time = self.writer.concurrency
-        door = asyncio.Semaphore(at_a_time)
-        asked_to_write = Asked("writer", self.writer, door)
-        asked_to_check = Asked("checker", self.checker, door)
+        writer = Asked(self.writer, asyncio.Semaphore(at_a_time))
+        parts: dict[Part, Asked] = {"writer": writer, "checker": writer}
         if self.checker is not self.writer:
             at_a_time += self.checker.concurrency
-            asked_to_check = Asked("checker", self.checker, asyncio.Semaphore(self.checker.concurrency))
+            parts["checker"] = Asked(self.checker, asyncio.Semaphore(self.checker.concurrency))
         turns: Counter[int] = Counter()
         while True:
-            stands = standing(self.plan, self.outcomes)
+            stands = standing(self.plan, self.outcomes, self.craft.likeness)
             self.told(len(stands.shelf.items) + len(stands.missing))
             if not stands.to_ask or turns[stands.round] == _TURNS:
                 return stands
             turns[stands.round] += 1
-            attempts = (
-                Attempt(self.plan, slot, stands.round, asked_to_write, asked_to_check, self.texts, stands.shelf)
-                for slot in stands.to_ask
-            )
-            await self._all(attempts, at_a_time, len(stands.shelf.items) + stands.unsettled)
+            await self._all(stands, parts, at_a_time)
 
-    async def _all(self, attempts: Iterator[Attempt], at_a_time: int, so_far: int) -> None:
-        passed = count(so_far + 1)
+    async def _all(self, stands: Standing, parts: Mapping[Part, Asked], at_a_time: int) -> None:
+        """One attempt at each item that is still to be had in this round."""
+        passed = count(len(stands.shelf.items) + stands.unsettled + 1)
+        slots: Iterator[Slot] = iter(stands.to_ask)
 
         async def hand() -> None:
-            for attempt in attempts:
-                outcome = await attempt.made()
+            for slot in slots:
+                talk = Conversation(slot.id, stands.round, parts, self.journal)
+                outcome = await self.craft.attempt(slot, stands.round, talk, stands.shelf)
                 self.journal.keep(outcome)
                 self.outcomes.append(outcome)
                 if not isinstance(outcome.result, Rejection):
@@ -169,16 +168,16 @@ def _to_the_end(work: _Work) -> Standing:
 
 def _result(
     plan: WritingPlan,
-    writer: ChatModel,
-    checker: ChatModel,
-    texts: Texts,
+    craft: Craft,
+    asked: Mapping[str, object],
     folder: Path,
     outcomes: Sequence[Outcome],
     stands: Standing,
 ) -> Written:
     items = tuple(item for _, item in sorted(stands.shelf.items.items()))
     path = write_items(items, folder) if items and not stands.to_ask else None
-    card = save_card(folder, _asked(plan, writer, checker, texts), plan.attempts, outcomes, stands)
+    tried = [outcome for outcome in outcomes if outcome.attempt < plan.attempts]
+    card = save_card(folder, asked, plan.attempts, outcomes, stands, craft.summary(tried, stands.accepted))
     return Written(
         items,
         path,

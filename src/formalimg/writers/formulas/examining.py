@@ -30,7 +30,7 @@ from formalimg.logic import (
 )
 from formalimg.scenes import Box, Scene, SolverLimitError, Thing, Witness, solve
 from formalimg.suites import FormulaSpec, implausible
-from formalimg.writers.assignment import Assignment
+from formalimg.writers.formulas.assignment import Assignment
 from formalimg.writers.rejection import Reason, Rejection
 
 _REASON_OF: dict[str, Reason] = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from formalimg.logic import STYLE, Formula, Predicate, vocabulary
 from formalimg.prompts import load_prompts
-from formalimg.writers.assignment import Assignment
+from formalimg.writers.formulas.assignment import Assignment
 
 _OURS = Path(__file__).parent / "prompts"
 
