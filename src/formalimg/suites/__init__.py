@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING
 
 from formalimg.lazily import lazily
+from formalimg.suites.cfworld.group import Group
+from formalimg.suites.cfworld.spec import DIMENSIONS, CounterfactualSpec, Dimension, WeightedQuestion
 from formalimg.suites.conceptmix.spec import (
     ATTRIBUTES,
     CATEGORIES,
@@ -27,6 +29,10 @@ from formalimg.suites.loading import load
 from formalimg.suites.suite import Kind, Suite, suite, suite_names
 
 if TYPE_CHECKING:
+    from formalimg.suites.cfworld.checking import GroupProblem, check_group, check_groups
+    from formalimg.suites.cfworld.items import denominalised_items, items_of_groups
+    from formalimg.suites.cfworld.our_groups import our_groups
+    from formalimg.suites.cfworld.questions import template_scores
     from formalimg.suites.conceptmix.binding import bind_attributes, bound_concepts
     from formalimg.suites.conceptmix.census import ConceptCensus, take_concept_census
     from formalimg.suites.conceptmix.completing import complete_binding
@@ -52,6 +58,10 @@ if TYPE_CHECKING:
 __getattr__ = lazily(
     "formalimg.suites",
     {
+        "cfworld.checking": ["GroupProblem", "check_group", "check_groups"],
+        "cfworld.items": ["denominalised_items", "items_of_groups"],
+        "cfworld.our_groups": ["our_groups"],
+        "cfworld.questions": ["template_scores"],
         "conceptmix.binding": ["bind_attributes", "bound_concepts"],
         "conceptmix.census": ["ConceptCensus", "take_concept_census"],
         "conceptmix.completing": ["complete_binding"],
@@ -78,6 +88,7 @@ __getattr__ = lazily(
 __all__ = [
     "ATTRIBUTES",
     "CATEGORIES",
+    "DIMENSIONS",
     "AskedConcept",
     "Binding",
     "BindingError",
@@ -90,9 +101,13 @@ __all__ = [
     "ConceptSpec",
     "Condition",
     "Conflict",
+    "CounterfactualSpec",
     "Difficulty",
     "DigestError",
+    "Dimension",
     "FormulaSpec",
+    "Group",
+    "GroupProblem",
     "ImpossibleDrawError",
     "Item",
     "ItemsError",
@@ -110,25 +125,31 @@ __all__ = [
     "Source",
     "StyleText",
     "Suite",
+    "WeightedQuestion",
     "WordingError",
     "bind_attributes",
     "bound_concepts",
     "category_law",
+    "check_group",
+    "check_groups",
     "complete_binding",
     "conflicts",
     "count_bindings",
     "count_combinations",
     "decode_item",
+    "denominalised_items",
     "draw_concepts",
     "encode_item",
     "implausible",
     "instruction_digest",
+    "items_of_groups",
     "lexicon",
     "load",
     "load_pools",
     "make_concept_items",
     "make_items",
     "mean_redraws",
+    "our_groups",
     "pull",
     "read_scores",
     "same_meaning_as_written",
@@ -142,6 +163,7 @@ __all__ = [
     "take_concept_census",
     "tampering",
     "template_questions",
+    "template_scores",
     "unasked",
     "understand",
     "unsaid",

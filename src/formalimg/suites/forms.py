@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, Protocol, cast
 
 from formalimg.errors import FormalimgError
+from formalimg.suites.cfworld import form as counterfactuals
+from formalimg.suites.cfworld.spec import CounterfactualSpec
 from formalimg.suites.conceptmix import form as concepts
 from formalimg.suites.conceptmix.spec import ConceptSpec
 from formalimg.suites.formalimg_data import form as formulas
@@ -39,6 +41,7 @@ class Form(Protocol):
 _FORMS: dict[Kind, tuple[type, Form]] = {
     "formula": (FormulaSpec, cast(Form, formulas)),
     "concepts": (ConceptSpec, cast(Form, concepts)),
+    "counterfactual": (CounterfactualSpec, cast(Form, counterfactuals)),
 }
 
 

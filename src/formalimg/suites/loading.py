@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, overload
 
 from formalimg.errors import FormalimgError
+from formalimg.suites.cfworld.spec import CounterfactualSpec
 from formalimg.suites.conceptmix.spec import ConceptSpec
 from formalimg.suites.defaults import load_default
 from formalimg.suites.findings import Findings
@@ -19,6 +20,11 @@ from formalimg.suites.suite import suite as known_suite
 def load(suite: Literal["knolling", "natural"], path: str | Path | None = None) -> list[Item[FormulaSpec]]: ...
 @overload
 def load(suite: Literal["conceptmix"], path: str | Path | None = None) -> list[Item[ConceptSpec]]: ...
+@overload
+def load(
+    suite: Literal["cf-world", "cf-world-rules", "cf-world-attributes", "cf-world-denominalised"],
+    path: str | Path | None = None,
+) -> list[Item[CounterfactualSpec]]: ...
 @overload
 def load(suite: str, path: str | Path | None = None) -> list[Item[Any]]: ...
 
@@ -77,3 +83,7 @@ def _published(kind: Kind, place: Path, suite: str, findings: Findings) -> list[
             from formalimg.suites.conceptmix.published import read_sentences, sentence_files
 
             return list(read_sentences(sentence_files(place), findings))
+        case "counterfactual":
+            from formalimg.suites.cfworld.published import read_counterfactuals
+
+            return list(read_counterfactuals(place, suite, findings))

@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias
 from formalimg.errors import FormalimgError
 from formalimg.logic import nearest
 
-Kind: TypeAlias = Literal["formula", "concepts"]
-"""What the items of a suite ask for: a formula, or concepts with a question each."""
+Kind: TypeAlias = Literal["formula", "concepts", "counterfactual"]
+"""What the items of a suite ask for: a formula, concepts with a question each, or a scene with weighted questions."""
 
 
 @dataclass(frozen=True)
