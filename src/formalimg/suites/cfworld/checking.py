@@ -82,7 +82,7 @@ def _problems(group: Group) -> Iterator[tuple[ProblemReason, str]]:
         unseen = [word for word in _words(getattr(group, name)) if word in words["unseen"]]
         if unseen:
             yield "not visual", f"{name} says {unseen[0]!r}, which cannot be seen"
-    if _stems(group.shows) == _stems(group.shows_factual):
+    if _in_order(group.shows) == _in_order(group.shows_factual):
         yield "same in both worlds", "the same decides with and without the law"
     if not _stems(group.outcome) - _stems(group.described) - _stems(group.implicit):
         yield "not described", "the described outcome has every word of the named one"
@@ -99,8 +99,9 @@ def _form(group: Group) -> Iterator[tuple[ProblemReason, str]]:
             yield "form", f"{field.name} is empty, or has needless blanks"
         elif field.name != "discipline" and not (text[0].isupper() and text[-1] in ".!?"):
             yield "form", f"{field.name} must begin with a capital and end with a full stop"
-        elif len(text.split()) > MOST_WORDS:
-            yield "form", f"{field.name} has more than {MOST_WORDS} words"
+    for name in ("factual", "explicit", "denominalised"):
+        if len(getattr(group, name).split()) > MOST_WORDS:
+            yield "form", f"the {name} prompt has more than {MOST_WORDS} words"
 
 
 def _safety(group: Group) -> Iterator[tuple[ProblemReason, str]]:
@@ -134,7 +135,12 @@ def _shared(text: str, inside: str) -> float:
 
 def _stems(text: str) -> frozenset[str]:
     """The words of a text that carry meaning, without their endings."""
-    return frozenset(_stem(word) for word in _words(text) if word not in _word_lists()["common"])
+    return frozenset(_in_order(text))
+
+
+def _in_order(text: str) -> list[str]:
+    """The words that carry meaning, in their order: who is above whom makes a difference."""
+    return [_stem(word) for word in _words(text) if word not in _word_lists()["common"]]
 
 
 def _stem(word: str) -> str:
