@@ -25,17 +25,24 @@ ModelNames = Annotated[
 ModelOptions = Annotated[
     list[str] | None, typer.Option("-M", metavar="KEY=VALUE", help="An option of the image model.", show_default=False)
 ]
-JudgeName = Annotated[
-    str | None,
+JudgeNames = Annotated[
+    list[str] | None,
     typer.Option(
         "--judge",
         "-j",
-        help="Who judges: builtin/icons, detector/MODEL, or a chat model. Default: the judge that works offline.",
+        help="Who judges: builtin/icons, detector/MODEL, or a chat model; several look at the same pictures, one after "
+        "the other. Default: the judge that works offline.",
         show_default=False,
     ),
 ]
 JudgeOptions = Annotated[
-    list[str] | None, typer.Option("-J", metavar="KEY=VALUE", help="An option of the judge.", show_default=False)
+    list[str] | None,
+    typer.Option(
+        "-J",
+        metavar="[N:]KEY=VALUE",
+        help="An option of the judge; of several, of the n-th alone with N: in front.",
+        show_default=False,
+    ),
 ]
 ItemsPath = Annotated[Path | None, typer.Option(help="Items from here. Default: the suite that ships with formalimg.")]
 Levels = Annotated[str | None, typer.Option(help="Which levels, as in 1-10 or 1,2,5. Default: all.")]
@@ -107,6 +114,16 @@ def read_options(given: Sequence[str] | None) -> dict[str, str]:
             raise FormalimgError(f"cannot read the option {text!r}: write key=value")
         found[key] = value
     return found
+
+
+def options_of(given: Sequence[str] | None, number: int) -> dict[str, str]:
+    """Those of the options of several judges that are for the judge of this number, counted from 1."""
+    parted = [(found[1], found[2]) for text in given or () if (found := _FOR_ONE.fullmatch(text))]
+    return read_options([text for who, text in parted if who in (None, str(number))])
+
+
+_FOR_ONE = re.compile(r"(?:([1-9]):)?(.*)", re.DOTALL)
+"""An option, perhaps with the number of the judge it is for."""
 
 
 def read_levels(text: str) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from formalimg.cli.running import Asked, carry_out_all, show_numbers
 def run_command(
     suite: options.SuiteName,
     model: options.ModelNames,
-    judge: options.JudgeName = None,
+    judge: options.JudgeNames = None,
     model_option: options.ModelOptions = None,
     judge_option: options.JudgeOptions = None,
     items: options.ItemsPath = None,
@@ -38,9 +38,9 @@ def run_command(
     The same command again goes on where the last one ended. Ctrl-C stops cleanly.
     """
     asked = Asked(**locals())
-    folders = carry_out_all(asked, judging=True)
+    done = carry_out_all(asked, judging=True)
     if not dry_run:
-        show_numbers(folders)
+        show_numbers(done)
 
 
 def generate_command(
@@ -66,6 +66,6 @@ def generate_command(
 ) -> None:
     """Let image models make the pictures of a suite; `formalimg judge` looks at them later."""
     asked = Asked(**locals())
-    for folder in carry_out_all(asked, judging=False):
+    for folder in carry_out_all(asked, judging=False).folders:
         if not dry_run:
             typer.echo(f"pictures in {folder / 'images'}; judge them with: formalimg judge {folder}")

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import typer
 
 from formalimg import __version__
-from formalimg.cli.options import read_levels, read_options
+from formalimg.cli.options import options_of, read_levels, read_options
 from formalimg.cli.printing import print_table
 from formalimg.cli.progress import run_progress
 from formalimg.errors import FormalimgError
@@ -47,7 +47,7 @@ class Asked:
     dry_run: bool
     runs: Path
     out: Path | None
-    judge: str | None = None
+    judge: list[str] | None = None
     judge_option: list[str] | None = None
 
     def __post_init__(self) -> None:
@@ -66,11 +66,9 @@ class Asked:
                 "plain words come without a layout: choose --condition text-layout or image-layout too"
             )
 
-    def open_judge(self) -> Judge:
-        """Who is to judge."""
-        from formalimg.judges import open_judge
-
-        return open_judge(self.suite, self.judge, judge_options(self.judge, self.judge_option, self.prompts), self.task)
+    def open_judges(self) -> list[Judge]:
+        """Who is to judge, in their order."""
+        return open_judges(self.suite, self.judge, self.judge_option, self.prompts, self.task)
 
     def open_model(self, name: str) -> ImageModel:
         """Who is to make pictures, or layouts."""
@@ -96,22 +94,37 @@ class Asked:
         return Condition(self.condition, self.words == "with", style, self.prompts)
 
 
-def judge_options(judge: str | None, given: list[str] | None, prompts: Path | None) -> dict[str, str]:
-    """The options of a judge; texts of the user's own are one of them, for judges that send any."""
-    found = read_options(given)
-    if prompts is not None and judge is not None and not judge.startswith(("builtin/", "detector/")):
-        found.setdefault("prompts", str(prompts))
-    return found
+def open_judges(
+    suite: str, names: list[str] | None, given: list[str] | None, prompts: Path | None, task: str
+) -> list[Judge]:
+    """The judges of these names, each with its options; the one that works offline if there are no names."""
+    from formalimg.judges import open_judge
+
+    opened = []
+    for number, name in enumerate(names or [None], 1):
+        own = options_of(given, number)
+        # Texts of the user's own are an option as well, of judges that send any.
+        if prompts is not None and name is not None and not name.startswith(("builtin/", "detector/")):
+            own.setdefault("prompts", str(prompts))
+        opened.append(open_judge(suite, name, own, task))
+    return opened
 
 
-def carry_out_all(asked: Asked, *, judging: bool) -> list[Path]:
-    """Do one run for each model, or say what it would do; their folders are given back."""
+class Done(NamedTuple):
+    """The folders of some runs, and who judged them."""
+
+    folders: list[Path]
+    judges: list[Judge]
+
+
+def carry_out_all(asked: Asked, *, judging: bool) -> Done:
+    """Do one run for each model, or say what it would do."""
     from formalimg.runs import Order, Selection, foresee, run_name
     from formalimg.suites import load, suite
 
     suite(asked.suite)  # a slip in its name is told before one in a model's
     opened = [asked.open_model(name) for name in asked.model]
-    judge = asked.open_judge() if judging else None
+    judges = asked.open_judges() if judging else []
     items = load(asked.suite, asked.items)
     selection = Selection(None if asked.levels is None else read_levels(asked.levels), asked.per_level)
     layouts, layouts_from = _layouts(asked, items)
@@ -134,25 +147,37 @@ def carry_out_all(asked: Asked, *, judging: bool) -> list[Path]:
             task=asked.task,
             layouts_from=layouts_from,
         )
-        _require_prices(asked.budget, model.name, judge)
+        _require_prices(asked.budget, [model.name, *(judge.name for judge in judges)])
         if asked.dry_run:
-            _show_forecast(order, folder, foresee(order, folder, judge))
+            _show_forecast(
+                order, folder, [foresee(order, folder, judge) for judge in judges] or [foresee(order, folder, None)]
+            )
         else:
-            _carry_out(order, folder, judge)
+            _carry_out(order, folder, judges)
         folders.append(folder)
-    return folders
+    return Done(folders, judges)
 
 
-def show_numbers(folders: list[Path]) -> None:
-    """Print the table of these runs, and where they lie."""
+def show_numbers(done: Done) -> None:
+    """Print the table of these runs, a row for each judge, and where they lie."""
     from formalimg.report import compare, terminal_table
-    from formalimg.runs import open_run
+    from formalimg.runs import Party, open_run
 
+    parties = [Party(judge.name, judge.settings) for judge in done.judges]
     with ExitStack() as opened:
-        runs = [opened.enter_context(closing(open_run(folder))) for folder in folders]
+        runs = [opened.enter_context(closing(open_run(folder, party))) for folder in done.folders for party in parties]
         print_table(terminal_table(compare(runs)))
-    for folder in folders:
+    for folder in done.folders:
         typer.echo(f"run in {folder}")
+
+
+def judge_pictures(folder: Path, judge: Judge, title: str, budget: float | None) -> None:
+    """Let a judge look at the pictures of a run that it has not scored yet."""
+    from formalimg.runs import judge_run
+
+    with run_progress(title) as told:
+        done = judge_run(folder, judge, budget=budget, told=told)
+    stop_if_stopped(done.stopped, folder, over_budget=done.over_budget)
 
 
 def stop_if_stopped(stopped: bool, folder: Path, *, over_budget: bool = False) -> None:
@@ -163,25 +188,33 @@ def stop_if_stopped(stopped: bool, folder: Path, *, over_budget: bool = False) -
         raise typer.Exit(130)
 
 
-def _require_prices(budget: float | None, model: str, judge: Judge | None) -> None:
+def _require_prices(budget: float | None, names: Sequence[str]) -> None:
     """Refuse a budget that nobody could keep."""
     from formalimg.models import UNKNOWN, price
 
-    for name in [model, *([judge.name] if judge else [])]:
+    for name in names:
         if budget is not None and price(name) == UNKNOWN:
             raise FormalimgError(
                 f"nobody knows what {name} costs, so no budget can be kept: give its price in prices.toml"
             )
 
 
-def _carry_out(order: Order, folder: Path, judge: Judge | None) -> None:
+def _carry_out(order: Order, folder: Path, judges: Sequence[Judge]) -> None:
+    """Make the pictures while the first judge looks at them; then the others look."""
     from formalimg.runs import carry_out
 
-    with run_progress(f"{order.items[0].suite}, {order.model.name}") as told:
+    title = f"{order.items[0].suite}, {order.model.name}"
+    with run_progress(title) as told:
         done = carry_out(
-            order, folder, judge, told=told, matched=lambda matching: typer.echo(matching.told(), err=True)
+            order,
+            folder,
+            next(iter(judges), None),
+            told=told,
+            matched=lambda matching: typer.echo(matching.told(), err=True),
         )
     stop_if_stopped(done.stopped, folder, over_budget=done.over_budget)
+    for judge in judges[1:]:
+        judge_pictures(folder, judge, f"{title}, judged by {judge.name}", order.budget)
 
 
 def _layouts(asked: Asked, items: Sequence[Item[FormulaSpec]]) -> tuple[Mapping[str, Scene], str]:
@@ -196,13 +229,16 @@ def _layouts(asked: Asked, items: Sequence[Item[FormulaSpec]]) -> tuple[Mapping[
         return layouts_of(run), f"{run.card.model.name}, begun {run.card.created}"
 
 
-def _show_forecast(order: Order, folder: Path, forecast: Forecast) -> None:
+def _show_forecast(order: Order, folder: Path, forecasts: Sequence[Forecast]) -> None:
+    """Say what would be done; of the pictures once, of the questions for each judge."""
+    first = forecasts[0]
     typer.echo(f"{order.model.name}, in {folder}:")
-    typer.echo(f"  pictures to make   {forecast.pictures:>7,}  {_dollars(forecast.picture_cost)}")
-    typer.echo(f"  pictures to judge  {forecast.verdicts:>7,}")
-    typer.echo(f"  questions to ask   {forecast.questions:>7,}  {_dollars(forecast.judge_cost)}")
+    typer.echo(f"  pictures to make   {first.pictures:>7,}  {_dollars(first.picture_cost)}")
+    for forecast in forecasts:
+        typer.echo(f"  pictures to judge  {forecast.verdicts:>7,}")
+        typer.echo(f"  questions to ask   {forecast.questions:>7,}  {_dollars(forecast.judge_cost)}")
     typer.echo("  the first picture would be asked for with:")
-    for line in forecast.first.splitlines():
+    for line in first.first.splitlines():
         typer.echo(f"    {line}")
 
 

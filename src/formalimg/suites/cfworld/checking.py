@@ -30,7 +30,7 @@ ProblemReason: TypeAlias = Literal[
     "duplicate",
 ]
 
-MOST_WORDS = 70
+MOST_WORDS = 80
 """The most words of a prompt."""
 
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
@@ -82,7 +82,7 @@ def _problems(group: Group) -> Iterator[tuple[ProblemReason, str]]:
         unseen = [word for word in _words(getattr(group, name)) if word in words["unseen"]]
         if unseen:
             yield "not visual", f"{name} says {unseen[0]!r}, which cannot be seen"
-    if _in_order(group.shows) == _in_order(group.shows_factual):
+    if _words(group.shows) == _words(group.shows_factual):
         yield "same in both worlds", "the same decides with and without the law"
     if not _stems(group.outcome) - _stems(group.described) - _stems(group.implicit):
         yield "not described", "the described outcome has every word of the named one"
@@ -135,12 +135,7 @@ def _shared(text: str, inside: str) -> float:
 
 def _stems(text: str) -> frozenset[str]:
     """The words of a text that carry meaning, without their endings."""
-    return frozenset(_in_order(text))
-
-
-def _in_order(text: str) -> list[str]:
-    """The words that carry meaning, in their order: who is above whom makes a difference."""
-    return [_stem(word) for word in _words(text) if word not in _word_lists()["common"]]
+    return frozenset(_stem(word) for word in _words(text) if word not in _word_lists()["common"])
 
 
 def _stem(word: str) -> str:
