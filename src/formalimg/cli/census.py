@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,21 +14,24 @@ from formalimg.suites import suite as suite_of
 
 
 def census_command(
-    suite: Annotated[str, typer.Argument(help="knolling, natural or conceptmix.", show_default=False)],
+    suite: Annotated[str, typer.Argument(help="The benchmark, such as knolling.", show_default=False)],
     items: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Where the items lie. Default: the default suite.")
     ] = None,
 ) -> None:
-    """Show what the items of a suite are made of: predicates, classes and quantifiers, or concepts."""
+    """Show what the items of a suite are made of: predicates, classes and quantifiers, concepts, or fields and questions."""
     show_census(suite, load(suite, items))
 
 
 def show_census(suite: str, items: Sequence[Item[Any]]) -> None:
     """Print how often everything comes up; 1.00 is the mean of its kind."""
-    if suite_of(suite).kind == "concepts":
-        _show_concepts(items)
-    else:
-        _show_formulas(suite, items)
+    match suite_of(suite).kind:
+        case "formula":
+            _show_formulas(suite, items)
+        case "concepts":
+            _show_concepts(items)
+        case "counterfactual":
+            _show_counterfactuals(suite, items)
 
 
 def _show_formulas(suite: str, items: Sequence[Item[Any]]) -> None:
@@ -64,6 +68,23 @@ def _show_concepts(items: Sequence[Item[Any]]) -> None:
     for category in CATEGORIES:
         inside = {concept.value: count for concept, count in census.concepts.items() if concept.category == category}
         typer.echo(f"  {category:<8} {sum(inside.values()) / total:6.1%}  {_listed(inside)}")
+
+
+def _show_counterfactuals(suite: str, items: Sequence[Item[Any]]) -> None:
+    levels = Counter(item.level for item in items)
+    groups = len({item.spec.group for item in items})
+    told = ", ".join(f"L{level}: {count}" for level, count in sorted(levels.items()))
+    typer.echo(f"{len(items)} items of {suite} in {groups} groups ({told})")
+    tagged = Counter(", ".join(item.tags) or "without a field" for item in items)
+    for field, count in sorted(tagged.items()):
+        typer.echo(f"  {field:<28} {count:>6,}")
+    questions = Counter(question.dimension for item in items for question in item.spec.questions)
+    typer.echo(
+        f"{questions.total():,} questions: {', '.join(f'{count:,} {name}' for name, count in questions.items())}"
+    )
+    without = [item.id for item in items if not item.spec.questions]
+    if without:
+        typer.echo(f"{len(without)} cannot be scored, for lack of questions: {', '.join(without)}")
 
 
 def _listed(counts: dict[str, int]) -> str:

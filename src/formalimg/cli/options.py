@@ -11,7 +11,9 @@ import typer
 
 from formalimg.errors import FormalimgError
 
-SuiteName = Annotated[str, typer.Argument(help="The benchmark: knolling, natural or conceptmix.", show_default=False)]
+SuiteName = Annotated[
+    str, typer.Argument(help="The benchmark: knolling, natural, conceptmix, cf-world.", show_default=False)
+]
 ModelNames = Annotated[
     list[str],
     typer.Option(

@@ -11,7 +11,7 @@ import typer
 from formalimg.cli.pictures import require_picture_name, save_picture
 from formalimg.errors import FormalimgError
 from formalimg.logic import clauses, complexity, to_pretty_text
-from formalimg.suites import ConceptSpec, FormulaSpec, Item, load
+from formalimg.suites import ConceptSpec, CounterfactualSpec, FormulaSpec, Item, load
 
 
 def show_command(
@@ -28,15 +28,18 @@ def show_command(
     """Show an item: its words and what they ask for.
 
     For FormalImg the formula, its clauses, and the scene that proves it can be satisfied; for ConceptMix statements,
-    questions and binding.
+    questions and binding; for CF-World what decides, and the weighted questions.
     """
     if picture is not None:
         require_picture_name(picture)
     found = _find(item, items)
-    if isinstance(found.spec, ConceptSpec):
-        _show_concepts(found)
-    else:
-        _show_formula(found)
+    match found.spec:
+        case ConceptSpec():
+            _show_concepts(found)
+        case CounterfactualSpec():
+            _show_counterfactual(found)
+        case _:
+            _show_formula(found)
     if picture is not None:
         _draw_witness(found, item, picture)
 
@@ -66,6 +69,16 @@ def _show_concepts(item: Item[ConceptSpec]) -> None:
         typer.echo("")
     if item.spec.binding is not None:
         typer.echo(f"binding\n  {json.dumps(item.spec.binding.to_json())}")
+
+
+def _show_counterfactual(item: Item[CounterfactualSpec]) -> None:
+    typer.echo(
+        f"{item.suite}/{item.id}, L{item.level} of {item.spec.group} ({', '.join(item.tags)})\n\n{item.prompt}\n"
+    )
+    typer.echo(f"what decides: {item.spec.assessment or 'nothing is given'}\n\nquestions")
+    for question in item.spec.questions:
+        typer.echo(f"  {question.dimension:<11} weight {question.weight:g}: {question.question}")
+        typer.echo(f"              {question.criteria}")
 
 
 def _draw_witness(item: Item[Any], name: str, picture: Path) -> None:
