@@ -19,7 +19,7 @@ def census_command(
         Path | None, typer.Option(metavar="PATH", help="Where the items lie. Default: the default suite.")
     ] = None,
 ) -> None:
-    """Show what the items of a suite are made of: predicates, classes and quantifiers, concepts, or fields and questions."""
+    """Show what the items of a suite are made of: predicates and classes, concepts, or fields and questions."""
     show_census(suite, load(suite, items))
 
 
