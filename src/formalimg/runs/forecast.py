@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.judges import Judge
-from formalimg.models import ImageRequest, Usage, price
+from formalimg.models import ImageRequest, Matches, Usage, price
 from formalimg.runs.card import CARD_FILE, read_card, require_same
 from formalimg.runs.files import refuse_strange
 from formalimg.runs.plan import plan_pictures
 from formalimg.runs.reading import MadeBefore, open_run
-from formalimg.runs.running import Order, card_of
+from formalimg.runs.running import Order, card_of, wanted_of
 from formalimg.suites import Item
 
 _QUESTION = Usage(input_tokens=2_000, output_tokens=400)
@@ -48,7 +48,10 @@ def foresee(order: Order, folder: Path, judge: Judge | None) -> Forecast:
     Raises:
         FormalimgError: as `carry_out` would, if the folder holds another run.
     """
-    items = list(order.selection.of(order.items).values())
+    chosen = order.selection.of(order.items)
+    if isinstance(order.model, Matches):
+        order.model.match(wanted_of(chosen, order.samples))
+    items = list(chosen.values())
     pictures = plan_pictures(items, order.asking, samples=order.samples, seed=order.seed)
     there = _there(order, folder, judge)
     to_make = [it for it in pictures if there.made.get((it.item.id, it.sample), MadeBefore("", "")).key != it.key]

@@ -112,7 +112,7 @@ def carry_out(
         require_plain(Party(judge.name, judge.settings))
     items = order.selection.of(order.items)
     if isinstance(order.model, Matches):
-        matched(order.model.match(_wanted(items, order.samples)))
+        matched(order.model.match(wanted_of(items, order.samples)))
     asking = order.asking
     pictures = plan_pictures(list(items.values()), asking, samples=order.samples, seed=order.seed)
     with RunStore(folder, card_of(order)) as store:
@@ -192,7 +192,8 @@ def _unjudged(
     return waiting
 
 
-def _wanted(items: Mapping[int, Item[object]], samples: int) -> list[Wanted]:
+def wanted_of(items: Mapping[int, Item[object]], samples: int) -> list[Wanted]:
+    """The pictures of these items, by position in the suite, for models whose pictures are there already."""
     return [
         Wanted(item.id, sample, item.prompt, position) for position, item in items.items() for sample in range(samples)
     ]
