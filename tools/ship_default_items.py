@@ -1,0 +1,55 @@
+"""Makes the default items anew, and writes them with their digests to where the package ships them.
+
+For maintainers, after a change that gives other items: `python tools/ship_default_items.py conceptmix cf-world …`
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from formalimg import suites
+from formalimg.suites import Item, encode_item
+
+SHIPPED = Path(suites.__file__).parent / "default_items"
+VERSION = "1"
+
+MAKERS: dict[str, Callable[[], Sequence[Item[Any]]]] = {
+    "knolling": lambda: suites.make_items(suites.Recipe("knolling"), jobs=os.cpu_count() or 1).items,
+    "natural": lambda: suites.make_items(suites.Recipe("natural"), jobs=os.cpu_count() or 1).items,
+    "conceptmix": lambda: suites.make_concept_items(suites.ConceptRecipe()).items,
+    "cf-world": lambda: suites.items_of_groups(suites.our_groups(), VERSION),
+    "cf-world-denominalised": lambda: suites.denominalised_items(suites.our_groups(), VERSION),
+    "cf-world-rules": lambda: suites.rule_items(VERSION),
+    "cf-world-attributes": lambda: suites.pair_items(VERSION),
+}
+
+
+def main(names: Sequence[str]) -> None:
+    for name in names:
+        items = MAKERS[name]()
+        lines = "".join(f"{encode_item(item)}\n" for item in items).encode()
+        file = io.BytesIO()
+        with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:  # no name and time: same bytes
+            packed.write(lines)
+        (SHIPPED / f"{name}.jsonl.gz").write_bytes(file.getvalue())
+        _write_digests(name, suites.instruction_digest(items), f"sha256:{hashlib.sha256(file.getvalue()).hexdigest()}")
+        print(f"{name}: {len(items):,} items, {len(file.getvalue()):,} bytes")
+
+
+def _write_digests(name: str, instructions: str, file: str) -> None:
+    path = SHIPPED / "digests.toml"
+    text = re.sub(rf'^"?{name}"? = .*\n', "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    text = text.replace("[instructions]\n", f'[instructions]\n{name} = "{instructions}"\n')
+    path.write_text(text.replace("[files]\n", f'[files]\n{name} = "{file}"\n'), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or list(MAKERS))
