@@ -23,6 +23,13 @@ VERSIONS = {
     "question-judge": ("version 1", "3dd08c179db9"),
     "question-judge-again": ("version 1", "e7044ddb1d41"),
     "question-judge-all": ("version 1", "d8df6a055ce6"),
+    "score-judge-again": ("version 1", "ec79f6756fab"),
+    "score-judge-attributes": ("version 1", "1d5750e3589d"),
+    "score-judge-counterfactual": ("version 1", "ce870ca3e7b4"),
+    "score-judge-counterfactual-strict": ("version 1", "d9eea351909e"),
+    "score-judge-factual": ("version 1", "a3b17cb2b8a3"),
+    "score-judge-factual-balanced": ("version 1", "c831c9b8a677"),
+    "score-judge-rules": ("version 1", "da11ab2b3efb"),
 }
 """Verdicts are found again by the versions of the texts that led to them: a text that changes needs a new one."""
 
@@ -41,6 +48,7 @@ def test_every_placeholder_of_ours_is_known_to_its_judge() -> None:
         "vlm_grounder": {"class", "classes", "colors", "box", "problem"},
         "clause_judge": {"words", "formula", "clauses", "problem"},
         "question_judge": {"question", "questions", "problem"},
+        "score_judge": {"questions", "problem"},
     }
     for room, prompts in OURS.items():
         for prompt in prompts.values():

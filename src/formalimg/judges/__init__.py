@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from formalimg.judges.clause_judge import ClauseJudge
     from formalimg.judges.icons import IconGrounder, ground_icons
     from formalimg.judges.question_judge import QuestionJudge
+    from formalimg.judges.score_judge import ScoreJudge
     from formalimg.judges.vlm_grounder import BoxConvention, VlmGrounder, box_convention
 
 # These need numpy, image libraries or pydantic.
@@ -40,6 +41,7 @@ __getattr__ = lazily(
         "clause_judge": ["ClauseJudge"],
         "icons": ["IconGrounder", "ground_icons"],
         "question_judge": ["QuestionJudge"],
+        "score_judge": ["ScoreJudge"],
         "vlm_grounder": ["BoxConvention", "VlmGrounder", "box_convention"],
     },
 )
@@ -60,6 +62,7 @@ __all__ = [
     "QuestionJudge",
     "Reading",
     "SceneJudge",
+    "ScoreJudge",
     "Unscored",
     "UnscoredReason",
     "Verdict",

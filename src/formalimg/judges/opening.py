@@ -10,6 +10,7 @@ from formalimg.errors import FormalimgError
 from formalimg.judges.judge import Grounder, Judge
 from formalimg.judges.layout_judge import LayoutJudge
 from formalimg.judges.scene_judge import SceneJudge
+from formalimg.suites import Kind
 from formalimg.suites import suite as suite_of
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ _SHOWN_BY_BOXES = ("knolling",)
 _OF_GROUNDERS = ("requests", "boxes", "prompts")
 _OF_CLAUSE_JUDGES = ("decide", "answers", "prompts")
 _OF_QUESTION_JUDGES = ("requests", "prompts")
+_OF_SCORE_JUDGES = ("persona", "answers", "prompts")
 """Options that say how a chat model is used; all others are its own."""
 
 _Opener: TypeAlias = Callable[[str, str | None, Mapping[str, str] | None], Judge]
@@ -40,13 +42,14 @@ def open_judge(
     """The judge of this name for a suite; without a name, the one that works offline.
 
     A chat model is used as the suite needs it: Knolling asks it for boxes and leaves the verdict to logic, Natural asks
-    it for a verdict on each clause, and ConceptMix asks it one question for each concept.
+    it for a verdict on each clause, ConceptMix asks it one question for each concept, and CF-World asks it for a score
+    on each of an item's weighted questions.
 
     Args:
         suite: the benchmark.
         name: `builtin/icons`, `detector/…`, or a chat model such as `openai/gpt-4o`.
-        options: `requests` and `boxes` (Knolling), `decide` and `answers` (Natural), `requests` (ConceptMix), `prompts`
-            (a folder), and those of the model that is named.
+        options: `requests` and `boxes` (Knolling), `decide` and `answers` (Natural), `requests` (ConceptMix), `persona`
+            and `answers` (CF-World and its probes), `prompts` (a folder), and those of the model that is named.
         task: what is to be judged. Layouts are judged by logic alone, and nobody looks.
 
     Raises:
@@ -56,10 +59,7 @@ def open_judge(
         if name not in (None, LayoutJudge.name) or options:
             raise FormalimgError(f"layouts are judged by logic alone, not by {name or 'options'}: leave the judge out")
         return LayoutJudge()
-    opener = _OPENERS.get(suite_of(suite).kind)
-    if opener is None:
-        raise FormalimgError(f"there is no judge for {suite}: pictures can be made with `formalimg generate`")
-    return opener(suite, name, options)
+    return _OPENERS[suite_of(suite).kind](suite, name, options)
 
 
 def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Grounder:
@@ -113,7 +113,22 @@ def _judge_of_concepts(suite: str, name: str | None, options: Mapping[str, str] 
     return QuestionJudge(chat, **own)
 
 
-_OPENERS: Mapping[str, _Opener] = {"formula": _judge_of_formulas, "concepts": _judge_of_concepts}
+def _judge_of_counterfactuals(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
+    if name is None:
+        raise FormalimgError(f"{_nobody_offline(suite)}, or make the pictures only, with `formalimg generate`")
+    if _sees_boxes_only(name):
+        raise FormalimgError(f"{name} sees boxes and colours only, and cannot give scores: name a chat model")
+    from formalimg.judges.score_judge import ScoreJudge  # here, so that other judges start faster
+
+    chat, own = _chat_model(name, options, _OF_SCORE_JUDGES, suite)
+    return ScoreJudge(chat, **own)
+
+
+_OPENERS: Mapping[Kind, _Opener] = {
+    "formula": _judge_of_formulas,
+    "concepts": _judge_of_concepts,
+    "counterfactual": _judge_of_counterfactuals,
+}
 """How suites are judged, by the kind of what their items ask for."""
 
 
@@ -135,7 +150,7 @@ def _chat_model(
     from formalimg.models import open_chat_model
 
     given = dict(options or {})
-    for key in (*_OF_GROUNDERS, *_OF_CLAUSE_JUDGES, *_OF_QUESTION_JUDGES):
+    for key in (*_OF_GROUNDERS, *_OF_CLAUSE_JUDGES, *_OF_QUESTION_JUDGES, *_OF_SCORE_JUDGES):
         if key in given and key not in ours:
             raise FormalimgError(f"{user} has no option {key!r}: it knows {', '.join(ours)}, and those of the model")
     own: dict[str, Any] = {key: given.pop(key) for key in ours if key in given}
