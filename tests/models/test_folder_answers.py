@@ -102,7 +102,11 @@ def test_names_that_are_no_text_can_still_be_stored(tmp_path: Path) -> None:
         ("a.png", {}, r"a\.png is a file: give the folder of the pictures, or a map"),
         ("a.png", {"layout": "published"}, r"a\.png is a file"),
         (".", {"layout": "map"}, r"\. is a folder: layout=map needs the JSON file"),
-        (".", {"layout": "flat"}, r"unknown layout 'flat': known are published, geneval, imagefolder, map"),
+        (
+            ".",
+            {"layout": "flat"},
+            r"unknown layout 'flat': known are published, geneval, imagefolder, conceptmix, cf-world, map",
+        ),
         (".", {"lay": "map"}, r"unknown option 'lay': the only one is layout"),
     ],
 )

@@ -9,21 +9,29 @@ from pathlib import Path
 import pytest
 
 from formalimg import load
-from formalimg.suites import DigestError, instruction_digest
+from formalimg.suites import DigestError, instruction_digest, suite_names
 from formalimg.suites.findings import Findings
 from formalimg.suites.items_file import read_lines
 
+SHIPPED = files("formalimg.suites") / "default_items"
 
-@pytest.mark.parametrize("suite", ["knolling", "natural", "conceptmix"])
+
+@pytest.mark.parametrize(
+    "suite", sorted(path.name.removesuffix(".jsonl.gz") for path in SHIPPED.iterdir() if path.name.endswith(".gz"))
+)
 def test_reading_them_strictly_finds_nothing_and_gives_the_same(suite: str, tmp_path: Path) -> None:
     lines = tmp_path / "items.jsonl"
-    lines.write_bytes(gzip.decompress((files("formalimg.suites") / "default_items" / f"{suite}.jsonl.gz").read_bytes()))
+    lines.write_bytes(gzip.decompress((SHIPPED / f"{suite}.jsonl.gz").read_bytes()))
     findings = Findings()
     strictly = read_lines(lines, suite, findings)
     assert not len(findings)
     assert strictly == load(suite)
-    known = (files("formalimg.suites") / "default_items" / "digests.toml").read_text(encoding="utf-8")
+    known = (SHIPPED / "digests.toml").read_text(encoding="utf-8")
     assert f'{suite} = "{instruction_digest(strictly)}"' in known
+
+
+def test_every_suite_ships() -> None:
+    assert {path.name.removesuffix(".jsonl.gz") for path in SHIPPED.iterdir()} == {*suite_names(), "digests.toml"}
 
 
 def test_a_damaged_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from formalimg.cli.printing import print_table
+from formalimg.cli.studied import put_out, studied_format
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
     from formalimg.runs import Party, StoredRun
-    from formalimg.studies import JudgesCompared, PeopleStudied
+    from formalimg.studies import JudgesCompared, PeopleStudied, ScoresStudied
 
 
 def agree_command(
@@ -36,6 +37,15 @@ def agree_command(
             show_default=False,
         ),
     ] = None,
+    scores: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="CSV",
+            help="Scores of people, 0 to 1, for runs of cf-world and its probes: model, item, sample, question, rater, "
+            "score. They are compared with the last judge, or with both of --judges.",
+            show_default=False,
+        ),
+    ] = None,
     format: Annotated[  # noqa: A002  # what users call it
         Literal["terminal", "md", "csv", "json"] | None,
         typer.Option(
@@ -48,25 +58,23 @@ def agree_command(
         typer.Option(metavar="FILE", help="The file to write. Default: standard output.", show_default=False),
     ] = None,
 ) -> None:
-    """Tell how often two judges, or people and a judge, say the same about the same pictures."""
-    from formalimg.report import format_of  # here, so that other commands start faster
-    from formalimg.runs import write_atomically
-    from formalimg.studies import agreement_table, agreement_text
+    """Tell how far two judges, or people and a judge, say the same about the same pictures."""
+    from formalimg.studies import agreement_table, agreement_text  # here, so that other commands start faster
 
-    form = format or (format_of(out) if out else "terminal")
-    if form == "html" or form == "latex":  # one by one, so that mypy knows what is left
-        raise FormalimgError(f"agreement is not written as {form}: end --out in .md, .csv, .json or .txt")
+    form = studied_format(format, out, "agreement")
+    if scores:
+        if votes:
+            raise FormalimgError("votes and scores are different studies: give --votes or --scores, not both")
+        from formalimg.studies import scores_table, scores_text
+
+        found = _scores_studied(runs, judges, scores)
+        put_out(form, out, lambda: scores_text(found, form), lambda: scores_table(found))
+        return
     studies: list[JudgesCompared | PeopleStudied] = [
         *(_judges_compared(runs, judges) if judges or not votes else []),
         *(_people_studied(runs, judges, votes) if votes else []),
     ]
-    if out is not None:
-        write_atomically(out, [agreement_text(studies, form).encode()])
-        typer.echo(out)
-    elif form == "terminal":
-        print_table(agreement_table(studies))
-    else:
-        typer.echo(agreement_text(studies, form), nl=False)
+    put_out(form, out, lambda: agreement_text(studies, form), lambda: agreement_table(studies))
 
 
 def _judges_compared(runs: list[Path], judges: tuple[str, str] | None) -> list[JudgesCompared]:
@@ -83,19 +91,31 @@ def _judges_compared(runs: list[Path], judges: tuple[str, str] | None) -> list[J
 
 def _people_studied(runs: list[Path], judges: tuple[str, str] | None, votes: Path) -> list[PeopleStudied]:
     """One study for each judge to compare with."""
-    from formalimg.runs import open_run
     from formalimg.studies import read_votes, study_votes
 
     cast = read_votes(votes)
-    found = []
+    return [study_votes(cast, there) for there in _opened(runs, judges)]
+
+
+def _scores_studied(runs: list[Path], judges: tuple[str, str] | None, scores: Path) -> list[ScoresStudied]:
+    """One study for each judge to compare with."""
+    from formalimg.studies import read_human_scores, study_scores
+
+    given = read_human_scores(scores)
+    return [study_scores(given, there) for there in _opened(runs, judges)]
+
+
+def _opened(runs: list[Path], judges: tuple[str, str] | None) -> Iterator[list[StoredRun]]:
+    """The runs, opened with the last judge; or once with each of two judges."""
+    from formalimg.runs import open_run
+
     for which in range(2 if judges else 1):
         with ExitStack() as opened:
             there = [opened.enter_context(closing(open_run(folder))) for folder in runs]
             if judges:
                 chosen = [_named(run, judges)[which] for run in there]
                 there = [opened.enter_context(closing(open_run(*pair))) for pair in zip(runs, chosen, strict=True)]
-            found.append(study_votes(cast, there))
-    return found
+            yield there
 
 
 def _named(run: StoredRun, judges: tuple[str, str]) -> tuple[Party, Party]:

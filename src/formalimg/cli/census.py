@@ -21,6 +21,15 @@ def census_command(
 ) -> None:
     """Show what the items of a suite are made of: predicates and classes, concepts, or fields and questions."""
     show_census(suite, load(suite, items))
+    if items is not None and suite_of(suite).kind == "counterfactual" and not _is_ours(items):
+        from formalimg.suites import tidying_report
+
+        for line in tidying_report(items, suite):
+            typer.echo(line)
+
+
+def _is_ours(items: Path) -> bool:
+    return items.suffix == ".jsonl" or (items / "items.jsonl").is_file()
 
 
 def show_census(suite: str, items: Sequence[Item[Any]]) -> None:

@@ -2,28 +2,102 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from formalimg.errors import FormalimgError
+from formalimg.suites import suite_names
+
 
 def export_command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder of conceptmix.", show_default=False)],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write to; other models may be there.")],
+    what: Annotated[
+        str, typer.Argument(metavar="SUITE|RUN", help="A suite, or a run folder of conceptmix.", show_default=False)
+    ],
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="The folder to write to. That of a run may hold other models already.")
+    ],
+    items: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Suite: items from here. Default: the suite that ships.")
+    ] = None,
+    published: Annotated[
+        bool,
+        typer.Option("--published", help="Suite: also write DIR/published, in the form of the authors' own files."),
+    ] = False,
+    licence: Annotated[
+        str, typer.Option("--license", help="Suite: of items of your own; an SPDX id such as CC-BY-4.0, or an address.")
+    ] = "",
+    creator: Annotated[str, typer.Option(help="Suite: who made items of your own.")] = "",
+    made: Annotated[str, typer.Option(help="Suite: how items of your own were made, in a sentence.")] = "",
+    url: Annotated[str, typer.Option(help="Suite: where it will be found.")] = "",
+    date: Annotated[str, typer.Option(help="Suite: when it is published, as in 2026-01-31.")] = "",
     name: Annotated[
-        str | None, typer.Option(help="What the model is called there. Default: the name of the run folder.")
+        str | None, typer.Option(help="Run: what the model is called there. Default: the name of the run folder.")
     ] = None,
 ) -> None:
-    """Write a run in the form of the authors' own scripts: pictures, result.json, and files of scores."""
-    from formalimg.report import export_concepts  # here, so that other commands start faster
+    """Write a suite with data sheet and metadata, or a run as the authors' own scripts keep theirs.
+
+    A suite becomes a folder with items.jsonl, DATASHEET.md, croissant.json and LICENSE.md; a run of ConceptMix
+    becomes pictures, result.json, and files of scores.
+    """
+    of_suites = {
+        "--items": items,
+        "--published": published,
+        "--license": licence,
+        "--creator": creator,
+        "--made": made,
+        "--url": url,
+        "--date": date,
+    }
+    if what in suite_names():
+        _refuse("a suite", {"--name": name})
+        _export_suite(what, out, items, published, licence, creator, made, url, date)
+    elif Path(what).is_dir():
+        _refuse("a run", of_suites)
+        _export_run(Path(what), out, name)
+    else:
+        raise FormalimgError(
+            f"{what} is neither a suite nor a run folder: suites are {', '.join(suite_names())}; for a run, check the path"
+        )
+
+
+def _export_suite(
+    name: str,
+    out: Path,
+    items: Path | None,
+    published: bool,
+    licence: str,
+    creator: str,
+    made: str,
+    url: str,
+    date: str,
+) -> None:
+    from formalimg.suites import Imprint, export_suite  # here, so that other commands start faster
+
+    imprint = Imprint(licence, creator, made, url, date)
+    done = export_suite(name, out, items=items, published=published, imprint=imprint)
+    typer.echo(f"{done.items:,} items of {name} in {done.folder}, licence {done.licence}: {', '.join(done.files)}")
+    if done.missing:
+        typer.echo(f"before you publish croissant.json, it needs: {', '.join(done.missing)}")
+
+
+def _export_run(run: Path, out: Path, name: str | None) -> None:
+    from formalimg.report import export_concepts
     from formalimg.runs import open_run
 
+    called = name or run.resolve().name
     with closing(open_run(run)) as opened:
-        done = export_concepts(opened, out, name or run.resolve().name)
-    typer.echo(
-        f"{done.pictures:,} pictures in {done.folder / (name or run.resolve().name)}, {done.scored:,} with scores"
-    )
+        done = export_concepts(opened, out, called)
+    typer.echo(f"{done.pictures:,} pictures in {done.folder / called}, {done.scored:,} with scores")
     for reason, count in sorted(done.without.items()):
         typer.echo(f"{count:,} without scores: {reason}")
+
+
+def _refuse(what: str, options: Mapping[str, object]) -> None:
+    """Refuse options that are for the other kind of export."""
+    given = [option for option, value in options.items() if value]
+    if given:
+        raise FormalimgError(f"an export of {what} has no {given[0]}: leave it out")

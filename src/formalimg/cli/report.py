@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -13,6 +14,9 @@ from formalimg.errors import FormalimgError
 from formalimg.report import Format
 from formalimg.stats import Missing
 from formalimg.suites import Profile
+
+if TYPE_CHECKING:
+    from formalimg.runs import StoredRun
 
 
 def report_command(
@@ -54,15 +58,25 @@ def report_command(
         Profile,
         typer.Option(help="Whose rules hold where a paper and its published code sum up in different ways."),
     ] = "paper",
+    threshold: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="CF-World: a factual picture below this score closes the gate of its group."),
+    ] = 0.5,
+    judges: Annotated[
+        Literal["last", "all"],
+        typer.Option(help="Whose verdicts: those of the judge that looked last, or a row for each judge of a run."),
+    ] = "last",
     gallery: Annotated[int, typer.Option(min=0, help="How many pictures of each run an html page shows.")] = 24,
 ) -> None:
     """Show runs side by side, with intervals, and with what could not be scored."""
     from formalimg.report import compare, format_of, render, terminal_table, write_html
-    from formalimg.runs import open_run, write_atomically
+    from formalimg.runs import write_atomically
 
     form: Format = format or (format_of(out) if out else "terminal")
     with ExitStack() as opened:
-        records = [opened.enter_context(closing(open_run(_folder(run)))) for run in runs]
+        records = [
+            opened.enter_context(closing(record)) for run in runs for record in _opened(_folder(run), judges == "all")
+        ]
         if form == "html":
             path = out or runs[0] / "report.html"
             write_html(
@@ -73,10 +87,13 @@ def report_command(
                 references=reference,
                 gallery=gallery,
                 profile=profile,
+                threshold=threshold,
             )
             typer.echo(path)
             return
-        comparison = compare(records, missing=missing, epsilon=epsilon, references=reference, profile=profile)
+        comparison = compare(
+            records, missing=missing, epsilon=epsilon, references=reference, profile=profile, threshold=threshold
+        )
     if out is not None:
         write_atomically(out, [render(comparison, form, details=details).encode()])
         typer.echo(out)
@@ -84,6 +101,19 @@ def report_command(
         print_table(terminal_table(comparison, details=details))
     else:
         typer.echo(render(comparison, form), nl=False)
+
+
+def _opened(folder: Path, by_every_judge: bool) -> Iterator[StoredRun]:
+    """The run as its last judge saw it, or once for each of its judges."""
+    from formalimg.runs import open_run
+
+    if not by_every_judge:
+        yield open_run(folder)
+        return
+    with closing(open_run(folder)) as run:
+        judges = run.judges()
+    for judge in judges or (None,):
+        yield open_run(folder, judge)
 
 
 def _folder(run: Path) -> Path:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def write_command(
-    suite: Annotated[str, typer.Argument(help="knolling, natural or conceptmix.", show_default=False)],
+    suite: Annotated[str, typer.Argument(help="knolling, natural, conceptmix or cf-world.", show_default=False)],
     model: Annotated[
         str, typer.Option("--model", "-m", help="The chat model that writes, as in openai/gpt-5.", show_default=False)
     ],
@@ -32,7 +32,8 @@ def write_command(
         typer.Option(help="Which levels, as in 1-10 or 1,2,5. Default: as in the paper, 1-10; 1-7 for conceptmix."),
     ] = None,
     per_level: Annotated[
-        int | None, typer.Option(min=1, help="How many items of each level. Default: 200; 300 for conceptmix.")
+        int | None,
+        typer.Option(min=1, help="How many items of each level. Default: 200; 300 for conceptmix; 100 for pairs."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Another seed, other assignments.")] = 1,
     checker: Annotated[
@@ -66,9 +67,28 @@ def write_command(
         typer.Option(help="ConceptMix: who says which objects a relation is between, the model or chance."),
     ] = "model",
     questions: Annotated[
-        Literal["model", "template"],
-        typer.Option(help="ConceptMix: questions by the model, or from a template for each category."),
-    ] = "model",
+        Literal["model", "template"] | None,
+        typer.Option(help="Questions by the model (default for conceptmix) or from templates (default for cf-world)."),
+    ] = None,
+    task: Annotated[
+        Literal["groups", "denominalise", "pairs"] | None,
+        typer.Option(
+            help="CF-World: groups from laws (default), outcomes of existing items without their names, or rare pairs."
+        ),
+    ] = None,
+    laws: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="CF-World, groups: one law per line, as in LAW | DISCIPLINE | BRANCH; or .csv, .toml. "
+            "Default: the laws of the groups that ship.",
+        ),
+    ] = None,
+    per_law: Annotated[int, typer.Option(min=1, help="CF-World, groups: how many of each law.")] = 1,
+    items: Annotated[
+        Path | None,
+        typer.Option(help="CF-World, denominalise: the items of cf-world. Default: those of the groups that ship."),
+    ] = None,
 ) -> None:
     """Let a chat model write instructions, and keep those that stand up to every check.
 
@@ -76,10 +96,21 @@ def write_command(
     """
     from formalimg.errors import FormalimgError  # here, with what follows, so that other commands start faster
     from formalimg.models import open_chat_model
-    from formalimg.writers import ConceptChoices, WritingPlan, write_suite
+    from formalimg.suites import load
+    from formalimg.suites import suite as suite_of
+    from formalimg.writers import (
+        ConceptChoices,
+        CounterfactualChoices,
+        WritingPlan,
+        outcomes_told,
+        read_laws,
+        write_suite,
+    )
 
     if checker_options and checker is None:
         raise FormalimgError("-C is for the model that checks: name it with --checker")
+    suite = _suite_of(suite, task)
+    of_world = suite_of(suite).kind == "counterfactual"
     plan = WritingPlan(
         suite,
         () if levels is None else read_levels(levels),
@@ -87,7 +118,13 @@ def write_command(
         seed,
         attempts or 0,
         version,
-        ConceptChoices(concepts, profile, only, difficulty, binder, questions),
+        ConceptChoices(concepts, profile, only, difficulty, binder, "model" if of_world else questions or "model"),
+        CounterfactualChoices(
+            () if laws is None else read_laws(laws),
+            per_law,
+            (questions if of_world else None) or "template",
+            () if items is None else outcomes_told(load("cf-world", items)),
+        ),
     )
     writing = open_chat_model(model, read_options(model_options))
     checking = None if checker is None else open_chat_model(checker, read_options(checker_options))
@@ -102,12 +139,26 @@ def write_command(
         raise typer.Exit(1)
 
 
+_TASKS = {"groups": "cf-world", "denominalise": "cf-world-denominalised", "pairs": "cf-world-attributes"}
+"""The suite that each task of CF-World gives items of."""
+
+
+def _suite_of(name: str, task: str | None) -> str:
+    from formalimg.errors import FormalimgError
+
+    if task is None:
+        return name
+    if name != "cf-world":
+        raise FormalimgError(f"--task: for cf-world only, not for {name}")
+    return _TASKS[task]
+
+
 def _show(written: Written, plan: WritingPlan) -> None:
     """Print what became of all attempts, and what is missing."""
     from formalimg.suites import suite
     from formalimg.writers import REASONS
 
-    rows = [("accepted", len(written.items)), ("not yet settled", written.unsettled)]
+    rows = [("accepted", written.accepted), ("not yet settled", written.unsettled)]
     rows += [(reason, written.rejections.get(reason, 0)) for reason in REASONS]
     typer.echo(f"{'attempts':<28}{written.tried:>8,}")
     for name, count in rows:
@@ -116,8 +167,9 @@ def _show(written: Written, plan: WritingPlan) -> None:
     typer.echo("cost: unknown" if written.cost is None else f"cost: ${written.cost:.4f}")
     if written.outstanding:
         typer.echo(f"{written.outstanding:,} answers did not come: the same command asks for them again")
+    whole = {"cf-world": "groups", "cf-world-attributes": "pairs", "cf-world-denominalised": "outcomes"}.get(plan.suite)
     for level, count in written.missing.items():
-        name = suite(plan.suite).level
-        typer.echo(f"{name}={level}: {count:,} missing after {plan.attempts} attempts each: raise --attempts to go on")
+        name = whole or f"{suite(plan.suite).level}={level}"
+        typer.echo(f"{name}: {count:,} missing after {plan.attempts} attempts each: raise --attempts to go on")
     if written.path is not None:
         typer.echo(f"{len(written.items):,} item{'s' * (len(written.items) != 1)} in {written.path}")

@@ -195,7 +195,9 @@ def _unjudged(
 def wanted_of(items: Mapping[int, Item[object]], samples: int) -> list[Wanted]:
     """The pictures of these items, by position in the suite, for models whose pictures are there already."""
     return [
-        Wanted(item.id, sample, item.prompt, position) for position, item in items.items() for sample in range(samples)
+        Wanted(item.id, sample, item.prompt, position, item.suite)
+        for position, item in items.items()
+        for sample in range(samples)
     ]
 
 

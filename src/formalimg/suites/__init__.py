@@ -32,7 +32,12 @@ if TYPE_CHECKING:
     from formalimg.suites.cfworld.checking import GroupProblem, check_group, check_groups
     from formalimg.suites.cfworld.items import denominalised_items, items_of_groups
     from formalimg.suites.cfworld.our_groups import our_groups
+    from formalimg.suites.cfworld.our_probes import pair_items, rule_items
+    from formalimg.suites.cfworld.published import Published, read_cf_world, tidying_report
     from formalimg.suites.cfworld.questions import template_scores
+    from formalimg.suites.cfworld.scores import ScoredQuestion, read_cf_scores
+    from formalimg.suites.cfworld.tidying import Tidying
+    from formalimg.suites.cfworld.writing_published import write_counterfactuals
     from formalimg.suites.conceptmix.binding import bind_attributes, bound_concepts
     from formalimg.suites.conceptmix.census import ConceptCensus, take_concept_census
     from formalimg.suites.conceptmix.completing import complete_binding
@@ -61,7 +66,12 @@ __getattr__ = lazily(
         "cfworld.checking": ["GroupProblem", "check_group", "check_groups"],
         "cfworld.items": ["denominalised_items", "items_of_groups"],
         "cfworld.our_groups": ["our_groups"],
+        "cfworld.our_probes": ["pair_items", "rule_items"],
+        "cfworld.published": ["Published", "read_cf_world", "tidying_report"],
         "cfworld.questions": ["template_scores"],
+        "cfworld.scores": ["ScoredQuestion", "read_cf_scores"],
+        "cfworld.tidying": ["Tidying"],
+        "cfworld.writing_published": ["write_counterfactuals"],
         "conceptmix.binding": ["bind_attributes", "bound_concepts"],
         "conceptmix.census": ["ConceptCensus", "take_concept_census"],
         "conceptmix.completing": ["complete_binding"],
@@ -116,15 +126,18 @@ __all__ = [
     "Pool",
     "Pools",
     "Profile",
+    "Published",
     "PullError",
     "Pulled",
     "Recipe",
     "Relation",
     "ScoredPicture",
+    "ScoredQuestion",
     "Sent",
     "Source",
     "StyleText",
     "Suite",
+    "Tidying",
     "WeightedQuestion",
     "WordingError",
     "bind_attributes",
@@ -150,8 +163,12 @@ __all__ = [
     "make_items",
     "mean_redraws",
     "our_groups",
+    "pair_items",
     "pull",
+    "read_cf_scores",
+    "read_cf_world",
     "read_scores",
+    "rule_items",
     "same_meaning_as_written",
     "scores_text",
     "source",
@@ -164,9 +181,11 @@ __all__ = [
     "tampering",
     "template_questions",
     "template_scores",
+    "tidying_report",
     "unasked",
     "understand",
     "unsaid",
+    "write_counterfactuals",
     "write_items",
     "write_published",
     "write_sentences",

@@ -33,10 +33,11 @@ def load(suite: str, path: str | Path | None = None) -> list[Item[Any]]:
     """The items of a suite, sorted by id.
 
     Args:
-        suite: `knolling`, `natural` or `conceptmix`.
+        suite: `knolling`, `natural`, `conceptmix`, `cf-world`, or one of the probes of CF-World.
         path: where the items lie. Either as published: for FormalImg the repository (or what `formalimg pull` made),
             its `benchmarks` folder, the suite's folder in it, or one file; for ConceptMix the folder of
-            `300_sentences_k=1.json` and so on, or one such file. Or ours: `items.jsonl` or its folder.
+            `300_sentences_k=1.json` and so on, or one such file; for CF-World the folder that holds `prompt`,
+            `eval_questions` and `prompt_ablation`. Or ours: `items.jsonl` or its folder.
             None for the default suite, which ships with the package.
 
     Raises:

@@ -10,7 +10,7 @@ from formalimg.errors import FormalimgError
 
 
 def write_folder(folder: Path, files: Mapping[str, str]) -> None:
-    """Make a folder with these texts as files, all of them or none.
+    """Make a folder with these texts as files, all of them or none; names may have folders in them.
 
     Raises:
         FormalimgError: if the folder already holds something, or cannot be written.
@@ -21,8 +21,8 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as made:
             new = Path(made) / "new"
-            new.mkdir()
             for name, text in files.items():
+                (new / name).parent.mkdir(parents=True, exist_ok=True)
                 (new / name).write_bytes(text.encode("utf-8"))
             if folder.exists():
                 folder.rmdir()

@@ -20,12 +20,14 @@ class Wanted(NamedTuple):
         sample: which of the item's pictures, from 0.
         prompt: the words it should have been made from.
         place: where the item stands in its whole suite, from 0; None if only the order of what is wanted is known.
+        suite: the suite it belongs to; empty if that is not known.
     """
 
     item: str
     sample: int
     prompt: str
     place: int | None = None
+    suite: str = ""
 
 
 class Found(NamedTuple):

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from formalimg.errors import FormalimgError
+from formalimg.models.folder.cfworld import claims_by_tree, looks_like_cf_world
 from formalimg.models.folder.claims import Claim, settle
 from formalimg.models.folder.conceptmix import claims_by_results, looks_like_conceptmix
 from formalimg.models.folder.geneval import claims_by_folder, looks_like_geneval
@@ -26,6 +27,7 @@ _IN_FOLDERS: Mapping[str, Callable[[Folder, Wishes], Iterable[Claim]]] = {
     "geneval": claims_by_folder,
     "imagefolder": claims_by_metadata,
     "conceptmix": claims_by_results,
+    "cf-world": claims_by_tree,
 }
 _LAYOUTS = (*_IN_FOLDERS, "map")
 _LARGEST = 256 * 1024 * 1024
@@ -126,8 +128,8 @@ def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
 
     Args:
         path: the folder or the file.
-        options: `layout` says how it is to be read: `published`, `geneval`, `imagefolder`, `conceptmix` or `map`.
-            Without it, the layout is seen from what is there.
+        options: `layout` says how it is to be read: `published`, `geneval`, `imagefolder`, `conceptmix`, `cf-world` or
+            `map`. Without it, the layout is seen from what is there.
 
     Raises:
         FormalimgError: if there is nothing at the path, or the options are wrong.
@@ -158,6 +160,8 @@ def _seen_layout(folder: Folder) -> str:
         return "imagefolder"
     if looks_like_conceptmix(folder):
         return "conceptmix"
+    if looks_like_cf_world(folder):
+        return "cf-world"
     return "geneval" if looks_like_geneval(folder) else "published"
 
 

@@ -23,12 +23,14 @@ class Wishes:
         wanted: the pictures, in the order they were given.
         items: the ids, each once, in the order of the suite.
         places_known: whether it is certain where in the whole suite the items stand.
+        suite: the suite that they belong to; empty if that is not known.
     """
 
     def __init__(self, wanted: Sequence[Wanted]) -> None:
         self.wanted = {Picture(one.item, one.sample): one for one in wanted}
         first = {one.item: one for one in reversed(wanted)}
         self.items = tuple(dict.fromkeys(one.item for one in wanted))
+        self.suite = next((one.suite for one in wanted), "")
         self.places_known = all(one.place is not None for one in wanted)
         self._by_name = {composed(item): item for item in self.items}
         self._by_number: dict[str, list[str]] = {}

@@ -1,0 +1,56 @@
+"""`formalimg calibrate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from formalimg.cli.studied import put_out, runs_judged_by, studied_format
+
+
+def calibrate_command(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Runs of cf-world.", show_default=False)],
+    labels: Annotated[
+        Path,
+        typer.Option(
+            metavar="CSV",
+            help="What people recognise in factual pictures: model, item, sample, rater, label (1 or 0).",
+            show_default=False,
+        ),
+    ],
+    judge: Annotated[
+        str | None,
+        typer.Option(help="A judge of the runs, by name or by number. Default: the last.", show_default=False),
+    ] = None,
+    profile: Annotated[
+        Literal["paper", "official-code"],
+        typer.Option(help="official-code: scores in which each question has its full weight."),
+    ] = "paper",
+    format: Annotated[  # noqa: A002  # what users call it
+        Literal["terminal", "md", "csv", "json"] | None,
+        typer.Option(
+            help="csv and json have all thresholds. Default: by the ending of --out (md, csv, json, txt); terminal "
+            "without it.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The file to write. Default: standard output.", show_default=False),
+    ] = None,
+) -> None:
+    """Tell which threshold of CF-World's gate agrees best with what people recognise in factual pictures."""
+    from formalimg.studies import (  # here, so that other commands start faster
+        calibrate_gate,
+        calibration_table,
+        calibration_text,
+        read_labels,
+    )
+
+    form = studied_format(format, out, "a calibration")
+    given = read_labels(labels)
+    with runs_judged_by(runs, judge) as opened:
+        found = calibrate_gate(given, opened, profile=profile)
+    put_out(form, out, lambda: calibration_text(found, form), lambda: calibration_table(found))

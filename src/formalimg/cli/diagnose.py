@@ -1,0 +1,61 @@
+"""`formalimg diagnose`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from formalimg.cli.studied import put_out, runs_judged_by, studied_format
+
+
+def diagnose_command(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN…", help="Runs of cf-world and of its probes, by the same models.", show_default=False
+        ),
+    ],
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="NAME",
+            help="Take all runs as those of one model, called so: for pictures that lie in folders. Default: runs "
+            "belong together whose models have the same name.",
+            show_default=False,
+        ),
+    ] = None,
+    threshold: Annotated[
+        float, typer.Option(min=0, max=1, help="The score of a factual picture that opens the gate of its group.")
+    ] = 0.5,
+    judge: Annotated[
+        str | None,
+        typer.Option(help="A judge of all runs, by name or by number. Default: the last of each.", show_default=False),
+    ] = None,
+    profile: Annotated[
+        Literal["paper", "official-code"],
+        typer.Option(
+            help="official-code: each question has its full weight, and a gate that is not known counts as closed."
+        ),
+    ] = "paper",
+    format: Annotated[  # noqa: A002  # what users call it
+        Literal["terminal", "md", "csv", "json"] | None,
+        typer.Option(
+            help="json holds everything. Default: by the ending of --out (md, csv, json, txt); terminal without it.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The file to write. Default: standard output.", show_default=False),
+    ] = None,
+) -> None:
+    """Tell why a model fails in counterfactual worlds: changed rules, rare pairs, or the names of things."""
+    from formalimg.studies import diagnose, diagnosis_table, diagnosis_text  # here, so that other commands start faster
+
+    form = studied_format(format, out, "a diagnosis")
+    with runs_judged_by(runs, judge) as opened:
+        found = diagnose(opened, model=model, threshold=threshold, profile=profile)
+    put_out(form, out, lambda: diagnosis_text(found, form), lambda: diagnosis_table(found))

@@ -1,0 +1,60 @@
+"""`formalimg review`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+review_app = typer.Typer(
+    no_args_is_help=True, help="Let people decide which groups of CF-World are kept: a file out, and back in."
+)
+
+
+@review_app.command("export")
+def export_queue_command(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="DIR_OR_SUITE",
+            help="A folder with groups.jsonl, such a file, or cf-world for the groups that ship.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The queue to write, as in queue.jsonl.")],
+) -> None:
+    """Write groups to a queue, one line each, with what the checker finds and an empty decision.
+
+    For each line set decision to accept, reject, or edit; to edit, change the fields of the line itself.
+    """
+    from formalimg.writers import export_queue  # here, so that other commands start faster
+
+    count = export_queue(source, out)
+    typer.echo(f"{count:,} group{'s' * (count != 1)} in {out}: set each decision to accept, reject or edit")
+
+
+@review_app.command("import")
+def import_queue_command(
+    queue: Annotated[Path, typer.Argument(metavar="FILE", help="The queue with its decisions.", show_default=False)],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write groups, items and review.json to.")],
+    version: Annotated[str, typer.Option(help="The version that the items carry.")] = "",
+) -> None:
+    """Read the decisions, and write the groups that are kept, with their items and a report.
+
+    Exit code 1 if some are undecided, or none is kept; 2 if a line makes no sense, and then nothing is written.
+    """
+    from formalimg.writers import put_review, read_review
+
+    review = read_review(queue)
+    path = put_review(review, out, version)
+    for decision in ("accept", "edit", "reject"):
+        count = list(review.decisions.values()).count(decision)
+        typer.echo(f"{decision:<12}{count:>6,}")
+    if review.overruled:
+        typer.echo(f"kept though the checker objects: {', '.join(review.overruled)}")
+    if review.undecided:
+        typer.echo(f"undecided, and left out: {', '.join(review.undecided)}")
+    typer.echo("no groups are kept" if path is None else f"{len(review.accepted) * 3:,} items in {path}")
+    if review.undecided or path is None:
+        raise typer.Exit(1)

@@ -1,0 +1,175 @@
+"""The published groups: `prompt/<tree>.json`, and their questions: `eval_questions/<tree>_gemini.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+from formalimg.suites.cfworld.records import RecordForm, read_entries
+from formalimg.suites.cfworld.spec import Dimension, Level, WeightedQuestion
+from formalimg.suites.cfworld.tidying import Tidying
+from formalimg.suites.cfworld.trees import Tree, tree_at
+from formalimg.suites.findings import Findings
+
+PROMPTS, QUESTIONS, QUESTIONS_ENDING = "prompt", "eval_questions", "_gemini"
+
+LEVELS: tuple[Level, ...] = get_args(Level)
+
+QUESTION_TYPES: Mapping[str, Dimension] = {
+    "Visual Integrity": "integrity",
+    "Assessment Point": "assessment",
+    "Counterfactual Logic": "logic",
+    "Logic Consistency": "logic",  # what the paper calls it
+    "Prompt Adherence": "adherence",
+}
+"""The dimensions by their published names."""
+
+_GROUP = RecordForm(
+    texts=tuple(f"prompt_l{level}" for level in LEVELS),
+    optional=("category", *(f"ap_l{level}" for level in LEVELS)),
+)
+_QUESTION = RecordForm(
+    texts=("prompt_level", "question_type", "question", "evaluation_criteria"),
+    numbers=("weight",),
+    ids=("id", "source_id"),
+    ignored=("category", "generator_model"),
+)
+
+
+@dataclass(frozen=True)
+class PublishedGroup:
+    """A group as its authors published it.
+
+    Attributes:
+        tree: the field it is of.
+        number: its number in the file.
+        where: file and record.
+        prompts: by level.
+        assessments: what decides, by level; empty where that was not published.
+        questions: by level; none where none were published.
+    """
+
+    tree: Tree
+    number: str
+    where: str
+    prompts: Mapping[Level, str]
+    assessments: Mapping[Level, str]
+    questions: Mapping[Level, tuple[WeightedQuestion, ...]]
+
+    @property
+    def id(self) -> str:
+        """Its name: the field and the number."""
+        return f"{self.tree.slug}-{self.number}"
+
+
+def read_groups(root: Path, findings: Findings, tidied: list[Tidying]) -> list[PublishedGroup]:
+    """All groups, field by field; what is wrong is added to the findings, and what was tidied up to the tidyings."""
+    trees = json_files(root / PROMPTS)
+    known = {f"{tree}{QUESTIONS_ENDING}" for tree in trees}
+    for name in json_files(root / QUESTIONS):
+        if name not in known:
+            findings.add(f"{QUESTIONS}/{name}.json", f"there is no such file in {PROMPTS}: take it away, or add that")
+    groups: list[PublishedGroup] = []
+    slugs: set[str] = set()
+    for tree in map(tree_at, trees):
+        if not tree.slug or tree.slug in slugs:
+            findings.add(f"{PROMPTS}/{tree.path}.json", "its name must have letters (a to z) of its own: rename it")
+            continue
+        slugs.add(tree.slug)
+        groups += _groups_of(tree, root, findings, tidied)
+    return groups
+
+
+def json_files(folder: Path) -> list[str]:
+    """The JSON files of a folder, as paths within it without their ending."""
+    paths = (path.relative_to(folder) for path in folder.rglob("*.json") if path.name[0] != ".")
+    return sorted(path.with_suffix("").as_posix() for path in paths)
+
+
+def _groups_of(tree: Tree, root: Path, findings: Findings, tidied: list[Tidying]) -> list[PublishedGroup]:
+    questions = _questions_of(tree, root, findings, tidied)
+    groups = []
+    for where, texts, _ in read_entries(root, f"{PROMPTS}/{tree.path}.json", _GROUP, findings, tidied):
+        if not texts["category"]:
+            tidied.append(Tidying(where, "no category", "none is needed: the file says the field"))
+        number = texts["id"]
+        groups.append(
+            PublishedGroup(
+                tree,
+                number,
+                where,
+                {level: texts[f"prompt_l{level}"] for level in LEVELS},
+                _assessments(texts, where, tidied),
+                {level: questions.pop((number, level), ()) for level in LEVELS},
+            )
+        )
+        _note_questions(groups[-1], tidied)
+    for number, level in questions:
+        where = f"{QUESTIONS}/{tree.path}{QUESTIONS_ENDING}.json"
+        findings.add(where, f"has questions for group {number}, l{level}, which is not there")
+    _note_duplicates(groups, tidied)
+    return groups
+
+
+def _assessments(texts: Mapping[str, str], where: str, tidied: list[Tidying]) -> dict[Level, str]:
+    """What decides at each level. L3 is judged by the questions of L2, so what decides at L2 decides there too."""
+    first, second, third = (texts[f"ap_l{level}"] for level in LEVELS)
+    for level, text in ((1, first), (2, second)):
+        if not text:
+            tidied.append(Tidying(f"{where}, l{level}", "no assessment point", "left empty"))
+    if third and not second:
+        tidied.append(Tidying(where, "assessment point of L3 alone", "kept for L3, and not taken for L2"))
+    elif third != second and third:
+        tidied.append(Tidying(where, "assessment point of L3 differs", "left out: its questions are those of L2"))
+    return {1: first, 2: second, 3: second or third}
+
+
+def _questions_of(
+    tree: Tree, root: Path, findings: Findings, tidied: list[Tidying]
+) -> dict[tuple[str, Level], tuple[WeightedQuestion, ...]]:
+    """The questions of a field by group and level, in the order of the file."""
+    name = f"{QUESTIONS}/{tree.path}{QUESTIONS_ENDING}.json"
+    if not (root / name).is_file():
+        findings.add(name, f"is missing: without it nothing of {PROMPTS}/{tree.path}.json can be scored")
+        return {}
+    levels: Mapping[str, Level] = {f"l{level}": level for level in LEVELS}
+    found: dict[tuple[str, Level], tuple[WeightedQuestion, ...]] = {}
+    for where, texts, numbers in read_entries(root, name, _QUESTION, findings, tidied):
+        kind, level = texts["question_type"], levels.get(texts["prompt_level"])
+        if level is None:
+            findings.add(where, f"unknown prompt_level {texts['prompt_level']!r}: levels are {', '.join(levels)}")
+        elif kind not in QUESTION_TYPES:
+            findings.add(where, f"unknown question_type {kind!r}: known are {', '.join(QUESTION_TYPES)}")
+        elif not numbers["weight"]:
+            findings.add(where, "the weight must be above 0")
+        else:
+            key = texts["source_id"], level
+            question = WeightedQuestion(
+                QUESTION_TYPES[kind], texts["question"], texts["evaluation_criteria"], numbers["weight"]
+            )
+            found[key] = (*found.get(key, ()), question)
+    for (number, level), questions in found.items():
+        if [each.dimension for each in questions].count("assessment") != 1:
+            findings.add(f"{name}, group {number}, l{level}", "must have one question of the type Assessment Point")
+    return found
+
+
+def _note_questions(group: PublishedGroup, tidied: list[Tidying]) -> None:
+    tidied.extend(
+        Tidying(f"{group.where}, l{level}", "no questions", "kept, but nobody can score it")
+        for level in LEVELS
+        if not group.questions[level]
+    )
+    if group.questions[2] != group.questions[3]:
+        tidied.append(Tidying(group.where, "questions of L3 differ", "kept as they are"))
+
+
+def _note_duplicates(groups: Iterable[PublishedGroup], tidied: list[Tidying]) -> None:
+    first: dict[tuple[str, ...], PublishedGroup] = {}
+    for group in groups:
+        said = (*group.prompts.values(), *group.assessments.values())
+        if said in first:
+            tidied.append(Tidying(group.where, "duplicate", f"kept; says the same as id {first[said].number}"))
+        first.setdefault(said, group)

@@ -1,0 +1,114 @@
+"""The published form of CF-World's scores: `<tree>_gemini_scores.json` and `<tree>_gemini_qwen235b.json`.
+
+A list of records, one for each question about each picture. The published scorers write a 0 for whatever they could not
+score: a missing picture, an answer that never came or cannot be read, a picture that was not judged because its group
+failed at L1. Here these are unscored, with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any, NamedTuple, TypeGuard
+
+from formalimg.errors import FormalimgError
+from formalimg.suites.cfworld.trees import PUBLISHED_TREES, Tree
+
+_GATE_NOTE = re.compile(r"\s*\[System: Zeroed because L1 image score .*", re.DOTALL)
+_ENDING = re.compile(r"(_gemini|_eval)*(_scores|_qwen235b)?$")
+_LEVEL = re.compile(r"l([123])", re.IGNORECASE)
+
+_NO_SCORE = {
+    "Image missing": "the picture was missing",
+    "Skipped due to L1 score < 0.5": "not judged, because L1 of its group scored below 0.5",
+    "API Failed": "no answer from the judge",
+    "FAILED": "no answer from the judge that could be read",
+}
+"""What the published scorers write in place of the judge's reasons, beside a score of 0."""
+
+_NO_REASON = "Parsed"
+"""What they write where the judge's answer has no reasons; with a score of 0, it may have had nothing at all."""
+
+
+class ScoredQuestion(NamedTuple):
+    """What came of one question about one picture.
+
+    Attributes:
+        item: the id of the item, as `load` gives it; empty if the record does not say it.
+        level: 1, 2 or 3.
+        question: what was asked; empty if the record does not say it.
+        weight: how much it counts.
+        score: as the judge gave it; None if it gave none.
+        reason: what the judge said.
+        unscored: why there is no score; empty if there is one.
+    """
+
+    item: str
+    level: int
+    question: str
+    weight: float
+    score: float | None
+    reason: str
+    unscored: str
+
+
+def read_cf_scores(path: str | Path) -> list[ScoredQuestion]:
+    """The records in a file of scores, with what is no score told apart from a score of 0.
+
+    Raises:
+        FormalimgError: if it is no such file.
+    """
+    place = Path(path)
+    try:
+        records = json.loads(place.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise FormalimgError(f"{path} is not valid JSON, perhaps because its scorer did not end: {error}") from error
+    if not isinstance(records, list):
+        raise FormalimgError(f"{path} is no file of scores: it must be a list of records")
+    slug = _slug(place)
+    return [_scored(record, slug, f"{path}, record {number}") for number, record in enumerate(records, 1)]
+
+
+def _scored(record: Any, slug: str, where: str) -> ScoredQuestion:
+    fields: dict[str, Any] = record if isinstance(record, dict) else {}
+    level = _LEVEL.fullmatch(str(fields.get("prompt_level")))
+    weight, score, reason = (fields.get(name) for name in ("weight", "score", "reasoning"))
+    if level is None or not _is_number(weight) or weight <= 0 or "score" not in fields:
+        raise FormalimgError(f"{where}: must have prompt_level (l1, l2 or l3), weight, score and reasoning")
+    number = fields.get("source_id")
+    item = "" if number is None else f"{slug}-{number}-l{level[1]}"
+    said = reason if isinstance(reason, str) else ""
+    found = _score_or_why(score, said)
+    given, unscored = (None, found) if isinstance(found, str) else (found, "")
+    return ScoredQuestion(item, int(level[1]), str(fields.get("question", "")), weight, given, said, unscored)
+
+
+def _score_or_why(score: Any, said: str) -> float | str:
+    """The score, or why there is none."""
+    raw = _GATE_NOTE.sub("", said)
+    if raw.strip() in _NO_SCORE:
+        return _NO_SCORE[raw.strip()]
+    if raw != said:
+        return "set to 0 because L1 of its group scored below 0.5; what the judge gave is lost"
+    if not _is_number(score) or not 0 <= score <= 1:
+        return f"the score is no number from 0 to 1: {str(score)[:40]}"
+    if score == 0 and said.strip() in ("", _NO_REASON):
+        return "the judge's answer has neither a score above 0 nor a reason: perhaps it left the question out"
+    return float(score)
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _slug(path: Path) -> str:
+    """How the ids of a file's items begin. Its name says the field; the folder it lies in may be called anything."""
+    name = _ENDING.sub("", path.stem)
+    for tree in PUBLISHED_TREES:
+        if tree.path.rpartition("/")[2] == name:
+            return tree.slug
+    return Tree(name, "").slug
