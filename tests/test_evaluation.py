@@ -79,7 +79,7 @@ def test_what_goes_wrong_in_a_function_is_unscored_and_tried_again(tmp_path: Pat
     summary = result.summary()
     assert (summary.overall.passed, summary.overall.scored, summary.overall.expected) == (1, 1, 5)
     assert result.summary(missing="fail").overall.value == pytest.approx(0.2)
-    with pytest.raises(formalimg.FormalimgError, match="4 of 5 pictures have no verdict"):
+    with pytest.raises(formalimg.FormalimgError, match="4 pictures without a verdict"):
         result.summary(missing="error")
 
     again = formalimg.evaluate(moody, items=ITEMS, folder=tmp_path / "run", name="moody")

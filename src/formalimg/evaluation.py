@@ -15,9 +15,8 @@ from formalimg.judges import Judge, open_judge
 from formalimg.models import CallableModel, ImageModel, Setting, open_image_model
 from formalimg.runs import Order, Progress, Selection, StoredRun, carry_out, open_run, run_name, style_for
 from formalimg.scenes import Scene
-from formalimg.stats import Missing, Observation, Summary, summarize
+from formalimg.stats import Missing, Summary
 from formalimg.suites import Condition, Item, load
-from formalimg.suites import suite as suite_of
 
 RUNS = Path("runs")
 """Where runs lie unless told otherwise, seen from the current folder."""
@@ -41,19 +40,15 @@ class Evaluation:
         return open_run(self.folder)
 
     def summary(self, *, missing: Missing = "exclude", epsilon: float | None = None) -> Summary:
-        """The numbers: rates per level, bands, G_ε, each with its interval and coverage.
+        """The numbers: rates per level, bands, G_ε, or what the suite has in their place, with intervals and coverage.
 
         Args:
             missing: what is done with pictures that have no verdict: `exclude`, `fail` or `error`.
             epsilon: the rate to hold; the suite's own if None.
         """
-        known = suite_of(self.run.card.suite)
-        return summarize(
-            (Observation(outcome.item, outcome.level, outcome.passed) for outcome in self.run.outcomes()),
-            bands=known.bands,
-            epsilon=known.epsilon if epsilon is None else epsilon,
-            missing=missing,
-        )
+        from formalimg.report import compare  # here, because it is large
+
+        return compare([self.run], missing=missing, epsilon=epsilon).sections[0].rows[0].summary
 
     def table(self, *, missing: Missing = "exclude") -> str:
         """The numbers as a table in Markdown."""

@@ -14,10 +14,12 @@ import typer
 
 from formalimg import __version__
 from formalimg.cli.agree import agree_command
+from formalimg.cli.calibrate import calibrate_command
 from formalimg.cli.captions import captions_command
 from formalimg.cli.census import census_command
 from formalimg.cli.certify import certify_command
 from formalimg.cli.check import check_command
+from formalimg.cli.diagnose import diagnose_command
 from formalimg.cli.doctor import doctor_command
 from formalimg.cli.export import export_command
 from formalimg.cli.judge import judge_command
@@ -45,6 +47,8 @@ app.command("generate")(generate_command)
 app.command("judge")(judge_command)
 app.command("report")(report_command)
 app.command("agree")(agree_command)
+app.command("calibrate")(calibrate_command)
+app.command("diagnose")(diagnose_command)
 app.command("export")(export_command)
 app.command("check")(check_command)
 app.command("verify")(verify_command)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from formalimg.report.comparison import Comparison, Row, Section
+from formalimg.report.counterfactual.captions import levels_told, scoring_rules
 from formalimg.report.figures import INCOMPLETE, counted, cut, epsilon_text, incomplete, percent, told
 from formalimg.report.words import rule_text
 from formalimg.stats import Band, Rate
@@ -17,6 +18,8 @@ _LONGEST_DETAIL = 100
 
 def caption(section: Section, comparison: Comparison, with_interval: WithInterval = "every figure") -> str:
     """What the figures are and how they were made."""
+    if section.suite.kind == "counterfactual":
+        return _caption_of_scores(section, comparison)
     sentences = [
         f"{section.suite.title}: pictures that show all that was asked, in percent, by {section.suite.level}",
         "; ".join(dict.fromkeys(map(extent, section.rows))),
@@ -31,6 +34,19 @@ def caption(section: Section, comparison: Comparison, with_interval: WithInterva
             f"at least {percent(section.epsilon).removesuffix('.0')} % of pictures pass"
         )
         sentences.append(f"{held}, with its {sureness} interval" if with_interval == "G alone" else held)
+    if any(map(_has_mark, section.rows)):
+        sentences.append(f"{INCOMPLETE} not all pictures were scored")
+    return f"{'. '.join(sentences)}."
+
+
+def _caption_of_scores(section: Section, comparison: Comparison) -> str:
+    about = section.suite
+    sentences = [
+        f"{about.title}: mean scores of pictures, from 0 to 1{levels_told(about)}",
+        "; ".join(dict.fromkeys(map(extent, section.rows))),
+        *scoring_rules(about, comparison.missing, comparison.threshold, comparison.profile),
+        f"Intervals: {100 * comparison.confidence:g} %, over groups",
+    ]
     if any(map(_has_mark, section.rows)):
         sentences.append(f"{INCOMPLETE} not all pictures were scored")
     return f"{'. '.join(sentences)}."

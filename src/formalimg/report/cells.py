@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from formalimg.report.figures import INCOMPLETE, NOTHING, interval_text, percent
+from formalimg.report.figures import INCOMPLETE, NOTHING
+from formalimg.report.scales import PERCENT, SCORE
 from formalimg.report.tables import Cell, Figure, Table
 
 
@@ -22,7 +23,11 @@ def figure_text(figure: Figure) -> str:
         return NOTHING
     match figure.form:
         case "percent":
-            return percent(value)
+            return PERCENT.text(value)
+        case "score":
+            return SCORE.text(value)
+        case "difference":
+            return _signed(value)
         case "share":
             return _share(value) if figure.margin is None else f"{_share(value)} ± {_share(figure.margin)}"
         case "decimal":
@@ -34,8 +39,17 @@ def figure_text(figure: Figure) -> str:
 
 
 def bounds_text(figure: Figure) -> str:
-    """The interval of a figure in percent; empty for figures that are written in other ways."""
-    return interval_text(figure.interval) if figure.form == "percent" and figure.value is not None else ""
+    """The interval of a figure, written as the figure is; empty for figures that have none beside them."""
+    if figure.value is None or figure.interval is None:
+        return ""
+    match figure.form:
+        case "percent":
+            return PERCENT.interval(figure.interval)
+        case "score":
+            return SCORE.interval(figure.interval)
+        case "difference":
+            return f"{_signed(figure.interval.low)} to {_signed(figure.interval.high)}"
+    return ""
 
 
 def note_of(table: Table) -> str:
@@ -50,6 +64,12 @@ def words_in_front(table: Table) -> int:
         (n for n, _ in enumerate(table.heads) if any(isinstance(row.cells[n], Figure) for row in table.rows)),
         len(table.heads),
     )
+
+
+def _signed(value: float) -> str:
+    """A difference of scores: +0.07, −0.12, 0.00."""
+    text = f"{value:+.2f}".replace("-", "−")
+    return "0.00" if text in ("+0.00", "−0.00") else text
 
 
 def _share(value: float) -> str:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import repeat
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored, UnscoredReason, Verdict
 from formalimg.report.comparison import Comparison, Detail, PicturesOfEach, PublishedRow, Row, Section, Tally
+from formalimg.report.counterfactual import GATE_UNKNOWN, WHY_UNKNOWN, graded_pictures, score_summary
 from formalimg.report.figures import counted, told
 from formalimg.report.more_tables import more_tables
 from formalimg.report.naming import names_of
 from formalimg.report.noting import notes_on
 from formalimg.report.published import published_rows
-from formalimg.report.reading import HowCounted, SeenPicture, SeenRun
+from formalimg.report.reading import GradedPicture, HowCounted, SeenPicture, SeenRun
 from formalimg.runs import Judged, RunRecord
-from formalimg.stats import Missing, Observation, summarize
+from formalimg.stats import Missing, Observation, Summary, summarize
 from formalimg.suites import Profile, Suite, suite
 
 CONFIDENCE = 0.95
@@ -34,6 +36,7 @@ def compare(
     epsilon: float | None = None,
     references: bool = False,
     profile: Profile = "paper",
+    threshold: float = 0.5,
 ) -> Comparison:
     """Runs side by side, suite by suite.
 
@@ -44,6 +47,7 @@ def compare(
         epsilon: the rate that a model has to hold for its generalizability. Default: what the suite says.
         references: whether published figures of other models stand beside the runs.
         profile: whose rules hold where a paper and its published code differ: `paper`, or `official-code`.
+        threshold: the score of its factual picture that opens the gate of a group of CF-World.
 
     Raises:
         FormalimgError: if there is no run, or a picture has no verdict and `missing` is `error`.
@@ -51,47 +55,79 @@ def compare(
     if not runs:
         raise FormalimgError("there is nothing to report: name at least one run folder")
     names = list(dict.fromkeys(run.card.suite for run in runs))
-    how = HowCounted(missing, CONFIDENCE, profile, references)
+    how = HowCounted(missing, CONFIDENCE, profile, references, threshold)
     return Comparison(
         tuple(_section(suite(name), [run for run in runs if run.card.suite == name], epsilon, how) for name in names),
         missing,
         CONFIDENCE,
+        threshold,
+        profile,
     )
 
 
 def _section(about: Suite, runs: Sequence[RunRecord], epsilon: float | None, how: HowCounted) -> Section:
-    held = about.epsilon if epsilon is None else epsilon
+    # What is a mean of scores holds no rate.
+    held = None if about.kind == "counterfactual" else about.epsilon if epsilon is None else epsilon
     published: Sequence[PublishedRow] = published_rows(about, held) if how.references else ()
     found = [_read(run, about) for run in runs]
-    rows = tuple(map(_row, names_of(runs), runs, found, repeat(about), repeat(how.missing), repeat(held)))
+    summed = [_summed_up(run, read, about, held, how) for run, read in zip(runs, found, strict=True)]
+    rows = tuple(map(_row, names_of(runs), runs, found, summed, repeat(how)))
     seen = [
-        SeenRun(row.name, run, row.summary, read.pictures) for row, run, read in zip(rows, runs, found, strict=True)
+        SeenRun(row.name, run, row.summary, read.pictures, sums.graded)
+        for row, run, read, sums in zip(rows, runs, found, summed, strict=True)
     ]
     notes = tuple(notes_on(runs, rows, published))
     return Section(about, held, rows, tuple(published), notes, more_tables(about, seen, how))
 
 
-def _row(name: str, run: RunRecord, found: _Found, about: Suite, missing: Missing, epsilon: float | None) -> Row:
-    unscored = _most_first(found.unscored)
-    if missing == "error" and unscored:
+class _SummedUp(NamedTuple):
+    """How the numbers of a run are had once it is settled that missing verdicts are no hindrance."""
+
+    summary: Callable[[], Summary]
+    unscored: Mapping[str, int]
+    details: Mapping[str, Detail]
+    graded: tuple[GradedPicture, ...] = ()
+
+
+def _summed_up(run: RunRecord, found: _Found, about: Suite, epsilon: float | None, how: HowCounted) -> _SummedUp:
+    if about.kind != "counterfactual":
+        summary = partial(
+            summarize,
+            found.observations,
+            bands=about.bands,
+            epsilon=epsilon,
+            missing=how.missing,
+            confidence=how.confidence,
+        )
+        return _SummedUp(summary, _most_first(found.unscored), found.details)
+    graded = graded_pictures(run, found.pictures, about, how)
+    unscored = Counter(picture.reason for picture in graded if picture.counting is None)
+    details = {**found.details, GATE_UNKNOWN: Detail(WHY_UNKNOWN, unscored[GATE_UNKNOWN])}
+    known = {reason: details[reason] for reason in details if reason in unscored}
+    return _SummedUp(partial(score_summary, graded, about, how), _most_first(unscored), known, graded)
+
+
+def _row(name: str, run: RunRecord, found: _Found, summed: _SummedUp, how: HowCounted) -> Row:
+    unscored = summed.unscored
+    if how.missing == "error" and unscored:
         raise FormalimgError(
             f"{name} has {counted(sum(unscored.values()), 'picture')} without a verdict ({told(unscored)}): "
             f"{_remedy(run)}, or choose --missing exclude or --missing fail"
         )
-    summary = summarize(found.observations, bands=about.bands, epsilon=epsilon, missing=missing, confidence=CONFIDENCE)
     return Row(
         name,
         run.folder,
         run.card,
         len(run.items),
         _pictures_of_each(found.observations),
-        summary,
+        summed.summary(),
         unscored,
-        found.details,
+        summed.details,
         _most_first(found.by_rule),
         found.kinds,
         found.predicates,
         run.spent(),
+        frozenset((picture.item, picture.sample) for picture in summed.graded if picture.is_gated),
     )
 
 
@@ -158,6 +194,9 @@ def _seen(judged: Judged) -> SeenPicture:
         verdict.parts if isinstance(verdict, Verdict) else (),
         scored or outcome.reason in _JUDGES_REASONS,
         verdict.cost,
+        outcome.sample,
+        outcome.score,
+        outcome.reason,
     )
 
 

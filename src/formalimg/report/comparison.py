@@ -10,7 +10,7 @@ from typing import NamedTuple
 from formalimg.report.tables import Table
 from formalimg.runs import RunCard, Spent
 from formalimg.stats import Missing, Summary
-from formalimg.suites import Suite
+from formalimg.suites import Profile, Suite
 
 
 class Tally(NamedTuple):
@@ -57,6 +57,7 @@ class Row:
         predicates: the same by their words: clauses by predicate, each counting for all of its predicates; concepts by
             category and value.
         spent: what the run has cost.
+        gated: the pictures (item and sample) that count as 0 because the gate of their group is closed.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Row:
     kinds: Mapping[str, Tally]
     predicates: Mapping[str, Tally]
     spent: Spent
+    gated: frozenset[tuple[str, int]] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class PublishedRow:
         model: the model.
         source: where the figures stand.
         rates: the rate, 0 to 1, for each level.
-        bands: the means of the rates; None where a level is not published.
+        bands: the means of the rates, or what was printed in their place; None where a level is not published.
         generalizability: the largest level up to which the rates hold; None where a level is not published.
         judge: who graded the pictures, where that is not the same for all rows of a suite.
     """
@@ -135,8 +137,12 @@ class Comparison:
         sections: one for each suite.
         missing: what was done with pictures that have no verdict.
         confidence: how sure the intervals are.
+        threshold: the score that opens the gate of a group, for suites that have one.
+        profile: whose rules hold where a paper and its published code differ.
     """
 
     sections: tuple[Section, ...]
     missing: Missing
     confidence: float
+    threshold: float = 0.5
+    profile: Profile = "paper"

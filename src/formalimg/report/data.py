@@ -18,6 +18,8 @@ def json_text(comparison: Comparison) -> str:
     data = {
         "missing": comparison.missing,
         "confidence": comparison.confidence,
+        "threshold": comparison.threshold,
+        "profile": comparison.profile,
         "sections": [_section(section, comparison) for section in comparison.sections],
     }
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
@@ -58,6 +60,7 @@ def _run(row: Row) -> dict[str, object]:
         "created": card.created,
         "made_with": card.made_with,
         **_summary(row.summary),
+        "gated": len(row.gated),
         "unscored": dict(row.unscored),
         "unscored_details": {reason: detail._asdict() for reason, detail in row.details.items()},
         "failed_by_rule": dict(row.by_rule),

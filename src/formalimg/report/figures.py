@@ -1,10 +1,10 @@
-"""Numbers as they are written in tables and sentences: rates in percent with one decimal."""
+"""Numbers as they are written in tables and sentences, whatever the suite; `scales` has what depends on it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from formalimg.stats import Band, Generalizability, Interval, Rate
+from formalimg.stats import Band, Generalizability, Rate
 
 NOTHING = "–"
 """Stands where there is no figure."""
@@ -18,21 +18,9 @@ def percent(value: float | None) -> str:
     return NOTHING if value is None else f"{100 * value:.1f}"
 
 
-def rate_text(rate: Rate | Band | None) -> str:
-    """The rate in percent, marked if some of its pictures were not scored."""
-    if rate is None or rate.value is None:
-        return NOTHING
-    return percent(rate.value) + incomplete(rate)
-
-
 def incomplete(rate: Rate | Band | None) -> str:
     """The mark of a figure that not all pictures went into; empty if all did."""
     return INCOMPLETE if rate is not None and rate.value is not None and rate.coverage < 1 else ""
-
-
-def interval_text(interval: Interval | None) -> str:
-    """An interval in percent, such as 81.0–90.6; empty if there is none."""
-    return "" if interval is None else f"{percent(interval.low)}–{percent(interval.high)}"
 
 
 def level_held(held: Generalizability | None) -> str:

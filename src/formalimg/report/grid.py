@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from formalimg.report.comparison import PublishedRow, Row, Section
-from formalimg.report.figures import NOTHING, bounds_held, epsilon_text, level_held, percent, rate_text, scored_text
-from formalimg.stats import Generalizability
+from formalimg.report.figures import NOTHING, bounds_held, epsilon_text, level_held, scored_text
+from formalimg.report.scales import SCORE, Scale, scale_of
+from formalimg.report.words import level_head, level_word
+from formalimg.stats import Band, Generalizability, Rate
 
 
 class Line(NamedTuple):
@@ -21,8 +23,13 @@ class Line(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """Headings and lines. `held` is the heading of the generalizability; empty where the suite has none."""
+    """Headings and lines.
 
+    `level` stands over the headings of the levels; empty where they have names of their own. `held` is the heading of
+    the generalizability; empty where the suite has none.
+    """
+
+    level: str
     levels: tuple[str, ...]
     bands: tuple[str, ...]
     held: str
@@ -30,9 +37,10 @@ class Grid(NamedTuple):
 
 
 def grid_of(section: Section) -> Grid:
-    """The section as texts: rates in percent, marked where not all pictures were scored."""
+    """The section as texts: figures as the suite writes them, marked where not all pictures were scored."""
     return Grid(
-        tuple(map(str, section.levels)),
+        level_word(section.suite),
+        tuple(level_head(section.suite, level) for level in section.levels),
         tuple(section.suite.bands),
         "" if section.epsilon is None else f"G{epsilon_text(section.epsilon)}",
         (
@@ -43,15 +51,22 @@ def grid_of(section: Section) -> Grid:
 
 
 def _line_of_run(row: Row, section: Section) -> Line:
-    summary = row.summary
+    summary, scale, bands = row.summary, scale_of(section.suite), section.suite.bands
     return Line(
         row.name,
-        tuple(rate_text(summary.levels.get(level)) for level in section.levels),
-        tuple(rate_text(summary.bands.get(band)) for band in section.suite.bands),
+        tuple(_figure(summary.levels.get(level), scale, not bands) for level in section.levels),
+        tuple(_figure(summary.bands.get(band), scale, with_interval=True) for band in bands),
         _held(summary.generalizability),
         scored_text(summary.overall),
         published=False,
     )
+
+
+def _figure(figure: Rate | Band | None, scale: Scale, with_interval: bool) -> str:
+    """The figure; scores that stand for the whole suite have their intervals beside them, as in 0.40 (0.36–0.44)."""
+    text = scale.marked(figure)
+    bounds = scale.interval(figure.interval) if figure and with_interval and scale is SCORE else ""
+    return f"{text} ({bounds})" if bounds else text
 
 
 def _held(held: Generalizability | None) -> str:
@@ -60,10 +75,11 @@ def _held(held: Generalizability | None) -> str:
 
 
 def _line_of_published(row: PublishedRow, section: Section) -> Line:
+    scale = scale_of(section.suite)
     return Line(
         row.name,
-        tuple(percent(row.rates.get(level)) for level in section.levels),
-        tuple(percent(row.bands[band]) for band in section.suite.bands),
+        tuple(scale.text(row.rates.get(level)) for level in section.levels),
+        tuple(scale.text(row.bands[band]) for band in section.suite.bands),
         NOTHING if row.generalizability is None else str(row.generalizability),
         "published",
         published=True,

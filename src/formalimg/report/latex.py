@@ -47,12 +47,12 @@ def _table(section: Section, comparison: Comparison) -> str:
 
 def _heads(grid: Grid, section: Section) -> list[str]:
     held = [] if section.epsilon is None else [f"$G_{{{epsilon_text(section.epsilon)}}}$"]
-    cells = ["", *grid.levels, *map(escaped, grid.bands), *held, "scored"]
-    if not grid.levels:
+    cells = ["", *map(escaped, grid.levels), *map(escaped, grid.bands), *held, "scored"]
+    if not grid.levels or not grid.level:
         return [table_row(cells)]
     last = 1 + len(grid.levels)
     return [
-        rf"    & \multicolumn{{{len(grid.levels)}}}{{c}}{{${escaped(section.suite.level)}$}} \\",
+        rf"    & \multicolumn{{{len(grid.levels)}}}{{c}}{{${escaped(grid.level)}$}} \\",
         rf"    \cmidrule(lr){{2-{last}}}",
         table_row(cells),
     ]

@@ -25,6 +25,8 @@ _SPECIAL = {
     NOTHING: "--",
     "ε": r"$\varepsilon$",
     "±": r"$\pm$",
+    "√": r"$\surd$",
+    "−": "$-$",
 }
 
 

@@ -20,7 +20,7 @@ def markdown(comparison: Comparison) -> str:
 def _section(section: Section, comparison: Comparison) -> str:
     grid = grid_of(section)
     held = [grid.held] if grid.held else []
-    heads = ["run", *(f"{section.suite.level} {level}" for level in grid.levels), *grid.bands, *held, "scored"]
+    heads = ["run", *(f"{grid.level} {level}".strip() for level in grid.levels), *grid.bands, *held, "scored"]
     lines = [
         f"## {_escaped(section.suite.title)}",
         "",

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from formalimg.report.concepts import concept_tables
+from formalimg.report.counterfactual import counterfactual_tables
 from formalimg.report.reading import HowCounted, SeenRun
 from formalimg.report.tables import Table
 from formalimg.suites import Suite
 
 _Maker: TypeAlias = Callable[[Suite, Sequence[SeenRun], HowCounted], tuple[Table, ...]]
 
-_BY_KIND: Mapping[str, _Maker] = {"concepts": concept_tables}
+_BY_KIND: Mapping[str, _Maker] = {"concepts": concept_tables, "counterfactual": counterfactual_tables}
 
 
 def more_tables(suite: Suite, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:

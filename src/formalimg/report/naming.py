@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from formalimg.report.parties import party_text
 from formalimg.runs import RunCard, RunRecord
 
 
@@ -36,6 +37,20 @@ def _settings_that_differ(runs: Sequence[RunRecord]) -> list[str]:
     return [" ".join(f"{key}={one[key]}" for key in differing if key in one) for one in settings]
 
 
+def _judges_that_differ(runs: Sequence[RunRecord]) -> list[str]:
+    """Who judged; where judges of one name differ, in what."""
+    judges = [run.card.judge for run in runs]
+    keys = sorted({key for judge in judges if judge for key in judge.settings})
+    differing = [key for key in keys if len({repr(judge.settings.get(key)) for judge in judges if judge}) > 1]
+    several = len({judge.name if judge else "" for judge in judges}) < len(set(map(party_text, judges)))
+    found = []
+    for judge in judges:
+        settings = [f"{key}={judge.settings[key]}" for key in differing if key in judge.settings] if judge else []
+        more = f" {' '.join(settings)}" if several and settings else ""
+        found.append(f"by {judge.name}{more}" if judge else "not judged")
+    return found
+
+
 def _aspect(tell: Callable[[RunCard], str]) -> Callable[[Sequence[RunRecord]], list[str]]:
     return lambda runs: [tell(run.card) for run in runs]
 
@@ -43,7 +58,7 @@ def _aspect(tell: Callable[[RunCard], str]) -> Callable[[Sequence[RunRecord]], l
 _ASPECTS: tuple[Callable[[Sequence[RunRecord]], list[str]], ...] = (
     _aspect(lambda card: f"layouts by {card.layouts.partition(' sha256')[0]}" if card.layouts else ""),
     _aspect(lambda card: f"{card.style} style text" if card.style != "none" else "no style text"),
-    _aspect(lambda card: f"by {card.judge.name}" if card.judge else "not judged"),
+    _judges_that_differ,
     _aspect(lambda card: f"{card.size} px"),
     _aspect(lambda card: f"seed {card.seed}"),
     lambda runs: [run.folder.name for run in runs],

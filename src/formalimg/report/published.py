@@ -18,7 +18,7 @@ def published_rows(suite: Suite, epsilon: float | None) -> tuple[PublishedRow, .
             row.model,
             row.source,
             row.rates,
-            {band: mean_of_levels(levels, row.rates) for band, levels in suite.bands.items()},
+            row.ratios or {band: mean_of_levels(levels, row.rates) for band, levels in suite.bands.items()},
             None if epsilon is None else _held(row.rates, epsilon),
             row.judge,
         )

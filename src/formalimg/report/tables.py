@@ -6,15 +6,15 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from formalimg.stats import Interval, Rate
 
-Form: TypeAlias = Literal["percent", "share", "decimal", "dollars", "count"]
-"""How a figure is written: 51.7 (with its interval behind), .52 ± .06, 12.3, $0.0038, or 1,234."""
+Form: TypeAlias = Literal["percent", "score", "difference", "share", "decimal", "dollars", "count"]
+"""How a figure is written: 51.7 or 0.52 or +0.07 (with its interval behind), .52 ± .06, 12.3, $0.0038, or 1,234."""
 
 
 class Figure(NamedTuple):
     """A number in a table, with all that is known of it.
 
     Attributes:
-        value: the number; None where there is none. Percents and shares are 0 to 1.
+        value: the number; None where there is none. Percents, scores and shares are 0 to 1.
         form: how it is written.
         interval: where it probably lies.
         printed_margin: the ± of a published figure.

@@ -13,14 +13,14 @@ from formalimg.report.figures import (
     INCOMPLETE,
     NOTHING,
     bounds_held,
-    interval_text,
     level_held,
     percent,
-    rate_text,
     scored_text,
 )
 from formalimg.report.grid import Grid, grid_of
+from formalimg.report.scales import scale_of
 from formalimg.report.terminal_tables import tables_in_words, terminal_tables
+from formalimg.report.words import level_head
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
@@ -74,7 +74,7 @@ def _tables_that_fit(section: Section, console: Console, options: ConsoleOptions
     from rich.measure import Measurement
 
     grid = grid_of(section)
-    for tables in ([_whole(grid, section)], [_summed_up(grid), _by_level(grid, section)]):
+    for tables in ([_whole(grid)], [_summed_up(grid), _by_level(grid)]):
         # A table is as wide as it wants to be, or it would break names and figures into several lines.
         wanted = [Measurement.get(console, options.update(width=10_000), table).maximum for table in tables]
         if max(wanted) <= options.max_width:
@@ -82,9 +82,13 @@ def _tables_that_fit(section: Section, console: Console, options: ConsoleOptions
     return list(_run_by_run(section)), "every figure"
 
 
-def _whole(grid: Grid, section: Section) -> Table:
-    heads = [f"{section.suite.level} {grid.levels[0]}", *grid.levels[1:]] if grid.levels else []
-    table = _table("run", [*heads, *grid.bands, *_held(grid), "scored"])
+def _level_heads(grid: Grid) -> list[str]:
+    """The word for the levels stands before the first of them."""
+    return [f"{grid.level} {level}".strip() if number == 0 else level for number, level in enumerate(grid.levels)]
+
+
+def _whole(grid: Grid) -> Table:
+    table = _table("run", [*_level_heads(grid), *grid.bands, *_held(grid), "scored"])
     _fill(table, grid, [[*line.levels, *line.bands, *_held(grid, line.held), line.scored] for line in grid.lines])
     return table
 
@@ -95,31 +99,32 @@ def _summed_up(grid: Grid) -> Table:
     return table
 
 
-def _by_level(grid: Grid, section: Section) -> Table:
-    heads = [f"{section.suite.level} {grid.levels[0]}", *grid.levels[1:]] if grid.levels else []
-    table = _table("run", heads)
+def _by_level(grid: Grid) -> Table:
+    table = _table("run", _level_heads(grid))
     _fill(table, grid, [line.levels for line in grid.lines])
     return table
 
 
 def _run_by_run(section: Section) -> Iterator[Table]:
+    scale = scale_of(section.suite)
     for row in section.rows:
-        table = _table(section.suite.level, ["rate", "interval", "scored"], title=row.name)
+        table = _table(section.suite.level, [scale.head, "interval", "scored"], title=row.name)
         for level, rate in row.summary.levels.items():
-            table.add_row(str(level), _mark_in_front(rate_text(rate)), interval_text(rate.interval), scored_text(rate))
+            figures = [_mark_in_front(scale.marked(rate)), scale.interval(rate.interval), scored_text(rate)]
+            table.add_row(level_head(section.suite, level), *figures)
         table.add_section()
         for name, band in row.summary.bands.items():
             whole = all(level in row.summary.levels for level in band.levels)  # or its share would be of other pictures
             scored = f"{percent(band.coverage)} %" if whole else NOTHING
-            table.add_row(name, _mark_in_front(rate_text(band)), interval_text(band.interval), scored)
+            table.add_row(name, _mark_in_front(scale.marked(band)), scale.interval(band.interval), scored)
         yield _with_held(table, section, row)
     for published in section.published:
-        table = _table(section.suite.level, ["rate"], title=f"{published.name} (published)")
+        table = _table(section.suite.level, [scale.head], title=f"{published.name} (published)")
         for level, value in published.rates.items():
-            table.add_row(str(level), percent(value))
+            table.add_row(level_head(section.suite, level), scale.text(value))
         table.add_section()
         for name, mean in published.bands.items():
-            table.add_row(name, percent(mean))
+            table.add_row(name, scale.text(mean))
         yield table
 
 
@@ -147,7 +152,7 @@ def _fill(table: Table, grid: Grid, cells: Sequence[Sequence[str]]) -> None:
 
 def _mark_in_front(figure: str) -> str:
     """The figure with its mark in front, so that the decimals of a column stand below each other."""
-    return INCOMPLETE + figure.removesuffix(INCOMPLETE) if figure.endswith(INCOMPLETE) else figure
+    return INCOMPLETE + figure.replace(INCOMPLETE, "") if INCOMPLETE in figure else figure
 
 
 def _table(first: str, others: Sequence[str], title: str | None = None) -> Table:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from formalimg.report.cells import words_in_front
 from formalimg.report.comparison import Comparison, PublishedRow, Row, Section
+from formalimg.report.counterfactual.graded import has_gate
 from formalimg.report.tables import Figure, Table, TableRow
 from formalimg.stats import Band, Interval, Rate
 
@@ -31,9 +32,11 @@ COLUMNS = (
     "high",
     "missing",
     "confidence",
+    "profile",
+    "threshold",
 )
 """What each line tells. `figure` is level, band, overall or generalizability, or the name of another table; `name` says
-which of them."""
+which of them. `threshold` is empty for suites without a gate."""
 
 
 def tidy_csv(comparison: Comparison) -> str:
@@ -68,6 +71,8 @@ def _about_run(row: Row, section: Section, comparison: Comparison) -> dict[str, 
         "size": row.card.size,
         "missing": comparison.missing,
         "confidence": comparison.confidence,
+        "profile": comparison.profile,
+        "threshold": comparison.threshold if has_gate(section.suite) else None,
     }
 
 

@@ -16,7 +16,10 @@ class Words(NamedTuple):
         kind: what sorts of parts are called.
         about: what failures are grouped by besides.
         holds, hold: what is said of one part, and of several, that a picture shows.
+        failed: what is said of parts that a picture does not show.
         more: the heading over the tables besides the main one.
+        figures: what the figures of the main table are called.
+        bands: what the figures behind those of the levels are.
         parts_are_code: are parts written in a formal language?
     """
 
@@ -25,14 +28,59 @@ class Words(NamedTuple):
     about: str
     holds: str
     hold: str
+    failed: str
     more: str
+    figures: str
+    bands: str
     parts_are_code: bool
 
 
 _WORDS = {
-    "formula": Words("clause", "kind of clause", "predicate", "holds", "hold", "More figures", parts_are_code=True),
-    "concepts": Words("concept", "category", "value", "is shown", "are shown", "Concepts", parts_are_code=False),
+    "formula": Words(
+        part="clause",
+        kind="kind of clause",
+        about="predicate",
+        holds="holds",
+        hold="hold",
+        failed="that failed",
+        more="More figures",
+        figures="Rates",
+        bands="mean",
+        parts_are_code=True,
+    ),
+    "concepts": Words(
+        part="concept",
+        kind="category",
+        about="value",
+        holds="is shown",
+        hold="are shown",
+        failed="that failed",
+        more="Concepts",
+        figures="Rates",
+        bands="mean",
+        parts_are_code=False,
+    ),
+    "counterfactual": Words(
+        part="question",
+        kind="dimension",
+        about="word",
+        holds="has the full score",
+        hold="have the full score",
+        failed="without the full score",
+        more="More figures",
+        figures="Scores",
+        bands="between levels",
+        parts_are_code=False,
+    ),
 }
+
+_LEVELS: dict[str, dict[int, str]] = {
+    "cf-world": {1: "L1", 2: "L2", 3: "L3"},
+    "cf-world-rules": {1: "factual", 2: "counterfactual"},
+    "cf-world-attributes": {1: "common", 2: "rare"},
+    "cf-world-denominalised": {2: "L2"},
+}
+"""What the levels of suites are called where they are no numbers."""
 
 RULES: dict[Missing, str] = {
     "exclude": "Pictures without a verdict are left out of the rates",
@@ -41,12 +89,34 @@ RULES: dict[Missing, str] = {
 }
 """What is done with pictures that have no verdict."""
 
+SCORE_RULES: dict[Missing, str] = {
+    "exclude": "Pictures without a score are left out of the means",
+    "fail": "Pictures without a score count as 0",
+    "error": "Every picture has a score",
+}
+"""What is done with pictures that have no score."""
+
 
 def words_of(suite: Suite) -> Words:
     """The words that a suite uses."""
     return _WORDS[suite.kind]
 
 
-def rule_text(missing: Missing) -> str:
-    """The rule for missing verdicts, with its name."""
-    return f"{RULES[missing]} (missing: {missing})"
+def level_head(suite: Suite, level: int) -> str:
+    """What a level is called under the word for levels: `3`; or its own name, such as `L3`."""
+    return _LEVELS.get(suite.name, {}).get(level, str(level))
+
+
+def level_word(suite: Suite) -> str:
+    """The word for the levels, such as K; empty where they have names of their own."""
+    return "" if suite.name in _LEVELS else suite.level
+
+
+def level_name(suite: Suite, level: int) -> str:
+    """What a level is called where it stands alone: `K 3`, or `L3`."""
+    return f"{level_word(suite)} {level_head(suite, level)}".strip()
+
+
+def rule_text(missing: Missing, *, of_scores: bool = False) -> str:
+    """The rule for missing verdicts or scores, with its name."""
+    return f"{(SCORE_RULES if of_scores else RULES)[missing]} (missing: {missing})"

@@ -22,6 +22,7 @@ def write_html(
     references: bool = False,
     gallery: int = 24,
     profile: Profile = "paper",
+    threshold: float = 0.5,
 ) -> None:
     """Write one self-contained page about these runs: curves, tables, failures, and a gallery of pictures.
 
@@ -33,8 +34,11 @@ def write_html(
         references: as for `compare`.
         gallery: how many pictures of each run are shown.
         profile: as for `compare`.
+        threshold: as for `compare`.
     """
-    comparison = compare(runs, missing=missing, epsilon=epsilon, references=references, profile=profile)
+    comparison = compare(
+        runs, missing=missing, epsilon=epsilon, references=references, profile=profile, threshold=threshold
+    )
     pictures = {
         section.suite.name: {
             number: exhibits_of(run, gallery)

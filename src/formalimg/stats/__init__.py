@@ -13,6 +13,19 @@ from formalimg.stats.averaging import largest_side, mean_interval
 from formalimg.stats.binomial import clopper_pearson
 from formalimg.stats.bounding import Bounds, Figures, missing_bounds
 from formalimg.stats.correlating import Correlation, pearson
+from formalimg.stats.counterfactual import (
+    MeanScore,
+    ScoreObservation,
+    ScoreProfile,
+    ScoreRatio,
+    ScoreSummary,
+    prior_resistance,
+    reasoning_retention,
+)
+from formalimg.stats.counterfactual_gate import apply_gate, closed_gates
+from formalimg.stats.counterfactual_pairs import ScoreDifference, score_difference
+from formalimg.stats.counterfactual_summary import summarize_scores
+from formalimg.stats.counterfactual_weights import WeightedAnswer, weighted_score
 from formalimg.stats.generalizing import generalizability
 from formalimg.stats.pairing import Paired, paired
 from formalimg.stats.summarizing import mean_of_levels, summarize
@@ -27,12 +40,21 @@ __all__ = [
     "Generalizability",
     "Interval",
     "MeanConsistency",
+    "MeanScore",
     "Missing",
     "Observation",
     "Paired",
     "Rate",
+    "ScoreDifference",
+    "ScoreObservation",
+    "ScoreProfile",
+    "ScoreRatio",
+    "ScoreSummary",
     "Summary",
+    "WeightedAnswer",
+    "apply_gate",
     "clopper_pearson",
+    "closed_gates",
     "cohen_kappa",
     "consistency",
     "consistency_matrix",
@@ -45,5 +67,10 @@ __all__ = [
     "missing_bounds",
     "paired",
     "pearson",
+    "prior_resistance",
+    "reasoning_retention",
+    "score_difference",
     "summarize",
+    "summarize_scores",
+    "weighted_score",
 ]

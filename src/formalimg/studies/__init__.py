@@ -6,6 +6,16 @@ from formalimg.lazily import lazily
 
 if TYPE_CHECKING:
     from formalimg.studies.agreement_in_words import AgreementFormat, agreement_table, agreement_text
+    from formalimg.studies.calibration import PAPER_THRESHOLDS, GateCalibrated, calibrate_gate
+    from formalimg.studies.calibration_curve import (
+        AtThreshold,
+        BestThreshold,
+        LabelledScore,
+        ThresholdRange,
+        at_thresholds,
+        best_threshold,
+    )
+    from formalimg.studies.calibration_in_words import calibration_table, calibration_text
     from formalimg.studies.captions.counts import CategoryCounts
     from formalimg.studies.captions.finding import Mention, find_categories, find_mentions
     from formalimg.studies.captions.outlook import Outlook, foresee_study
@@ -14,15 +24,32 @@ if TYPE_CHECKING:
     from formalimg.studies.captions.studying import study_captions
     from formalimg.studies.captions.terminal import study_table
     from formalimg.studies.comparing_judges import compare_judges, compare_records, judge_named
+    from formalimg.studies.consistency_gaps import Bin, ScoreGap, ScorePair, score_gap
+    from formalimg.studies.consistency_in_words import scores_table, scores_text
+    from formalimg.studies.consistency_study import Gaps, ScoresStudied, study_scores
+    from formalimg.studies.diagnosis import Diagnosis, Lexical, diagnose
+    from formalimg.studies.diagnosis_contrast import Contrast, Side
+    from formalimg.studies.diagnosis_in_words import diagnosis_table, diagnosis_text
     from formalimg.studies.judges_compared import Disagreement, Fraction, JudgesCompared, JudgeScores, Scored
     from formalimg.studies.panels import JUDGE, MAJORITY, Panel, Score
     from formalimg.studies.people import Divergence, PeopleStudied, Share, study_votes
+    from formalimg.studies.ratings import Rating, RatingsError, read_human_scores, read_labels
     from formalimg.studies.votes import Vote, VotesError, read_votes
 
 __getattr__ = lazily(
     "formalimg.studies",
     {
         "agreement_in_words": ["AgreementFormat", "agreement_table", "agreement_text"],
+        "calibration": ["PAPER_THRESHOLDS", "GateCalibrated", "calibrate_gate"],
+        "calibration_curve": [
+            "AtThreshold",
+            "BestThreshold",
+            "LabelledScore",
+            "ThresholdRange",
+            "at_thresholds",
+            "best_threshold",
+        ],
+        "calibration_in_words": ["calibration_table", "calibration_text"],
         "captions.counts": ["CategoryCounts"],
         "captions.finding": ["Mention", "find_categories", "find_mentions"],
         "captions.outlook": ["Outlook", "foresee_study"],
@@ -31,9 +58,16 @@ __getattr__ = lazily(
         "captions.studying": ["study_captions"],
         "captions.terminal": ["study_table"],
         "comparing_judges": ["compare_judges", "compare_records", "judge_named"],
+        "consistency_gaps": ["Bin", "ScoreGap", "ScorePair", "score_gap"],
+        "consistency_in_words": ["scores_table", "scores_text"],
+        "consistency_study": ["Gaps", "ScoresStudied", "study_scores"],
+        "diagnosis": ["Diagnosis", "Lexical", "diagnose"],
+        "diagnosis_contrast": ["Contrast", "Side"],
+        "diagnosis_in_words": ["diagnosis_table", "diagnosis_text"],
         "judges_compared": ["Disagreement", "Fraction", "JudgeScores", "JudgesCompared", "Scored"],
         "panels": ["JUDGE", "MAJORITY", "Panel", "Score"],
         "people": ["Divergence", "PeopleStudied", "Share", "study_votes"],
+        "ratings": ["Rating", "RatingsError", "read_human_scores", "read_labels"],
         "votes": ["Vote", "VotesError", "read_votes"],
     },
 )
@@ -41,37 +75,68 @@ __getattr__ = lazily(
 __all__ = [
     "JUDGE",
     "MAJORITY",
+    "PAPER_THRESHOLDS",
     "AgreementFormat",
+    "AtThreshold",
+    "BestThreshold",
+    "Bin",
     "Caption",
     "CaptionStudy",
     "CategoryCounts",
+    "Contrast",
+    "Diagnosis",
     "Disagreement",
     "Divergence",
     "Fraction",
+    "Gaps",
+    "GateCalibrated",
     "JudgeScores",
     "JudgesCompared",
+    "LabelledScore",
+    "Lexical",
     "Mention",
     "Outlook",
     "Panel",
     "PeopleStudied",
+    "Rating",
+    "RatingsError",
     "Score",
+    "ScoreGap",
+    "ScorePair",
     "Scored",
+    "ScoresStudied",
     "Share",
+    "Side",
+    "ThresholdRange",
     "Vote",
     "VotesError",
     "agreement_table",
     "agreement_text",
+    "at_thresholds",
+    "best_threshold",
+    "calibrate_gate",
+    "calibration_table",
+    "calibration_text",
     "compare_judges",
     "compare_records",
+    "diagnose",
+    "diagnosis_table",
+    "diagnosis_text",
     "find_categories",
     "find_mentions",
     "foresee_study",
     "judge_named",
     "read_captions",
+    "read_human_scores",
+    "read_labels",
     "read_votes",
+    "score_gap",
+    "scores_table",
+    "scores_text",
     "study_captions",
     "study_csv",
     "study_json",
+    "study_scores",
     "study_table",
     "study_votes",
 ]

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from itertools import repeat
+
 from formalimg.report.captions import extent
 from formalimg.report.comparison import Row, Section
-from formalimg.report.figures import counted, level_held, rate_text
+from formalimg.report.figures import counted, level_held
 from formalimg.report.html.markup import Markup, element
 from formalimg.report.html.tones import tones_of
 from formalimg.report.parties import party_text, settings_text
+from formalimg.report.scales import scale_of
+from formalimg.report.words import level_name
 from formalimg.runs import RunCard, Spent
+from formalimg.stats import Band, Rate
 
 
 def cards(section: Section) -> Markup:
     """One card for each run."""
     tones = tones_of(section.rows)
-    return element("div", map(_card, section.rows, tones), class_="cards")
+    return element("div", map(_card, section.rows, tones, repeat(section)), class_="cards")
 
 
-def _card(row: Row, tone: str) -> Markup:
+def _card(row: Row, tone: str, section: Section) -> Markup:
     card = row.card
     version = f"{card.suite} {card.suite_version}".strip()
     facts = [
@@ -36,7 +41,7 @@ def _card(row: Row, tone: str) -> Markup:
     return element(
         "article",
         element("h3", element("span", class_="swatch"), row.name),
-        _headline(row),
+        _headline(row, section),
         element("dl", (pair for name, fact in facts for pair in (element("dt", name), element("dd", fact)))),
         class_=f"card {tone}",
     )
@@ -61,11 +66,23 @@ def _cost(spent: Spent) -> list[tuple[str, str]]:
     return [("cost", f"${spent.dollars:,.2f}{unknown}")]
 
 
-def _headline(row: Row) -> Markup:
-    """The largest band and the generalizability, large."""
-    bands = row.summary.bands
-    name, figure = list(bands.items())[-1] if bands else ("all pictures", row.summary.overall)
-    figures = [element("span", element("b", rate_text(figure)), f" % {name.lower()}")]
+def _headline(row: Row, section: Section) -> Markup:
+    """The largest band and the generalizability, large; of scores what they are made to show."""
+    scale = scale_of(section.suite)
+    told = [
+        element("span", element("b", scale.marked(figure)), f"{scale.unit} {name}")
+        for name, figure in _largest(row, section)
+    ]
     if row.summary.generalizability is not None:
-        figures.append(element("span", element("b", level_held(row.summary.generalizability)), " G"))
-    return element("p", figures, class_="headline")
+        told.append(element("span", element("b", level_held(row.summary.generalizability)), " G"))
+    return element("p", told, class_="headline")
+
+
+def _largest(row: Row, section: Section) -> list[tuple[str, Rate | Band]]:
+    bands, levels = row.summary.bands, row.summary.levels
+    if section.suite.kind == "counterfactual":
+        if bands:
+            return [*bands.items()]
+        return [(level_name(section.suite, level), rate) for level, rate in levels.items()]
+    last = [(name.lower(), band) for name, band in bands.items()][-1:]
+    return [*last] or [("all pictures", row.summary.overall)]

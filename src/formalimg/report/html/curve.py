@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from formalimg.report.comparison import PublishedRow, Row, Section
-from formalimg.report.figures import NOTHING, cut, epsilon_text, interval_text, level_held, percent
+from formalimg.report.figures import NOTHING, cut, epsilon_text, level_held
 from formalimg.report.html.labels import spread
 from formalimg.report.html.markup import Markup, element, join
 from formalimg.report.html.tones import tones_of
+from formalimg.report.scales import Scale, scale_of
+from formalimg.report.words import level_head, level_name, level_word
 from formalimg.stats import Rate
 
 _WIDTH, _HEIGHT = 920, 430
@@ -22,7 +24,7 @@ _LONGEST = 30
 """Longer names are cut in the figure; the cards have them whole."""
 
 
-class _Scale(NamedTuple):
+class _Plane(NamedTuple):
     levels: tuple[int, ...]
 
     def x(self, level: int) -> float:
@@ -43,95 +45,106 @@ def curve(section: Section) -> Markup:
     """One line for each run with its intervals; floor, ceiling and published figures stand back."""
     if not section.levels:
         return join()
-    scale = _Scale(section.levels)
+    plane = _Plane(section.levels)
     tones = tones_of(section.rows)
-    lines = [_run_line(row, number, tones[number], section, scale) for number, row in enumerate(section.rows)]
+    lines = [_run_line(row, number, tones[number], section, plane) for number, row in enumerate(section.rows)]
     return element(
         "svg",
-        element("title", f"Rate of pictures that pass, by {section.suite.level}"),
+        element("title", _title(section)),
         element("desc", _in_words(section)),
-        _axes(section, scale),
-        [] if section.epsilon is None else _threshold(section.epsilon, scale),
-        (_published_line(row.rates, row.name, scale) for row in _drawn(section)),
+        _axes(section, plane),
+        [] if section.epsilon is None else _threshold(section.epsilon, plane),
+        (_published_line(row.rates, row.name, plane) for row in _drawn(section)),
         reversed(lines),  # the first run lies on top
-        _labels(section, scale),
+        _labels(section, plane),
         viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
         role="img",
         class_="curve",
     )
 
 
+def _title(section: Section) -> str:
+    if section.suite.kind == "counterfactual":
+        return "Mean score of pictures, by level"
+    return f"Rate of pictures that pass, by {section.suite.level}"
+
+
 def _in_words(section: Section) -> str:
+    scale = scale_of(section.suite)
     told = (
         f"{row.name}: "
         + ", ".join(
-            f"{section.suite.level} {level} {percent(rate.value)}" for level, rate in row.summary.levels.items()
+            f"{level_name(section.suite, level)} {scale.text(rate.value)}" for level, rate in row.summary.levels.items()
         )
         for row in section.rows
     )
     return "; ".join(told)
 
 
-def _axes(section: Section, scale: _Scale) -> Markup:
+def _axes(section: Section, plane: _Plane) -> Markup:
     right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
     parts = []
     for tick in range(0, 101, 20):
-        y = scale.y(tick / 100)
+        y = plane.y(tick / 100)
         parts.append(element("line", x1=_LEFT, x2=right, y1=y, y2=y, class_="grid" if tick else "axis"))
-        parts.append(element("text", f"{tick} %", x=_LEFT - 8, y=y + 4, class_="tick end"))
+        parts.append(element("text", scale_of(section.suite).tick(tick / 100), x=_LEFT - 8, y=y + 4, class_="tick end"))
     parts += [
-        element("text", str(level), x=scale.x(level), y=bottom + 18, class_="tick middle") for level in scale.levels
+        element("text", level_head(section.suite, level), x=plane.x(level), y=bottom + 18, class_="tick middle")
+        for level in plane.levels
     ]
-    parts.append(element("text", section.suite.level, x=(_LEFT + right) / 2, y=bottom + 37, class_="tick middle name"))
+    parts.append(
+        element("text", level_word(section.suite), x=(_LEFT + right) / 2, y=bottom + 37, class_="tick middle name")
+    )
     return element("g", parts, class_="axes")
 
 
-def _threshold(epsilon: float, scale: _Scale) -> list[Markup]:
-    y = scale.y(epsilon)
+def _threshold(epsilon: float, plane: _Plane) -> list[Markup]:
+    y = plane.y(epsilon)
     return [
         element("line", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=y, y2=y, class_="threshold"),
         element("text", f"ε = {epsilon_text(epsilon)}", x=_LEFT + 4, y=y - 5, class_="tick"),
     ]
 
 
-def _run_line(row: Row, number: int, tone: str, section: Section, scale: _Scale) -> Markup:
+def _run_line(row: Row, number: int, tone: str, section: Section, plane: _Plane) -> Markup:
     shift = _DODGE * (number - (len(section.rows) - 1) / 2)
     points = {
-        level: (scale.x(level) + shift, rate) for level, rate in row.summary.levels.items() if rate.value is not None
+        level: (plane.x(level) + shift, rate) for level, rate in row.summary.levels.items() if rate.value is not None
     }
     held = row.summary.generalizability
     marks: list[Markup] = []
     for level, (x, rate) in points.items():
-        marks.extend(_point(x, rate, scale, f"{row.name}, {section.suite.level} {level}"))
+        marks.extend(_point(x, rate, plane, f"{row.name}, {level_name(section.suite, level)}", scale_of(section.suite)))
         if held is not None and held.value == level and rate.value is not None:
-            marks.append(element("circle", cx=x, cy=scale.y(rate.value), r=8, class_="held"))
+            marks.append(element("circle", cx=x, cy=plane.y(rate.value), r=8, class_="held"))
     return element(
         "g",
-        _strokes({level: (x, rate.value or 0.0) for level, (x, rate) in points.items()}, scale),
+        _strokes({level: (x, rate.value or 0.0) for level, (x, rate) in points.items()}, plane),
         marks,
         class_=f"run {tone}",
     )
 
 
-def _point(x: float, rate: Rate, scale: _Scale, what: str) -> Iterator[Markup]:
+def _point(x: float, rate: Rate, plane: _Plane, what: str, scale: Scale) -> Iterator[Markup]:
     if rate.value is None:
         return
-    told = f"{what}: {percent(rate.value)} %, {rate.passed} of {rate.scored} scored, {rate.expected} expected"
+    passed = f"{rate.passed} of {rate.scored} scored" if scale.unit else f"{rate.scored} scored"
+    told = f"{what}: {scale.text(rate.value)}{scale.unit}, {passed}, {rate.expected} expected"
     if rate.interval is not None:
-        low, high = scale.y(rate.interval.low), scale.y(rate.interval.high)
+        low, high = plane.y(rate.interval.low), plane.y(rate.interval.high)
         yield element("path", d=f"M{x:.1f} {low:.1f}V{high:.1f}", class_="whisker")
-        told += f"; interval {interval_text(rate.interval)}"
+        told += f"; interval {scale.interval(rate.interval)}"
     kind = "point" if rate.coverage >= 1 else "point partial"
-    yield element("circle", element("title", told), cx=x, cy=scale.y(rate.value), r=3.5, class_=kind)
+    yield element("circle", element("title", told), cx=x, cy=plane.y(rate.value), r=3.5, class_=kind)
 
 
-def _strokes(points: Mapping[int, tuple[float, float]], scale: _Scale) -> list[Markup]:
+def _strokes(points: Mapping[int, tuple[float, float]], plane: _Plane) -> list[Markup]:
     """A line through the points, broken where a level has no figure."""
     drawn, command = "", "M"
-    for level in scale.levels:
+    for level in plane.levels:
         if level in points:
             x, rate = points[level]
-            drawn += f"{command}{x:.1f} {scale.y(rate):.1f}"
+            drawn += f"{command}{x:.1f} {plane.y(rate):.1f}"
         command = "L" if level in points else "M"
     return [element("path", d=drawn, class_="stroke")] if drawn else []
 
@@ -141,20 +154,20 @@ def _drawn(section: Section) -> list[PublishedRow]:
     return [row for row in section.published if row.judge == section.published[0].judge]
 
 
-def _published_line(rates: Mapping[int, float], name: str, scale: _Scale) -> Markup:
-    points = {level: (scale.x(level), rate) for level, rate in rates.items()}
-    return element("g", element("title", f"{name} (published)"), _strokes(points, scale), class_="run published")
+def _published_line(rates: Mapping[int, float], name: str, plane: _Plane) -> Markup:
+    points = {level: (plane.x(level), rate) for level, rate in rates.items()}
+    return element("g", element("title", f"{name} (published)"), _strokes(points, plane), class_="run published")
 
 
-def _labels(section: Section, scale: _Scale) -> list[Markup]:
+def _labels(section: Section, plane: _Plane) -> list[Markup]:
     """A name at the end of each line, moved apart where they would run into each other."""
     ends = [
-        _Label(scale.y(end), _named(row, section), tone)
+        _Label(plane.y(end), _named(row, section), tone)
         for tone, row in zip(tones_of(section.rows), section.rows, strict=True)
         if (end := _end((level, rate.value) for level, rate in row.summary.levels.items())) is not None
     ]
     ends += [
-        _Label(scale.y(end), row.name, "published")
+        _Label(plane.y(end), row.name, "published")
         for row in _drawn(section)
         if (end := _end(row.rates.items())) is not None
     ]

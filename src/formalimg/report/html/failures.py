@@ -9,11 +9,12 @@ from formalimg.report.figures import percent
 from formalimg.report.html.markup import Markup, element, folded, join
 from formalimg.report.html.tones import tones_of
 from formalimg.report.words import words_of
-from formalimg.suites import CATEGORIES
+from formalimg.suites import CATEGORIES, DIMENSIONS
 
 _KINDS = {
     "formula": ("object", "attribute", "relation", "condition", "style", "formula"),
     "concepts": CATEGORIES,
+    "counterfactual": DIMENSIONS,
 }
 """The order in which kinds are told; others follow by name."""
 
@@ -35,7 +36,8 @@ def failures(section: Section) -> Markup:
 def _bars(title: str, section: Section, of: Callable[[Row], Mapping[str, Tally]], names: list[str]) -> Markup:
     if not names:
         return join()
-    failed = f"{words_of(section.suite).part.capitalize()}s that failed, {title}"
+    words = words_of(section.suite)
+    failed = f"{words.part.capitalize()}s {words.failed}, {title}"
     rest = names[_MOST:]
     return element(
         "div",

@@ -13,7 +13,8 @@ from formalimg.report.html.formula import formula_tree
 from formalimg.report.html.markup import Markup, element, folded, join, text
 from formalimg.report.html.picture import picture
 from formalimg.report.html.tones import tones_of
-from formalimg.report.words import Words, words_of
+from formalimg.report.scales import SCORE
+from formalimg.report.words import Words, level_name, words_of
 
 
 def gallery(section: Section, exhibits: Mapping[int, Sequence[Exhibit]]) -> Markup:
@@ -37,7 +38,7 @@ def _filters(section: Section, exhibits: Sequence[Exhibit]) -> Markup:
     verdicts = [verdict for verdict in _SIGNS if any(_outcome(exhibit) == verdict for exhibit in exhibits)]
     choices = [
         ("run", [(str(number), row.name) for number, row in enumerate(section.rows)]),
-        ("level", [(str(level), f"{section.suite.level} {level}") for level in levels]),
+        ("level", [(str(level), level_name(section.suite, level)) for level in levels]),
         ("verdict", [(verdict, verdict) for verdict in verdicts]),
     ]
     fields = (
@@ -94,11 +95,12 @@ def _exhibit(exhibit: Exhibit, run: int, section: Section) -> Markup:
             "figcaption",
             element(
                 "p",
-                element("b", f"{_SIGNS[outcome]} {outcome}", class_="verdict"),
-                element("span", f"{section.suite.level} {exhibit.item.level}, item {exhibit.item.id}{sample}"),
+                element("b", f"{_SIGNS[outcome]} {outcome}{_score(exhibit, section)}", class_="verdict"),
+                element("span", f"{level_name(section.suite, exhibit.item.level)}, item {exhibit.item.id}{sample}"),
                 class_="head",
             ),
             _why_unscored(verdict) if isinstance(verdict, Unscored) else _rule(verdict),
+            _gate(exhibit, section.rows[run]),
             element("p", exhibit.item.prompt, class_="prompt"),
             _parts(parts, words_of(section.suite)),
             folded("formula", formula_tree(exhibit.item.formula, parts)) if exhibit.item.formula else "",
@@ -109,6 +111,19 @@ def _exhibit(exhibit: Exhibit, run: int, section: Section) -> Markup:
         data_level=exhibit.item.level,
         data_verdict=outcome,
     )
+
+
+def _score(exhibit: Exhibit, section: Section) -> str:
+    """The score behind the verdict, where pictures have more than a verdict."""
+    score = exhibit.judged.outcome.score
+    return f", {SCORE.text(score)}" if section.suite.kind == "counterfactual" and score is not None else ""
+
+
+def _gate(exhibit: Exhibit, row: Row) -> Markup:
+    outcome = exhibit.judged.outcome
+    if (outcome.item, outcome.sample) not in row.gated:
+        return join()
+    return element("p", "counts as 0: the factual picture of its group is below the threshold", class_="why")
 
 
 def _why_unscored(verdict: Unscored) -> Markup:
@@ -141,6 +156,8 @@ def _holding(count: int, some_fail: bool, words: Words) -> str:
 def _part(part: Part, words: Words) -> Markup:
     sign = _SIGNS["pass" if part.score >= 1 else "fail"]
     asked = element("code", _unbroken(part.name)) if words.parts_are_code else element("span", part.name)
+    if words.part == "question":
+        asked = join(asked, " ", element("b", SCORE.text(part.score)))
     reason = element("span", _unbroken(part.reason), class_="reason") if part.reason else ""
     return element("li", element("span", sign, class_="sign"), asked, " ", reason)
 

@@ -42,10 +42,14 @@ def more_table(table: Table, section: Section) -> Markup:
 
 def _head(table: Table, column: int) -> Markup:
     """A head stands over the figures of its column, not over their intervals."""
-    cells = [row.cells[column] for row in table.rows]
-    ranged = any(isinstance(cell, Figure) and bounds_text(cell) for cell in cells)
-    kind = "words" if column < words_in_front(table) else "ranged" if ranged else None
+    kind = "words" if column < words_in_front(table) else "ranged" if _is_ranged(table, column) else None
     return element("th", table.heads[column], scope="col", class_=kind)
+
+
+def _is_ranged(table: Table, column: int) -> bool:
+    """Do figures of the column have their intervals beside them?"""
+    cells = (row.cells[column] for row in table.rows)
+    return any(isinstance(cell, Figure) and bounds_text(cell) for cell in cells)
 
 
 def _bodies(table: Table, tones: Mapping[str, str]) -> list[Markup]:
@@ -62,17 +66,17 @@ def _bodies(table: Table, tones: Mapping[str, str]) -> list[Markup]:
 
 
 def _row(row: TableRow, table: Table, tone: str | None) -> Markup:
-    cells = (_cell(cell, row, column < words_in_front(table), column == 0) for column, cell in enumerate(row.cells))
+    cells = (_cell(cell, row, table, column) for column, cell in enumerate(row.cells))
     return element("tr", cells, class_=tone)
 
 
-def _cell(cell: Cell, row: TableRow, in_words: bool, first: bool) -> Markup:
+def _cell(cell: Cell, row: TableRow, table: Table, column: int) -> Markup:
+    in_words, first = column < words_in_front(table), column == 0
     if isinstance(cell, Figure):
         mark = element("sup", INCOMPLETE) if cell.is_incomplete else ""
-        bounds = bounds_text(cell)
-        return element(
-            "td", figure_text(cell), mark, element("small", bounds) if bounds else "", title=_told(cell) or None
-        )
+        # A figure without an interval stands below those that have one.
+        bounds = element("small", bounds_text(cell)) if _is_ranged(table, column) else ""
+        return element("td", figure_text(cell), mark, bounds, title=_told(cell) or None)
     swatch = element("span", class_="swatch") if cell == row.run and not row.published else ""
     name = "th" if first else "td"
     return element(name, swatch, cell, scope="row" if first else None, class_="words" if in_words else None)

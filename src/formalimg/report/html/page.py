@@ -16,7 +16,7 @@ from formalimg.report.html.gallery import gallery
 from formalimg.report.html.markup import Markup, element
 from formalimg.report.html.more_table import more_table
 from formalimg.report.html.table import table
-from formalimg.report.words import words_of
+from formalimg.report.words import level_word, words_of
 
 Gallery: TypeAlias = Mapping[str, Mapping[int, Sequence[Exhibit]]]
 """The pictures to be shown, by suite and by the run's place in its section."""
@@ -65,7 +65,7 @@ def _section(section: Section, comparison: Comparison, pictures: Gallery) -> Mar
         cards(section),
         element(
             "section",
-            element("h2", f"Rates by {section.suite.level}"),
+            element("h2", f"{words_of(section.suite).figures} by {level_word(section.suite) or 'level'}"),
             element("div", curve(section), class_="figure"),
             table(section, comparison),
         ),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import ceil, floor
-
 from formalimg.report.captions import caption, remarks
 from formalimg.report.comparison import Comparison, PublishedRow, Row, Section
 from formalimg.report.figures import (
@@ -11,14 +9,15 @@ from formalimg.report.figures import (
     bounds_held,
     epsilon_text,
     incomplete,
-    interval_text,
     level_held,
     percent,
     scored_text,
 )
 from formalimg.report.html.markup import Markup, element, join
 from formalimg.report.html.tones import tones_of
-from formalimg.stats import Band, Generalizability, Interval, Rate
+from formalimg.report.scales import Scale, scale_of
+from formalimg.report.words import level_head, level_word, words_of
+from formalimg.stats import Band, Generalizability, Rate
 
 
 def table(section: Section, comparison: Comparison) -> Markup:
@@ -34,11 +33,18 @@ def table(section: Section, comparison: Comparison) -> Markup:
         element("thead", _over_heads(section), _heads(section)),
         body,
         class_="rates",
-        aria_label=f"Rates of {section.suite.title}",
+        aria_label=f"{words_of(section.suite).figures} of {section.suite.title}",
     )
     notes = element("ul", (element("li", remark) for remark in remarks(section)), class_="notes")
     return join(
-        element("div", grid, class_="wide", tabindex="0", role="region", aria_label="Table of rates"),
+        element(
+            "div",
+            grid,
+            class_="wide",
+            tabindex="0",
+            role="region",
+            aria_label=f"Table of {words_of(section.suite).figures.lower()}",
+        ),
         element("p", caption(section, comparison), class_="caption"),  # outside, so that it does not scroll
         notes if remarks(section) else "",
     )
@@ -49,18 +55,25 @@ def _over_heads(section: Section) -> Markup:
     return element(
         "tr",
         element("td"),
-        element("th", section.suite.level, colspan=len(section.levels), scope="colgroup", class_="over")
-        if section.levels
-        else "",
-        element("th", "mean", colspan=len(section.suite.bands), scope="colgroup", class_="over"),
+        _over(level_word(section.suite), len(section.levels)),
+        _over(words_of(section.suite).bands, len(section.suite.bands)),
         element("td", colspan=2 if held else None),
     )
+
+
+def _over(words: str, columns: int) -> Markup:
+    """A head over several columns; nothing where there are none."""
+    if not columns:
+        return join()
+    if not words:
+        return element("td", colspan=columns)
+    return element("th", words, colspan=columns, scope="colgroup", class_="over")
 
 
 def _heads(section: Section) -> Markup:
     held = () if section.epsilon is None else (join("G", element("sub", epsilon_text(section.epsilon))),)
     first_band = len(section.levels)
-    heads = [*map(str, section.levels), *section.suite.bands]
+    heads = [*(level_head(section.suite, level) for level in section.levels), *section.suite.bands]
     return element(
         "tr",
         element("th", "run", scope="col"),
@@ -74,20 +87,20 @@ def _heads(section: Section) -> Markup:
 
 
 def _run(row: Row, tone: str, section: Section) -> Markup:
-    summary = row.summary
+    summary, scale = row.summary, scale_of(section.suite)
     bands = [summary.bands.get(band) for band in section.suite.bands]
     return element(
         "tr",
         element("th", element("span", class_="swatch"), row.name, scope="row"),
-        (_cell(summary.levels.get(level)) for level in section.levels),
-        (_cell(band, first=number == 0) for number, band in enumerate(bands)),
+        (_cell(summary.levels.get(level), scale) for level in section.levels),
+        (_cell(band, scale, first=number == 0) for number, band in enumerate(bands)),
         [] if section.epsilon is None else [_held(summary.generalizability)],
         element("td", scored_text(summary.overall)),
         class_=tone,
     )
 
 
-def _cell(figure: Rate | Band | None, first: bool = False) -> Markup:
+def _cell(figure: Rate | Band | None, scale: Scale, first: bool = False) -> Markup:
     kind = "first" if first else None
     if figure is None or figure.value is None:
         return element("td", NOTHING, class_=kind)
@@ -95,16 +108,16 @@ def _cell(figure: Rate | Band | None, first: bool = False) -> Markup:
     if isinstance(figure, Rate):
         told = f"{figure.passed} passed, {figure.scored} of {figure.expected} scored"
     if figure.interval is not None:
-        told = f"{interval_text(figure.interval)}; {told}"
+        told = f"{scale.interval(figure.interval)}; {told}"
     mark = element("sup", incomplete(figure)) if incomplete(figure) else ""
     return element(
-        "td", percent(figure.value), mark, element("small", _short(figure.interval)), class_=kind, title=told
+        "td",
+        scale.text(figure.value),
+        mark,
+        element("small", scale.short_interval(figure.interval)),
+        class_=kind,
+        title=told,
     )
-
-
-def _short(interval: Interval | None) -> str:
-    """The interval in whole percents, widened rather than narrowed; decimals would not fit below the figure."""
-    return "" if interval is None else f"{floor(100 * interval.low)}–{ceil(100 * interval.high)}"
 
 
 def _held(held: Generalizability | None) -> Markup:
@@ -115,12 +128,13 @@ def _held(held: Generalizability | None) -> Markup:
 
 def _published(row: PublishedRow, section: Section) -> Markup:
     held = NOTHING if row.generalizability is None else str(row.generalizability)
+    scale = scale_of(section.suite)
     return element(
         "tr",
         element("th", row.name, scope="row", title=row.source),
-        (element("td", percent(row.rates.get(level))) for level in section.levels),
+        (element("td", scale.text(row.rates.get(level))) for level in section.levels),
         (
-            element("td", percent(row.bands[band]), class_=None if number else "first")
+            element("td", scale.text(row.bands[band]), class_=None if number else "first")
             for number, band in enumerate(section.suite.bands)
         ),
         [] if section.epsilon is None else [element("td", held, class_="first")],

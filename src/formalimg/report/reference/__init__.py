@@ -10,7 +10,8 @@ from importlib.resources import files
 from typing import Any, Literal, TypeAlias
 
 Published: TypeAlias = Literal["rate", "concept fraction"]
-"""What was published: rates of pictures that show all that was asked, or the share of concepts that they show."""
+"""What was published: rates of pictures that show all that was asked (for CF-World, mean scores), or the share of
+concepts that they show."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class ReferenceRow:
         rates: the rate of each level, 0 to 1.
         margins: the ± that was printed behind each rate; empty if there was none.
         judge: who graded the pictures; empty where all rows of a suite have the same judge.
+        ratios: PRR and RRR as they were printed; empty for suites without.
     """
 
     model: str
@@ -30,6 +32,7 @@ class ReferenceRow:
     rates: Mapping[int, float]
     margins: Mapping[int, float] = field(default_factory=dict)
     judge: str = ""
+    ratios: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -44,7 +47,11 @@ def reference_rows(suite: str, figure: Published = "rate") -> tuple[ReferenceRow
 
 @cache
 def _rows() -> tuple[tuple[str, str, ReferenceRow], ...]:
-    return (*_formalimg(_packaged("formalimg_table1.toml")), *_conceptmix(_packaged("conceptmix.toml")))
+    return (
+        *_formalimg(_packaged("formalimg_table1.toml")),
+        *_conceptmix(_packaged("conceptmix.toml")),
+        *_cfworld(_packaged("cfworld.toml")),
+    )
 
 
 def _formalimg(data: Mapping[str, Any]) -> Iterator[tuple[str, str, ReferenceRow]]:
@@ -59,6 +66,15 @@ def _conceptmix(data: Mapping[str, Any]) -> Iterator[tuple[str, str, ReferenceRo
             rates, margins = _by_level(row["rates"]), _by_level(row["margins"])
             published = ReferenceRow(row["model"], table["source"], rates, margins, table["judge"])
             yield data["suite"], table["figure"], published
+
+
+def _cfworld(data: Mapping[str, Any]) -> Iterator[tuple[str, str, ReferenceRow]]:
+    for table in data["tables"]:
+        for row in table["rows"]:
+            means = dict(zip(table["levels"], row["scores"], strict=True))
+            ratios = row.get("ratios", {})
+            published = ReferenceRow(row["model"], table["source"], means, judge=table["judge"], ratios=ratios)
+            yield table["suite"], "rate", published
 
 
 def _by_level(values: Sequence[float]) -> dict[int, float]:

@@ -1,0 +1,55 @@
+"""Which fields of knowledge are hard: scores by discipline and branch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from formalimg.report.counterfactual.captions import scoring_rules
+from formalimg.report.counterfactual.columns import (
+    intervals_told,
+    level_heads,
+    levels_of,
+    mean_figures,
+    named,
+    ratio_figure,
+    run_head,
+    with_figures,
+)
+from formalimg.report.counterfactual.summary import means
+from formalimg.report.reading import HowCounted, SeenRun
+from formalimg.report.tables import Cell, Figure, Table, TableRow
+from formalimg.suites import Suite
+
+
+def by_field(suite: Suite, runs: Sequence[SeenRun], how: HowCounted) -> Table:
+    """Means by discipline and, below those that have branches, by branch."""
+    levels = levels_of(runs)
+    rows = []
+    for field in _fields(runs):
+        for run in runs:
+            here = [one for one in run.graded if one.tags[: len(field)] == field]
+            if here:
+                summary = means(here, how)
+                ratios: tuple[Cell, ...] = (ratio_figure(summary.prr), ratio_figure(summary.rrr)) if suite.bands else ()
+                groups = Figure(len({one.group for one in here}), "count")
+                words = (field[0], " ".join(field[1:]), *named(run, runs))
+                rows.append(TableRow(run.name, (*words, groups, *mean_figures(summary, levels), *ratios)))
+    return Table(
+        "disciplines",
+        "Scores by discipline and branch",
+        f"{intervals_told(how)}. {'. '.join(scoring_rules(suite, how.missing, how.threshold, how.profile))}.",
+        (
+            *("discipline", "branch"),
+            *run_head(runs),
+            "groups",
+            *level_heads(suite, levels),
+            *(("PRR", "RRR") if suite.bands else ()),
+        ),
+        with_figures(rows),
+    )
+
+
+def _fields(runs: Sequence[SeenRun]) -> list[tuple[str, ...]]:
+    """Each discipline, followed by its branches."""
+    tags = {one.tags for run in runs for one in run.graded if one.tags}
+    return sorted({field for each in tags for field in (each[:1], each[:2])})

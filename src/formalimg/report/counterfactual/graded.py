@@ -1,0 +1,89 @@
+"""The scores of a run of CF-World: as the judge gave them, and as they count."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from formalimg.errors import FormalimgError
+from formalimg.report.reading import GradedPicture, HowCounted, SeenPicture
+from formalimg.runs import RunRecord
+from formalimg.stats import ScoreObservation, ScoreProfile, apply_gate, closed_gates, weighted_score
+from formalimg.suites import CounterfactualSpec, Suite
+
+GATE_UNKNOWN = "gate unknown"
+"""Why a picture does not count although it has a score."""
+
+WHY_UNKNOWN = "the factual picture of the group has no score"
+
+NO_QUESTIONS = "no questions"
+"""Why nobody can score the pictures of an item."""
+
+
+def graded_pictures(
+    run: RunRecord, pictures: Sequence[SeenPicture], suite: Suite, how: HowCounted
+) -> tuple[GradedPicture, ...]:
+    """The pictures of a run with their groups and scores, in the order of the run."""
+    specs = _specs(run)
+    seen = [
+        ScoreObservation(specs[one.item].group, one.level, one.sample, picture_score(one, how.profile))
+        for one in pictures
+    ]
+    threshold = threshold_of(suite, how)
+    counting = seen if threshold is None else apply_gate(seen, threshold, profile=how.profile)
+    closed = set() if threshold is None else set(closed_gates(seen, threshold, how.profile))
+    return tuple(
+        GradedPicture(
+            one.item,
+            raw.group,
+            one.level,
+            one.sample,
+            raw.score,
+            counts.score,
+            raw in closed,
+            one.parts,
+            frozenset(asked.dimension for asked in specs[one.item].questions),
+            run.items[one.item].tags,
+            _why(one, raw.score, counts.score, bool(specs[one.item].questions)),
+        )
+        for one, raw, counts in zip(pictures, seen, counting, strict=True)
+    )
+
+
+def threshold_of(suite: Suite, how: HowCounted) -> float | None:
+    """The score that opens the gate of a group; None for suites without a gate."""
+    return how.threshold if has_gate(suite) else None
+
+
+def has_gate(suite: Suite) -> bool:
+    """Do factual pictures decide whether others count? Those of CF-World do; its probes have no gate."""
+    return suite.kind == "counterfactual" and bool(suite.bands)
+
+
+def picture_score(picture: SeenPicture, profile: ScoreProfile) -> float | None:
+    """The score of a picture. Where questions share the weight of a dimension, the published code gives each all."""
+    if picture.score is None or not picture.parts or profile == "paper":
+        return picture.score
+    times = Counter(part.kind for part in picture.parts)
+    return weighted_score(
+        ((part.kind, part.weight * times[part.kind], part.score) for part in picture.parts), "official-code"
+    )
+
+
+def _why(picture: SeenPicture, score: float | None, counting: float | None, has_questions: bool) -> str:
+    if counting is not None:
+        return ""
+    if score is not None:
+        return GATE_UNKNOWN
+    return picture.reason if has_questions else NO_QUESTIONS
+
+
+def _specs(run: RunRecord) -> dict[str, CounterfactualSpec]:
+    found = {}
+    for item in run.suite_items():
+        if not isinstance(item.spec, CounterfactualSpec):
+            raise FormalimgError(
+                f"item {item.id} of {run.folder} belongs to no group: use the version that made the run"
+            )
+        found[item.id] = item.spec
+    return found

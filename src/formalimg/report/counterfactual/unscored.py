@@ -1,0 +1,51 @@
+"""Groups that have no score at some level, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from formalimg.report.counterfactual.columns import named, run_head
+from formalimg.report.counterfactual.graded import GATE_UNKNOWN
+from formalimg.report.reading import GradedPicture, SeenRun
+from formalimg.report.tables import Table, TableRow
+from formalimg.report.words import level_name
+from formalimg.suites import Suite
+
+_PENDING = ("no image", "not judged")
+"""What will be there when the run goes on."""
+
+
+def groups_without_scores(suite: Suite, runs: Sequence[SeenRun]) -> Table:
+    """Which groups lack a score and why; those that only wait for the run to go on are not there."""
+    return Table(
+        "groups without scores",
+        "Groups that cannot be scored",
+        "Groups of which some picture has no score that counts, and why. Pictures that the run has not come to yet are "
+        "not among them.",
+        ("group", *run_head(runs), "why"),
+        tuple(
+            TableRow(run.name, (group, *named(run, runs), why))
+            for run in runs
+            for group, pictures in _by_group(run.graded).items()
+            if (why := _why(suite, pictures))
+        ),
+    )
+
+
+def _by_group(pictures: Iterable[GradedPicture]) -> dict[str, list[GradedPicture]]:
+    groups: dict[str, list[GradedPicture]] = {}
+    for one in pictures:
+        groups.setdefault(one.group, []).append(one)
+    return groups
+
+
+def _why(suite: Suite, pictures: Sequence[GradedPicture]) -> str:
+    """Each reason with the levels it holds for: `L1: refused; L2, L3: gate unknown`."""
+    waits = any(one.level == 1 and one.reason in _PENDING for one in pictures)
+    reasons: dict[str, list[str]] = {}
+    for one in pictures:
+        if one.reason and one.reason not in _PENDING and not (waits and one.reason == GATE_UNKNOWN):
+            levels = reasons.setdefault(one.reason, [])
+            if level_name(suite, one.level) not in levels:
+                levels.append(level_name(suite, one.level))
+    return "; ".join(f"{', '.join(levels)}: {reason}" for reason, levels in reasons.items())

@@ -1,0 +1,92 @@
+"""The gate of CF-World: who cannot draw the world as it is gets nothing for another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal, TypeAlias
+
+from formalimg.errors import FormalimgError
+from formalimg.stats.counterfactual import ScoreObservation, ScoreProfile, checked_score
+from formalimg.stats.counterfactual_weights import checked_profile
+from formalimg.stats.generalizing import NOISE
+
+Gate: TypeAlias = Literal["open", "closed", "unknown"]
+
+
+def apply_gate(
+    observations: Iterable[ScoreObservation], threshold: float, *, profile: ScoreProfile = "paper"
+) -> list[ScoreObservation]:
+    """The scores that count: those of levels above 1 are 0 where the group's picture of level 1 is below the threshold.
+
+    Sample n of level 1 is the gate of sample n above it; where level 1 has fewer samples, its sample 0 is. A score
+    equal to the threshold opens the gate. A picture without a score stays without one, whatever its gate.
+
+    Args:
+        observations: the scores as the judge gave them. They are not changed.
+        threshold: the score that opens the gate, 0 to 1.
+        profile: under `paper`, where level 1 has no score nobody knows whether the gate is open, and what is above has
+            no score either. Under `official-code`, a level 1 without a score closes the gate.
+
+    Raises:
+        FormalimgError: if this is no threshold or no profile, or a group has two pictures that could be its gate.
+    """
+    checked_threshold(threshold)
+    checked_profile(profile)
+    seen = list(observations)
+    factual = _factual(seen)
+    return [
+        one if one.level == 1 else one._replace(score=_behind(_gate(one, factual, threshold, profile), one.score))
+        for one in seen
+    ]
+
+
+def checked_threshold(threshold: float) -> float:
+    """The threshold, if it is one."""
+    if not 0 <= threshold <= 1:
+        raise FormalimgError(f"the threshold {threshold!r} does not lie between 0 and 1: use 0.5, as the paper does")
+    return threshold
+
+
+def closed_gates(
+    observations: Iterable[ScoreObservation], threshold: float, profile: ScoreProfile
+) -> list[ScoreObservation]:
+    """The scored pictures above level 1 that are behind a closed gate, as they were given."""
+    seen = list(observations)
+    factual = _factual(seen)
+    above = (one for one in seen if one.level > 1 and one.score is not None)
+    return [one for one in above if _gate(one, factual, threshold, profile) == "closed"]
+
+
+def _factual(observations: Iterable[ScoreObservation]) -> dict[tuple[str, int], float | None]:
+    found: dict[tuple[str, int], float | None] = {}
+    for group, level, sample, score in observations:
+        if score is not None:
+            checked_score(score)
+        if level != 1:
+            continue
+        if (group, sample) in found:
+            raise FormalimgError(
+                f"group {group!r} has two pictures of level 1 with the number {sample}: "
+                "give each its own sample, or use no gate"
+            )
+        found[group, sample] = score
+    return found
+
+
+def _gate(
+    one: ScoreObservation,
+    factual: Mapping[tuple[str, int], float | None],
+    threshold: float,
+    profile: ScoreProfile,
+) -> Gate:
+    own, first = (one.group, one.sample), (one.group, 0)
+    score = factual[own] if own in factual else factual.get(first)
+    if score is None:
+        return "unknown" if profile == "paper" else "closed"
+    return "closed" if score < threshold - NOISE else "open"
+
+
+def _behind(gate: Gate, score: float | None) -> float | None:
+    if score is None or gate == "unknown":
+        return None
+    return score if gate == "open" else 0.0

@@ -1,0 +1,207 @@
+"""Why models fail in counterfactual worlds: the three probes of CF-World (section 5 of the paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from formalimg.errors import FormalimgError
+from formalimg.runs import Party, RunCard, RunRecord
+from formalimg.stats import ScoreObservation, ScoreProfile, apply_gate, closed_gates
+from formalimg.studies.counterfactual_scores import group_scores
+from formalimg.studies.diagnosis_contrast import Contrast, Drawing, contrast
+from formalimg.studies.ratings_places import one_judge
+
+MAIN, RULES, ATTRIBUTES, DENOMINALISED = "cf-world", "cf-world-rules", "cf-world-attributes", "cf-world-denominalised"
+SUITES = (MAIN, RULES, ATTRIBUTES, DENOMINALISED)
+"""The benchmark itself, and its probes."""
+
+_FACTUAL, _COUNTERFACTUAL = 1, 2
+
+Observations: TypeAlias = Sequence[ScoreObservation]
+
+
+@dataclass(frozen=True)
+class Lexical:
+    """The explicit prompts of CF-World and the same without the names of what comes of them.
+
+    Attributes:
+        gated: both as CF-World counts them, 0 where the group's factual picture misses the threshold. The gate of both
+            is the factual picture of the run of cf-world; where that has no score, the group is left out here.
+        ungated: both as the judge scored them.
+        closed: the groups whose gate is closed for at least one picture, by name.
+        unknown: the groups whose factual pictures have no score, by name.
+    """
+
+    gated: Contrast
+    ungated: Contrast
+    closed: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What the probes tell of one model.
+
+    Attributes:
+        model: the image model.
+        runs: its runs, by suite.
+        judges: who judged them, by suite.
+        rules: the same rules of the world, as they are and changed; None without a run of cf-world-rules.
+        attributes: pairs of things that are often seen together, and rarely; None without a run of cf-world-attributes.
+        lexical: explicit prompts with and without names; None without runs of both cf-world and cf-world-denominalised.
+        notes: what has to be known to trust the comparison, one line each.
+        threshold: the score that opens the gate.
+        profile: whose rules were followed.
+        confidence: of all intervals.
+    """
+
+    model: str
+    runs: Mapping[str, str]
+    judges: Mapping[str, Party]
+    rules: Contrast | None
+    attributes: Contrast | None
+    lexical: Lexical | None
+    notes: tuple[str, ...]
+    threshold: float
+    profile: ScoreProfile
+    confidence: float
+
+
+def diagnose(
+    runs: Sequence[RunRecord],
+    *,
+    model: str | None = None,
+    threshold: float = 0.5,
+    profile: ScoreProfile = "paper",
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> list[Diagnosis]:
+    """What the probes of CF-World tell of one or several models.
+
+    Args:
+        runs: runs of cf-world, cf-world-rules, cf-world-attributes and cf-world-denominalised, of each model no more
+            than one of a suite.
+        model: takes all runs as those of one model of this name, as is needed for pictures that lie in folders.
+            Default: runs belong together whose models have the same name.
+        threshold: the score of a factual picture that opens the gate of its group.
+        profile: `official-code` gives each question its full weight, and closes the gate where it is not known.
+        confidence: of all intervals.
+        resamples: how often rules, pairs and groups are drawn anew for the intervals.
+        seed: of the drawing.
+
+    Returns:
+        One diagnosis for each model, in the order in which they first come.
+
+    Raises:
+        FormalimgError: if there are other runs, two of the same suite and model, or nothing to compare; or if the
+            judges of pictures that have to be compared differ.
+    """
+    how = _How(threshold, profile, Drawing(confidence, resamples, seed))
+    found = [_diagnosis(name, own, how) for name, own in _by_model(runs, model).items()]
+    if not any(it.rules or it.attributes or it.lexical for it in found):
+        raise FormalimgError(
+            f"there is nothing to compare: name runs of {RULES} or {ATTRIBUTES}, or of both {MAIN} and {DENOMINALISED} "
+            "by the same model; --as NAME says that they are"
+        )
+    return found
+
+
+class _How(NamedTuple):
+    """How scores are counted and compared."""
+
+    threshold: float
+    profile: ScoreProfile
+    drawing: Drawing
+
+
+def _by_model(runs: Sequence[RunRecord], model: str | None) -> dict[str, dict[str, RunRecord]]:
+    found: dict[str, dict[str, RunRecord]] = {}
+    for run in runs:
+        suite, name = run.card.suite, model or run.card.model.name
+        if suite not in SUITES:
+            raise FormalimgError(f"{run.folder} is a run of {suite}: name runs of {', '.join(SUITES)}")
+        own = found.setdefault(name, {})
+        if suite in own:
+            raise FormalimgError(f"{own[suite].folder} and {run.folder} are both runs of {suite} by {name}: name one")
+        own[suite] = run
+    return found
+
+
+def _diagnosis(name: str, runs: Mapping[str, RunRecord], how: _How) -> Diagnosis:
+    judges = {suite: one_judge([runs[suite]]) for suite in SUITES if suite in runs}
+    seen = {suite: _observations(runs[suite], how.profile) for suite in judges}
+
+    def probe(suite: str) -> Contrast | None:
+        if suite not in seen:
+            return None
+        return contrast(_at(_FACTUAL, seen[suite]), _at(_COUNTERFACTUAL, seen[suite]), how.drawing)
+
+    both = MAIN in seen and DENOMINALISED in seen
+    return Diagnosis(
+        name,
+        {suite: runs[suite].folder.name for suite in judges},
+        judges,
+        probe(RULES),
+        probe(ATTRIBUTES),
+        _lexical(seen[MAIN], seen[DENOMINALISED], how) if both else None,
+        tuple(_notes(runs)),
+        how.threshold,
+        how.profile,
+        how.drawing.confidence,
+    )
+
+
+def _lexical(main: Observations, described: Observations, how: _How) -> Lexical:
+    """Both sides get the same gate: the factual pictures of the main run."""
+    factual, named = _at(_FACTUAL, main), _at(_COUNTERFACTUAL, main)
+    threshold, profile, drawing = how
+    gated = [
+        _at(_COUNTERFACTUAL, apply_gate([*factual, *side], threshold, profile=profile)) for side in (named, described)
+    ]
+    closed = closed_gates([*factual, *named, *described], threshold, profile)
+    known = {one.group for one in factual if one.score is not None}
+    return Lexical(
+        contrast(gated[0], gated[1], drawing),
+        contrast(named, described, drawing),
+        tuple(sorted({one.group for one in closed})),
+        tuple(sorted({one.group for one in (*named, *described)} - known)),
+    )
+
+
+def _notes(runs: Mapping[str, RunRecord]) -> Iterator[str]:
+    """What sets the runs apart whose pictures are compared; all else is compared within one run."""
+    if MAIN not in runs or DENOMINALISED not in runs:
+        if DENOMINALISED in runs:
+            yield f"no run of {MAIN}, so that {runs[DENOMINALISED].folder.name} has nothing to be compared with"
+        elif MAIN in runs:
+            yield f"no run of {DENOMINALISED} to compare {runs[MAIN].folder.name} with"
+        return
+    one, other = runs[MAIN], runs[DENOMINALISED]
+    judges = one_judge([one]), one_judge([other])
+    if judges[0].name != judges[1].name:
+        raise FormalimgError(
+            f"{one.folder} was judged by {judges[0].name} and {other.folder} by {judges[1].name}: what they say cannot "
+            "be compared; let the same judge look at both, and name it with --judge"
+        )
+    aspects: dict[str, Callable[[RunCard], object]] = {
+        "judge's settings": lambda card: card.judge and dict(card.judge.settings),
+        "model's settings": lambda card: dict(card.model.settings),
+        "size": lambda card: card.size,
+        "condition": lambda card: card.condition,
+        "seed": lambda card: card.seed,
+        "samples": lambda card: card.samples,
+    }
+    for aspect, told in aspects.items():
+        if told(one.card) != told(other.card):
+            yield f"{one.folder.name} and {other.folder.name} differ in the {aspect}"
+
+
+def _observations(run: RunRecord, profile: ScoreProfile) -> list[ScoreObservation]:
+    return [ScoreObservation(it.group, it.level, it.sample, it.score) for it in group_scores(run, profile)]
+
+
+def _at(level: int, observations: Observations) -> list[ScoreObservation]:
+    return [one for one in observations if one.level == level]
