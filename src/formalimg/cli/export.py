@@ -54,31 +54,22 @@ def export_command(
     }
     if what in suite_names():
         _refuse("a suite", {"--name": name})
-        _export_suite(what, out, items, published, licence, creator, made, url, date)
+        _export_suite(what, out, items, published, (licence, creator, made, url, date))
     elif Path(what).is_dir():
         _refuse("a run", of_suites)
         _export_run(Path(what), out, name)
     else:
         raise FormalimgError(
-            f"{what} is neither a suite nor a run folder: suites are {', '.join(suite_names())}; for a run, check the path"
+            f"{what} is neither a suite nor a run folder: check the path, or name one of {', '.join(suite_names())}"
         )
 
 
 def _export_suite(
-    name: str,
-    out: Path,
-    items: Path | None,
-    published: bool,
-    licence: str,
-    creator: str,
-    made: str,
-    url: str,
-    date: str,
+    name: str, out: Path, items: Path | None, published: bool, said: tuple[str, str, str, str, str]
 ) -> None:
     from formalimg.suites import Imprint, export_suite  # here, so that other commands start faster
 
-    imprint = Imprint(licence, creator, made, url, date)
-    done = export_suite(name, out, items=items, published=published, imprint=imprint)
+    done = export_suite(name, out, items=items, published=published, imprint=Imprint(*said))
     typer.echo(f"{done.items:,} items of {name} in {done.folder}, licence {done.licence}: {', '.join(done.files)}")
     if done.missing:
         typer.echo(f"before you publish croissant.json, it needs: {', '.join(done.missing)}")

@@ -53,9 +53,11 @@ if TYPE_CHECKING:
     from formalimg.suites.conceptmix.scores import ScoredPicture, read_scores, scores_text
     from formalimg.suites.conceptmix.statements import statements
     from formalimg.suites.conceptmix.tampering import tampering
+    from formalimg.suites.exporting import ExportedSuite, Imprint, export_suite
     from formalimg.suites.ontology import implausible
     from formalimg.suites.pulling import Pulled, PullError, Source, pull, source, source_names
     from formalimg.suites.synthesis import Recipe, make_items, take_census
+    from formalimg.suites.whole_folder import appearing
     from formalimg.suites.wording import WordingError, same_meaning_as_written, understand
     from formalimg.suites.wording.dictionary import lexicon
 
@@ -87,9 +89,11 @@ __getattr__ = lazily(
         "conceptmix.scores": ["ScoredPicture", "read_scores", "scores_text"],
         "conceptmix.statements": ["statements"],
         "conceptmix.tampering": ["tampering"],
+        "exporting": ["ExportedSuite", "Imprint", "export_suite"],
         "ontology": ["implausible"],
         "pulling": ["PullError", "Pulled", "Source", "pull", "source", "source_names"],
         "synthesis": ["Recipe", "make_items", "take_census"],
+        "whole_folder": ["appearing"],
         "wording": ["WordingError", "same_meaning_as_written", "understand"],
         "wording.dictionary": ["lexicon"],
     },
@@ -115,10 +119,12 @@ __all__ = [
     "Difficulty",
     "DigestError",
     "Dimension",
+    "ExportedSuite",
     "FormulaSpec",
     "Group",
     "GroupProblem",
     "ImpossibleDrawError",
+    "Imprint",
     "Item",
     "ItemsError",
     "Kind",
@@ -140,6 +146,7 @@ __all__ = [
     "Tidying",
     "WeightedQuestion",
     "WordingError",
+    "appearing",
     "bind_attributes",
     "bound_concepts",
     "category_law",
@@ -153,6 +160,7 @@ __all__ = [
     "denominalised_items",
     "draw_concepts",
     "encode_item",
+    "export_suite",
     "implausible",
     "instruction_digest",
     "items_of_groups",

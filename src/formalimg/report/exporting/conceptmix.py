@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Verdict
-from formalimg.runs import Judged, StoredRun
-from formalimg.suites import ConceptSpec, Item, ScoredPicture, scores_text
+from formalimg.runs import Judged, StoredRun, write_atomically
+from formalimg.suites import ConceptSpec, Item, ScoredPicture, appearing, scores_text
 
 _LONGEST_NAME = 50
 _SCORES = "all_ind_scores"
@@ -34,6 +35,16 @@ class Exported(NamedTuple):
     without: Mapping[str, int]
 
 
+class _Kept(NamedTuple):
+    """A picture of the run, where it is to lie, and what it was asked for."""
+
+    judged: Judged
+    level: int
+    name: str
+    prompt: str
+    spec: ConceptSpec
+
+
 def export_concepts(run: StoredRun, folder: str | Path, name: str) -> Exported:
     """Write a run of ConceptMix as `<folder>/<name>/<k>/…`, with scores in `<folder>/all_ind_scores/`.
 
@@ -52,81 +63,69 @@ def export_concepts(run: StoredRun, folder: str | Path, name: str) -> Exported:
     place = Path(folder)
     if not re.fullmatch(r"[\w.-]{1,100}", name) or name in (".", "..", _SCORES):
         raise FormalimgError(f"{name!r} cannot be a folder: name the model with letters, digits, . _ -")
-    if (place / name).exists():
-        raise FormalimgError(f"{place / name} is there already: choose another folder or name")
     items = {item.id: item for item in run.suite_items()}
-    levels: dict[int, list[Judged]] = {}
-    for judged in run.judged():
-        levels.setdefault(judged.outcome.level, []).append(judged)
-    written, scored, without = 0, 0, dict[str, int]()
-    missing: list[dict[str, object]] = []
-    try:
-        for level, pictures in sorted(levels.items()):
-            kept = _write_pictures(place / name / str(level), level, pictures, items)
-            written += len(kept)
-            found = [entry for entry in kept if isinstance(entry.judged.verdict, Verdict)]
-            scored += len(found)
-            if found:
-                text = scores_text(_scored(entry) for entry in found)
-                _write(place / _SCORES / f"k_results_{len(pictures)}" / f"{name}_k={level}_score.json", text)
-            for judged in pictures:
-                if not isinstance(judged.verdict, Verdict):
-                    outcome = judged.outcome
-                    without[outcome.reason] = without.get(outcome.reason, 0) + 1
-                    missing.append({**outcome._asdict(), "prompt": items[outcome.item].prompt})
-        if missing:
-            _write(place / _SCORES / f"{name}_unscored.json", json.dumps(missing, indent=4))
-    except OSError as error:
-        raise FormalimgError(f"cannot write {place}: {error.strerror}") from error
-    return Exported(place, written, scored, without)
+    judged = list(run.judged())
+    kept = list(_kept(judged, items))
+    scored = [entry for entry in kept if isinstance(entry.judged.verdict, Verdict)]
+    with appearing(place / name) as new:
+        _write_pictures(kept, new, place / name)
+    planned = Counter(each.outcome.level for each in judged)
+    for level in sorted({entry.level for entry in scored}):
+        text = scores_text(_scored(entry, place / name) for entry in scored if entry.level == level)
+        _write(place / _SCORES / f"k_results_{planned[level]}" / f"{name}_k={level}_score.json", text)
+    unscored = [each.outcome for each in judged if not isinstance(each.verdict, Verdict)]
+    if unscored:
+        told = [{**outcome._asdict(), "prompt": items[outcome.item].prompt} for outcome in unscored]
+        _write(place / _SCORES / f"{name}_unscored.json", json.dumps(told, indent=4))
+    return Exported(place, len(kept), len(scored), Counter(outcome.reason for outcome in unscored))
 
 
-class _Kept(NamedTuple):
-    judged: Judged
-    path: Path
-    item: Item[ConceptSpec]
-
-
-def _write_pictures(
-    folder: Path, level: int, pictures: Sequence[Judged], items: Mapping[str, Item[object]]
-) -> list[_Kept]:
-    """Copy the pictures of a level, and write `result.json` beside them."""
-    folder.mkdir(parents=True)
-    places = {item: number for number, item in enumerate(dict.fromkeys(one.outcome.item for one in pictures), 1)}
-    kept, records = [], []
+def _kept(pictures: Sequence[Judged], items: Mapping[str, Item[object]]) -> Iterator[_Kept]:
+    """The pictures that are there, each with the name that the published scripts give it."""
+    indexes: dict[int, dict[str, int]] = {}
     for judged in pictures:
-        if judged.image is None:
-            continue
-        item = items[judged.outcome.item]
-        assert isinstance(item.spec, ConceptSpec)
-        index, sample = places[item.id], judged.outcome.sample
-        words = re.sub(r"\W", "", item.prompt[:_LONGEST_NAME].replace(" ", "_"))
-        path = folder / f"{index}{words}{f'_{sample}' * bool(sample)}{judged.image.suffix}"
-        shutil.copyfile(judged.image, path)
-        asked = item.spec.concepts
-        kept.append(_Kept(judged, path, Item(item.suite, item.id, level, item.prompt, item.spec)))
-        records.append(
+        outcome = judged.outcome
+        places = indexes.setdefault(outcome.level, {})
+        index = places.setdefault(outcome.item, len(places) + 1)
+        item = items[outcome.item]
+        assert isinstance(item.spec, ConceptSpec), "a run of conceptmix has no others"
+        if judged.image is not None:
+            words = re.sub(r"\W", "", item.prompt[:_LONGEST_NAME].replace(" ", "_"))
+            sample = f"_{outcome.sample}" if outcome.sample else ""
+            name = f"{outcome.level}/{index}{words}{sample}{judged.image.suffix}"
+            yield _Kept(judged, outcome.level, name, item.prompt, item.spec)
+
+
+def _write_pictures(kept: Sequence[_Kept], new: Path, place: Path) -> None:
+    """Copy the pictures, and write `result.json` beside those of each level; `place` is where they will lie."""
+    records: dict[int, list[dict[str, object]]] = {}
+    for entry in kept:
+        assert entry.judged.image is not None
+        (new / entry.name).parent.mkdir(exist_ok=True)
+        shutil.copyfile(entry.judged.image, new / entry.name)
+        asked = entry.spec.concepts
+        records.setdefault(entry.level, []).append(
             {
-                "num_skills": level,
-                "prompt": item.prompt,
-                "image_path": str(path),
+                "num_skills": entry.level,
+                "prompt": entry.prompt,
+                "image_path": str(place / entry.name),
                 "categories": [each.category for each in asked],
                 "skill": [each.value for each in asked],
                 "question": [each.question for each in asked],
             }
         )
-    _write(folder / "result.json", json.dumps(records, indent=4))
-    return kept
+    for level, those in records.items():
+        (new / str(level) / "result.json").write_text(json.dumps(those, indent=4), encoding="utf-8")
 
 
-def _scored(entry: _Kept) -> ScoredPicture:
+def _scored(entry: _Kept, place: Path) -> ScoredPicture:
     assert isinstance(entry.judged.verdict, Verdict)
-    parts = entry.judged.verdict.parts
-    return ScoredPicture(
-        str(entry.path), tuple(part.name for part in parts), tuple(int(part.score >= 1) for part in parts)
-    )
+    asked = tuple(each.question for each in entry.spec.concepts)
+    shown = {part.name: int(part.score >= 1) for part in entry.judged.verdict.parts}
+    # A picture that fails by rule, such as one of a flat colour, shows nothing: nobody had to ask.
+    return ScoredPicture(str(place / entry.name), asked, tuple(shown.get(question, 0) for question in asked))
 
 
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    write_atomically(path, [text.encode()])
