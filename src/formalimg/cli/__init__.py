@@ -26,6 +26,7 @@ from formalimg.cli.judge import judge_command
 from formalimg.cli.models import models_command
 from formalimg.cli.pull import pull_command
 from formalimg.cli.report import report_command
+from formalimg.cli.review import review_app
 from formalimg.cli.run import generate_command, run_command
 from formalimg.cli.show import show_command
 from formalimg.cli.solve import solve_command
@@ -55,6 +56,7 @@ app.command("verify")(verify_command)
 app.command("solve")(solve_command)
 app.command("synth")(synth_command)
 app.command("write")(write_command)
+app.add_typer(review_app, name="review")
 app.command("show")(show_command)
 app.command("census")(census_command)
 app.command("captions")(captions_command)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from formalimg.suites.cfworld.items import denominalised_items, items_of_groups
     from formalimg.suites.cfworld.our_groups import our_groups
     from formalimg.suites.cfworld.our_probes import pair_items, rule_items
+    from formalimg.suites.cfworld.probe_questions import pair_spec
     from formalimg.suites.cfworld.published import Published, read_cf_world, tidying_report
     from formalimg.suites.cfworld.questions import template_scores
     from formalimg.suites.cfworld.scores import ScoredQuestion, read_cf_scores
@@ -69,6 +70,7 @@ __getattr__ = lazily(
         "cfworld.items": ["denominalised_items", "items_of_groups"],
         "cfworld.our_groups": ["our_groups"],
         "cfworld.our_probes": ["pair_items", "rule_items"],
+        "cfworld.probe_questions": ["pair_spec"],
         "cfworld.published": ["Published", "read_cf_world", "tidying_report"],
         "cfworld.questions": ["template_scores"],
         "cfworld.scores": ["ScoredQuestion", "read_cf_scores"],
@@ -172,6 +174,7 @@ __all__ = [
     "mean_redraws",
     "our_groups",
     "pair_items",
+    "pair_spec",
     "pull",
     "read_cf_scores",
     "read_cf_world",

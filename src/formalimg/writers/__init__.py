@@ -3,10 +3,15 @@
 from typing import TYPE_CHECKING
 
 from formalimg.lazily import lazily
+from formalimg.writers.counterfactuals.choices import CounterfactualChoices, Law, Told, outcomes_told
 from formalimg.writers.plan import ConceptChoices, WritingPlan
 from formalimg.writers.rejection import REASONS, Reason, Rejection
 
 if TYPE_CHECKING:
+    from formalimg.writers.counterfactuals.laws import read_laws
+    from formalimg.writers.counterfactuals.review_decisions import Review, put_review, read_review
+    from formalimg.writers.counterfactuals.review_queue import export_queue
+    from formalimg.writers.counterfactuals.written_group import WrittenGroup, read_groups
     from formalimg.writers.formulas.assignment import Assignment, draw_assignment
     from formalimg.writers.formulas.examining import Sound, examine
     from formalimg.writers.writing import Written, write_suite
@@ -15,6 +20,10 @@ if TYPE_CHECKING:
 __getattr__ = lazily(
     "formalimg.writers",
     {
+        "counterfactuals.laws": ["read_laws"],
+        "counterfactuals.review_decisions": ["Review", "put_review", "read_review"],
+        "counterfactuals.review_queue": ["export_queue"],
+        "counterfactuals.written_group": ["WrittenGroup", "read_groups"],
         "formulas.assignment": ["Assignment", "draw_assignment"],
         "formulas.examining": ["Sound", "examine"],
         "writing": ["Written", "write_suite"],
@@ -25,12 +34,23 @@ __all__ = [
     "REASONS",
     "Assignment",
     "ConceptChoices",
+    "CounterfactualChoices",
+    "Law",
     "Reason",
     "Rejection",
+    "Review",
     "Sound",
+    "Told",
     "WritingPlan",
     "Written",
+    "WrittenGroup",
     "draw_assignment",
     "examine",
+    "export_queue",
+    "outcomes_told",
+    "put_review",
+    "read_groups",
+    "read_laws",
+    "read_review",
     "write_suite",
 ]

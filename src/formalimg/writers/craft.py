@@ -45,10 +45,16 @@ def craft_of(plan: WritingPlan, prompts: Path | None) -> Craft:
     Raises:
         FormalimgError: if the texts or the concepts of the user cannot be used.
     """
-    if suite(plan.suite).kind == "concepts":
-        from formalimg.writers.concepts.craft import ConceptCraft  # here, so that each loads only what it needs
+    match suite(plan.suite).kind:  # each loads only what it needs
+        case "concepts":
+            from formalimg.writers.concepts.craft import ConceptCraft
 
-        return ConceptCraft(plan, prompts)
-    from formalimg.writers.formulas.craft import FormulaCraft
+            return ConceptCraft(plan, prompts)
+        case "counterfactual":
+            from formalimg.writers.counterfactuals.craft import counterfactual_craft
 
-    return FormulaCraft(plan, prompts)
+            return counterfactual_craft(plan, prompts)
+        case "formula":
+            from formalimg.writers.formulas.craft import FormulaCraft
+
+            return FormulaCraft(plan, prompts)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from formalimg.errors import FormalimgError
 from formalimg.suites import CATEGORIES, Category, Difficulty, Profile, suite
+from formalimg.writers.counterfactuals.choices import CounterfactualChoices, usual_extent
+from formalimg.writers.extent import Extent
 
 VERSION = 1
 """Raised with every change after which other assignments are given, or answers are accepted differently."""
@@ -19,14 +21,6 @@ Binder: TypeAlias = Literal["model", "offline"]
 
 QuestionSource: TypeAlias = Literal["model", "template"]
 """Where questions come from: the chat model, as in the paper, or a sentence for each category."""
-
-
-class Extent(NamedTuple):
-    """How much is written: which levels, how many items of each, and how often each is tried."""
-
-    levels: tuple[int, ...]
-    per_level: int
-    attempts: int
 
 
 # Half of all mixes of many concepts come to nothing, many before anyone is asked; the paper tries without end.
@@ -75,7 +69,7 @@ class ConceptChoices:
     @property
     def made(self) -> tuple[str, ...]:
         """The names of the choices that differ from the paper."""
-        return tuple(field.name for field in fields(self) if getattr(self, field.name) != field.default)
+        return tuple(entry.name for entry in fields(self) if getattr(self, entry.name) != entry.default)
 
 
 @dataclass(frozen=True)
@@ -83,13 +77,15 @@ class WritingPlan:
     """Which items a chat model is to write.
 
     Attributes:
-        suite: `knolling`, `natural` or `conceptmix`.
-        levels: the levels (K or k) to write items of; none for those of the paper.
-        per_level: how many items of each level; 0 for as many as in the paper.
+        suite: `knolling`, `natural` or `conceptmix`; `cf-world` for groups, `cf-world-denominalised` for outcomes
+            without their names, `cf-world-attributes` for rare pairs.
+        levels: the levels (K or k) to write items of; none for those of the paper. CF-World always has all of them.
+        per_level: how many items of each level; 0 for as many as in the paper. Groups are counted by their laws.
         seed: another seed, other assignments.
         attempts: how often each item is tried; 0 for 6 times, or 30 for ConceptMix, whose draws often conflict.
         version: the version that the items carry.
         choices: for ConceptMix only: which concepts, and how they become an item.
+        counterfactual: for CF-World only: which laws or items, and where questions come from.
     """
 
     suite: str
@@ -99,12 +95,14 @@ class WritingPlan:
     attempts: int = 0
     version: str = ""
     choices: ConceptChoices = ConceptChoices()
+    counterfactual: CounterfactualChoices = field(default_factory=CounterfactualChoices)
 
     def __post_init__(self) -> None:
         kind = suite(self.suite).kind
-        if kind not in _USUAL:
-            raise FormalimgError(f"items of {self.suite} cannot be written: choose knolling, natural or conceptmix")
-        usual = _USUAL[kind]
+        if kind == "counterfactual":
+            usual = usual_extent(self.suite, self.counterfactual, self.levels, self.per_level)
+        else:
+            usual = _USUAL[kind]
         object.__setattr__(self, "levels", self.levels or usual.levels)
         object.__setattr__(self, "per_level", self.per_level or usual.per_level)
         object.__setattr__(self, "attempts", self.attempts or usual.attempts)
@@ -121,10 +119,14 @@ class WritingPlan:
         if kind != "concepts" and self.choices.made:
             given = ", ".join(f"--{name}" for name in self.choices.made)
             raise FormalimgError(f"{given}: for conceptmix only, not for {self.suite}")
+        if kind != "counterfactual" and self.counterfactual.made:
+            raise FormalimgError(f"{', '.join(self.counterfactual.made)}: for cf-world only, not for {self.suite}")
 
     @property
     def slots(self) -> tuple[Slot, ...]:
-        """The places for all items, in the order of their ids."""
+        """The places for all items, in the order of their ids; in CF-World, a place is for all levels of a group."""
+        if suite(self.suite).kind == "counterfactual":
+            return tuple(Slot(number, 2) for number in range(self.per_level))
         return tuple(
             Slot(number * self.per_level + index, level)
             for number, level in enumerate(self.levels)

@@ -36,17 +36,43 @@ Reason: TypeAlias = Literal[
     "called impossible",  # the writer says that it cannot be done
     "concept not said",
     "something added",  # the words speak of a concept that nobody asked for
-    # the check, of both
+    # CF-World: what `check_groups` finds, and then what is found of outcomes without names and of pairs
+    "form",
+    "unsafe",
+    "law not changed",  # the changed law is the law
+    "not ordinary",
+    "law not told",
+    "gives it away",
+    "outcome not told",
+    "not visual",
+    "not about the outcome",
+    "same in both worlds",
+    "not described",
+    "outcome not quoted",  # what was to be described is not in the prompt as the writer has it
+    "more than the outcome",  # the law or the scene was said again, or described as well
+    "thing not said",  # a prompt of a pair without one of its two things, or with the other's partner
+    "another frame",  # the two prompts of a pair differ in more than the partner
+    # the check, of all
     "check refused",
     "check unreadable",
     "check: implausible",
     "check: not aligned",
-    "check: invalid",  # a caption of ConceptMix that the checker would not use
-    # the questions of ConceptMix
+    "check: invalid",  # a caption that the checker would not use; an outcome that does not follow from its law
+    "check: unsafe",
+    "check: ambiguous",  # one could not tell from a picture
+    "check: not deductive",  # the outcome is told, or nothing has to be deduced
+    "check: another outcome",  # described without names, it is something else
+    "check: named",  # it is named all the same
+    "check: not rare",
+    "check: not common",
+    # the questions of ConceptMix and CF-World
     "wrong number of questions",
     "no question",  # what is not asked, or cannot be printed
     "question out of order",  # a question that does not ask for the concept in its place
+    "no criteria",  # which do not say what 1 and 0 are for
+    "question beside the point",  # the question that decides is not about what decides
     # said before
+    "duplicate",
     "duplicate formula",
     "duplicate concepts",
     "duplicate words",

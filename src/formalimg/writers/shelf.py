@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from formalimg.suites import Item
 from formalimg.writers.rejection import Reason, Rejection
+
+
+def _spec(item: Item[Any], notes: Mapping[str, Any]) -> Any:
+    return item.spec
 
 
 class Likeness(NamedTuple):
@@ -21,12 +25,14 @@ class Likeness(NamedTuple):
         reason: what that is called.
         near: two prompts of a level are near duplicates if they share this part of their pairs of neighbouring words;
             None if only the very same words count.
+        compared: what is compared in place of the spec, from an item and the notes of its attempt.
     """
 
     signature: Callable[[Any], Hashable]
     same: Callable[[Any, Any], bool]
     reason: Reason
     near: float | None
+    compared: Callable[[Item[Any], Mapping[str, Any]], Any] = _spec
 
 
 class Shelf:
@@ -39,10 +45,10 @@ class Shelf:
         self._words: dict[str, int] = {}
         self._pairs: dict[int, list[tuple[int, frozenset[tuple[str, str]]]]] = defaultdict(list)
 
-    def add(self, number: int, item: Item[Any]) -> None:
-        """Put an item on the shelf, under the number that is its id."""
+    def add(self, number: int, item: Item[Any], compared: Any) -> None:
+        """Put an item on the shelf, under the number of its place, with what it is compared by."""
         self.items[number] = item
-        self._specs[self._likeness.signature(item.spec)].append((number, item.spec))
+        self._specs[self._likeness.signature(compared)].append((number, compared))
         words = _words(item.prompt)
         self._words[" ".join(words)] = number
         self._pairs[item.level].append((number, _pairs(words)))

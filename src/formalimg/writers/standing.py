@@ -60,22 +60,23 @@ def standing(plan: WritingPlan, outcomes: Iterable[Outcome], likeness: Likeness)
             stands.unsettled = len(answered) - len(rejected)
             return stands
         for outcome in answered:
-            _settle(outcome, stands)
+            _settle(outcome, stands, likeness)
         open_slots = tuple(slot for slot in open_slots if slot.id not in stands.shelf.items)
     stands.round = plan.attempts
     stands.missing = open_slots
     return stands
 
 
-def _settle(outcome: Outcome, stands: Standing) -> None:
+def _settle(outcome: Outcome, stands: Standing, likeness: Likeness) -> None:
     """Put an item on the shelf, unless one that came before says the same."""
     item = outcome.result
     if isinstance(item, Rejection):
         stands.rejections[item.reason] += 1
         return
-    known = stands.shelf.objection(item.prompt, item.spec, item.level)
+    compared = likeness.compared(item, outcome.notes)
+    known = stands.shelf.objection(item.prompt, compared, item.level)
     if known is not None:
         stands.rejections[known.reason] += 1
         return
-    stands.shelf.add(outcome.slot, item)
+    stands.shelf.add(outcome.slot, item, compared)
     stands.accepted.append(outcome)

@@ -13,10 +13,11 @@ from typing import Any
 
 from formalimg.errors import FormalimgError
 from formalimg.models import ChatModel
-from formalimg.suites import Item, write_items
+from formalimg.suites import Item
 from formalimg.writers.card import save_card
 from formalimg.writers.conversation import Asked, Conversation, Part
 from formalimg.writers.craft import Craft, craft_of
+from formalimg.writers.finishing import finished_items, put_down
 from formalimg.writers.journal import JOURNAL_FILE, Journal
 from formalimg.writers.outcome import Outcome
 from formalimg.writers.plan import VERSION, Slot, WritingPlan
@@ -33,6 +34,7 @@ class Written:
 
     Attributes:
         items: the accepted items, in the order of their ids.
+        accepted: how many attempts were accepted; in CF-World, one gives several items.
         path: where they lie; None as long as answers are outstanding.
         tried: how many attempts were made, with those to which no answer came.
         rejections: how many of them were rejected, by reason.
@@ -43,6 +45,7 @@ class Written:
     """
 
     items: tuple[Item[Any], ...]
+    accepted: int
     path: Path | None
     tried: int
     rejections: Mapping[Reason, int]
@@ -174,12 +177,14 @@ def _result(
     outcomes: Sequence[Outcome],
     stands: Standing,
 ) -> Written:
-    items = tuple(item for _, item in sorted(stands.shelf.items.items()))
-    path = write_items(items, folder) if items and not stands.to_ask else None
+    items = finished_items(plan, stands)
+    path = put_down(plan, items, stands, folder) if items and not stands.to_ask else None
     tried = [outcome for outcome in outcomes if outcome.attempt < plan.attempts]
-    card = save_card(folder, asked, plan.attempts, outcomes, stands, craft.summary(tried, stands.accepted))
+    summary = craft.summary(tried, stands.accepted)
+    card = save_card(folder, asked, plan.attempts, len(items), outcomes, stands, summary)
     return Written(
         items,
+        len(stands.accepted),
         path,
         card.tried,
         stands.rejections,

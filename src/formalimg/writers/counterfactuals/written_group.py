@@ -1,0 +1,130 @@
+"""Groups with the questions that belong to them, and the files they lie in."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from formalimg.errors import FormalimgError
+from formalimg.suites import (
+    CounterfactualSpec,
+    Group,
+    Item,
+    ItemsError,
+    WeightedQuestion,
+    denominalised_items,
+    items_of_groups,
+)
+
+GROUPS_FILE = "groups.jsonl"
+
+Questions = Mapping[int, tuple[WeightedQuestion, ...]]
+
+
+@dataclass(frozen=True)
+class WrittenGroup:
+    """A group, and the questions that a model wrote for it.
+
+    Attributes:
+        group: the group.
+        questions: for level 1, and for 2 and 3 together under 2; none where they come from templates.
+    """
+
+    group: Group
+    questions: Questions = field(default_factory=dict)
+
+    def items(self, version: str = "") -> list[Item[CounterfactualSpec]]:
+        """The three items of the group."""
+        return [self._asked(item) for item in items_of_groups([self.group], version)]
+
+    def denominalised(self, version: str = "") -> list[Item[CounterfactualSpec]]:
+        """The explicit item without the names of its outcome."""
+        return [self._asked(item) for item in denominalised_items([self.group], version)]
+
+    def _asked(self, item: Item[CounterfactualSpec]) -> Item[CounterfactualSpec]:
+        if not self.questions:
+            return item
+        return replace(item, spec=replace(item.spec, questions=self.questions[min(item.level, 2)]))
+
+
+def encode_questions(questions: Questions) -> dict[str, list[dict[str, Any]]]:
+    """Questions in plain data."""
+    return {str(level): [asdict(question) for question in asked] for level, asked in sorted(questions.items())}
+
+
+def decode_questions(kept: Mapping[str, Sequence[Mapping[str, Any]]]) -> Questions:
+    """What `encode_questions` gave."""
+    return {int(level): tuple(WeightedQuestion(**question) for question in asked) for level, asked in kept.items()}
+
+
+def write_groups(groups: Iterable[Group], folder: Path) -> Path:
+    """Write groups to `<folder>/groups.jsonl`, one per line; the file is replaced all at once."""
+    text = "".join(json.dumps(asdict(group), ensure_ascii=False) + "\n" for group in groups)
+    return write_text(folder / GROUPS_FILE, text)
+
+
+def read_groups(path: Path) -> list[Group]:
+    """The groups in a file of lines.
+
+    Raises:
+        ItemsError: naming the lines that are no groups.
+    """
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
+    found: list[Group] = []
+    wrong: list[str] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            found.append(Group.from_fields(fields_in(line)))
+        except FormalimgError as error:
+            wrong.append(f"{path}, line {number}: {error}")
+    if wrong:
+        raise ItemsError(wrong[:20])
+    return found
+
+
+def fields_in(line: bytes) -> dict[str, Any]:
+    """The fields in a line of JSON.
+
+    Raises:
+        FormalimgError: if the line holds no object.
+    """
+    try:
+        fields = json.loads(line, object_pairs_hook=_without_repeats)
+        json.dumps(fields, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise FormalimgError("no JSON: each line is an object, {…}") from error
+    if not isinstance(fields, dict):
+        raise FormalimgError("no object: each line is {…}")
+    return fields
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise FormalimgError(f"{repeated} stands there twice")
+    return dict(pairs)
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write a file, all at once."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as made:
+            new = Path(made) / path.name
+            with new.open("w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(path)
+    except OSError as error:
+        raise FormalimgError(f"cannot write {path}: {error.strerror}") from error
+    return path
