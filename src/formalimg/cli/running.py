@@ -54,7 +54,11 @@ class Asked:
         if self.out is not None and len(self.model) > 1:
             raise FormalimgError("one run folder holds one model: give --runs instead of --out for several models")
         if self.task == "layout" and self.suite != "knolling":
-            raise FormalimgError("only knolling can be planned as a layout: boxes cannot show what natural asks for")
+            raise FormalimgError(
+                f"only knolling can be planned as a layout: boxes cannot show what {self.suite} asks for"
+            )
+        if self.condition != "plain" and self.suite != "knolling":
+            raise FormalimgError(f"{self.suite} has no layouts to give to a model: use --condition plain")
         if self.task == "layout" and self.condition != "plain":
             raise FormalimgError("the layout task asks for a layout: it cannot be given one, use --condition plain")
         if self.task == "layout" and self.style != "auto":
@@ -102,7 +106,7 @@ def open_judges(
 
     opened = []
     for number, name in enumerate(names or [None], 1):
-        own = options_of(given, number)
+        own = options_of(given, number, len(names or [None]))
         # Texts of the user's own are an option as well, of judges that send any.
         if prompts is not None and name is not None and not name.startswith(("builtin/", "detector/")):
             own.setdefault("prompts", str(prompts))

@@ -76,6 +76,8 @@ def _show_counterfactual(item: Item[CounterfactualSpec]) -> None:
         f"{item.suite}/{item.id}, L{item.level} of {item.spec.group} ({', '.join(item.tags)})\n\n{item.prompt}\n"
     )
     typer.echo(f"what decides: {item.spec.assessment or 'nothing is given'}\n\nquestions")
+    if not item.spec.questions:
+        typer.echo("  none, so nobody can score it")
     for question in item.spec.questions:
         typer.echo(f"  {question.dimension:<11} weight {question.weight:g}: {question.question}")
         typer.echo(f"              {question.criteria}")

@@ -14,11 +14,14 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal, NamedTuple, TypeAlias
 
-from formalimg.suites.cfworld.group import Group
+from formalimg.suites.cfworld.group import FIELDS, Field, Group
 
 ProblemReason: TypeAlias = Literal[
     "form",  # empty, too long, not a sentence
+    "field",  # of no field of knowledge that is known
     "not ordinary",  # the factual prompt speaks of another world
+    "another scene",  # the factual prompt shows another scene than the counterfactual ones
+    "law not changed",
     "law not told",  # a counterfactual prompt does not say the changed law
     "gives it away",  # the implicit prompt tells what it should leave to be deduced
     "outcome not told",  # the explicit prompt does not tell what decides
@@ -67,6 +70,12 @@ def _problems(group: Group) -> Iterator[tuple[ProblemReason, str]]:
     strange += [phrase for phrase in words["otherwise_phrases"] if phrase in lowered]
     if strange:
         yield "not ordinary", f"the factual prompt says {strange[0]!r}"
+    if _shared(group.changed, group.factual) > 0.75:
+        yield "not ordinary", "the factual prompt has the words of the changed law"
+    if _shared(group.factual, group.implicit) < 0.5:
+        yield "another scene", "the factual and the implicit prompt share less than half of their words"
+    if _words(group.law) == _words(group.changed):
+        yield "law not changed", "the changed law is the law"
     if _shared(group.changed, group.implicit) < 0.5:
         yield "law not told", "the implicit prompt does not have the words of the changed law"
     telling = _stems(group.outcome) - _stems(group.implicit)
@@ -74,6 +83,8 @@ def _problems(group: Group) -> Iterator[tuple[ProblemReason, str]]:
         yield "gives it away", "the implicit prompt has nearly all words of the outcome"
     if _shared(group.shows, group.implicit) > 0.8:
         yield "gives it away", "the implicit prompt has nearly all words of what decides"
+    if _shared(group.described, group.implicit) > 0.6:
+        yield "gives it away", "the implicit prompt has most words of the described outcome"
     if _shared(group.shows, group.explicit) < 0.5:
         yield "outcome not told", "the explicit prompt has less than half of the words of what decides"
     if not _stems(group.shows) & _stems(group.outcome):
@@ -89,6 +100,9 @@ def _problems(group: Group) -> Iterator[tuple[ProblemReason, str]]:
 
 
 def _form(group: Group) -> Iterator[tuple[ProblemReason, str]]:
+    if Field(group.discipline, group.branch) not in FIELDS.values():
+        known = ", ".join(" ".join(filter(None, field)) for field in FIELDS.values())
+        yield "field", f"{group.discipline} {group.branch} is no field: known are {known}"
     if not _ID.fullmatch(group.id):
         yield "form", f"the id {group.id!r} must be small letters, digits and -"
     for field in fields(group):

@@ -4,10 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.suites.cfworld.spec import Level
+
+
+class Field(NamedTuple):
+    """A field of knowledge that groups are about."""
+
+    discipline: str
+    branch: str
+
+
+FIELDS: Mapping[str, Field] = {
+    "mechanics": Field("physics", "mechanics"),
+    "optics": Field("physics", "optics"),
+    "thermodynamics": Field("physics", "thermodynamics"),
+    "electromagnetism": Field("physics", "electromagnetism"),
+    "astronomy": Field("physics", "astronomy"),
+    "biology": Field("biology", ""),
+    "chemistry": Field("chemistry", ""),
+    "geography": Field("geography", ""),
+    "sociology": Field("sociology", ""),
+}
+"""The fields, by the names of their files in `groups/`."""
 
 
 @dataclass(frozen=True)
