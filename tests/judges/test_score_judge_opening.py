@@ -43,7 +43,7 @@ def test_cf_world_asks_a_chat_model_for_scores(name: str, tmp_path: Path) -> Non
         ("cf-world-rules", "detector/owlv2", {}, "detector/owlv2 sees boxes .* name a chat model"),
         ("cf-world", CHAT, {"requests": "all-at-once"}, "cf-world has no option 'requests': it knows persona, answers"),
         ("cf-world", CHAT, {"persona": "mild"}, "unknown persona 'mild': known are auto, standard, strict"),
-        ("cf-world", CHAT, {"answers": "each-clause"}, "unknown answers 'each clause': known are numbered, published"),
+        ("cf-world", CHAT, {"answers": "each-clause"}, "unknown answers 'each-clause': known are numbered, published"),
         ("conceptmix", CHAT, {"persona": "strict"}, "conceptmix has no option 'persona'"),
         ("natural", CHAT, {"persona": "strict"}, "natural has no option 'persona'"),
         ("knolling", CHAT, {"persona": "strict"}, "a grounder has no option 'persona'"),

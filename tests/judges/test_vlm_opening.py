@@ -61,7 +61,7 @@ def test_without_a_name_knolling_is_judged_offline_and_natural_not_at_all() -> N
         ("knolling", "scripted/any", {"decide": "clauses"}, "no option 'decide': it knows requests, boxes, prompts"),
         ("natural", "scripted/any", {"boxes": "unit"}, "no option 'boxes': it knows decide, answers, prompts"),
         ("knolling", "scripted/any", {"boxes": "round"}, "unknown boxes 'round': known are auto, xyxy-1000"),
-        ("knolling", "scripted/any", {"requests": "never"}, "unknown requests 'never': known are per class"),
+        ("knolling", "scripted/any", {"requests": "never"}, "unknown requests 'never': known are per-class"),
         ("natural", "scripted/any", {"prompts": "nowhere"}, "there is no folder nowhere"),
         ("natural", "builtin/icons", {}, "name a chat model"),
         ("natural", "detector/any", {}, "name a chat model"),

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from formalimg.errors import FormalimgError
 from formalimg.judges import Part, Verdict
 from formalimg.report import Figure, Table, compare, reference_rows
-from formalimg.report.cells import cell_text
+from formalimg.report.cells import cell_text, note_of
 from formalimg.runs import Judged, PlannedItem, StoredRun
-from formalimg.stats import Missing, clopper_pearson
+from formalimg.stats import Missing, clopper_pearson, mean_interval
 from formalimg.suites import Profile
 from tests.report.concept_runs import Answers, concept_item, concept_run
 from tests.report.drawn_runs import DrawnRun, card_of, outcome_of
@@ -64,42 +64,48 @@ def test_missing_verdicts_may_count_as_failures_of_all_concepts(run: StoredRun) 
     found = tables(run, missing="fail")
     assert texts(found["concept fraction"])[0][1:] == [".50 ± .40†", ".83 ± .33", "5/6"]
     asked = {tuple(line[:1]): line[1:] for line in texts(found["categories"])}
-    assert asked["object",][:2] == ["8", "5"]
-    assert asked["style",][:2] == ["1", "0"]
+    assert asked["object",][:3] == ["8", "7†", "5"]
+    assert asked["object",][3].startswith("62.5")
+    assert asked["style",][:3] == ["1", "0†", "0"]
+    assert "rate: shown of asked," in found["values"].note
     assert all("(missing: fail)" in found[name].note for name in ("full mark", "concept fraction", "values"))
 
 
 def test_one_more_concept_by_category(run: StoredRun) -> None:
     table = tables(run)["categories at k = 1"]
-    assert table.heads == ("category", "pictures", "shown", "full mark")
+    assert table.heads == ("category", "pictures", "scored", "shown", "full mark")
     assert texts(table) == [
-        ["object", "1", "100.0 (2.5–100.0)", "0.0 (0.0–97.5)"],  # the second object
-        ["color", "2", "50.0 (1.3–98.7)", "50.0 (1.3–98.7)"],
-        ["style", "0", "–", "–"],
+        ["object", "1", "1", "100.0 (2.5–100.0)", "0.0 (0.0–97.5)"],  # the second object
+        ["color", "2", "2", "50.0 (1.3–98.7)", "50.0 (1.3–98.7)"],
+        ["style", "1", "0†", "–", "–"],
     ]
+    assert note_of(table).endswith("† not all pictures were scored.")
 
 
 def test_concepts_by_category_and_by_value(run: StoredRun) -> None:
     found = tables(run)
-    assert [line[:3] for line in texts(found["categories"])] == [
-        ["object", "7", "5"],
-        ["color", "3", "2"],
-        ["number", "1", "1"],
-        ["spatial", "1", "1"],
-        ["style", "0", "0"],
+    assert found["categories"].heads == ("category", "asked", "answered", "shown", "rate")
+    assert [line[:4] for line in texts(found["categories"])] == [
+        ["object", "8", "7†", "5"],
+        ["color", "3", "3", "2"],
+        ["number", "1", "1", "1"],
+        ["spatial", "1", "1", "1"],
+        ["style", "1", "0†", "0"],
     ]
+    assert "rate: shown of answered," in found["values"].note
     rate = found["categories"].rows[1].cells[-1]
     assert isinstance(rate, Figure)
     assert rate.interval == clopper_pearson(2, 3)
-    values = {(line[0], line[1]): line[2:5] for line in texts(found["values"])}
-    assert values["object", "orange"] == ["", "1", "0"]
-    assert values["color", "orange"] == ["", "1", "1"]
-    assert values["color", "black"] == ["hard", "1", "0"]
-    assert values["object", "cat"] == ["", "4", "4"]
-    assert [line[:4] for line in texts(found["easy and hard values"])] == [
-        ["color", "easy", "1", "1"],
-        ["color", "hard", "1", "0"],
-        ["spatial", "hard", "1", "1"],
+    values = {(line[0], line[1]): line[2:6] for line in texts(found["values"])}
+    assert values["object", "orange"] == ["", "1", "1", "0"]
+    assert values["color", "orange"] == ["", "1", "1", "1"]
+    assert values["color", "black"] == ["hard", "1", "1", "0"]
+    assert values["object", "cat"] == ["", "4", "4", "4"]
+    assert values["style", "ink"] == ["", "1", "0†", "0"]  # asked for, and nobody could tell
+    assert [line[:5] for line in texts(found["easy and hard values"])] == [
+        ["color", "easy", "1", "1", "1"],
+        ["color", "hard", "1", "1", "0"],
+        ["spatial", "hard", "1", "1", "1"],
     ]
 
 
@@ -192,7 +198,7 @@ def test_our_margin_of_a_published_rate_is_the_printed_one(row: object) -> None:
     assert isinstance(row, type(reference_rows("conceptmix")[0]))
     for level, rate in row.rates.items():
         ours = Figure(rate, "share", clopper_pearson(round(300 * rate), 300))
-        assert cell_text(ours) == cell_text(Figure(rate, "share", printed_margin=row.margins[level]))
+        assert cell_text(ours) == cell_text(Figure(rate, "share", plus_minus=row.margins[level]))
 
 
 @given(st.dictionaries(st.text("abc", min_size=1), st.tuples(st.integers(1, 3), st.lists(st.booleans(), min_size=1))))
@@ -200,13 +206,18 @@ def test_counts_are_those_of_the_answers(plan: dict[str, tuple[int, list[bool]]]
     if not plan:
         return
     found = tables(in_memory(plan))
-    ((_, asked, shown, _),) = texts(found["categories"])
-    assert int(asked) == sum(len(answers) for _, answers in plan.values())
+    ((_, asked, answered, shown, _),) = texts(found["categories"])
+    assert int(asked) == int(answered) == sum(len(answers) for _, answers in plan.values())
     assert int(shown) == sum(sum(answers) for _, answers in plan.values())
     fractions = [cell for cell in found["concept fraction"].rows[0].cells if isinstance(cell, Figure)]
     for level, figure in zip(sorted({level for level, _ in plan.values()}), fractions, strict=True):
         shares = [sum(answers) / len(answers) for at, answers in plan.values() if at == level]
         assert figure.value == pytest.approx(sum(shares) / len(shares))
+        usual = mean_interval(shares)
+        assert (figure.interval is None) == (usual is None)
+        if usual is not None and figure.interval is not None:  # the ± is that of the paper, whatever shares can be
+            assert figure.margin == pytest.approx((usual.high - usual.low) / 2)
+            assert figure.interval == pytest.approx((max(0, usual.low), min(1, usual.high)))
 
 
 def in_memory(plan: dict[str, tuple[int, list[bool]]]) -> DrawnRun:

@@ -25,6 +25,8 @@ def captions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-7f3a9c51e2")
     monkeypatch.chdir(tmp_path)
     Path("captions.txt").write_text("a red cat\n\ntwo dogs\nhello\n")
+    Path("empty.txt").touch()
+    Path("blank.txt").write_text("\n  \n")
 
 
 def run(*arguments: str) -> tuple[int, str]:
@@ -82,11 +84,15 @@ def test_a_model_is_asked_through_its_library_and_missing_answers_are_no_success
         (["captions.txt", "-M", "a=b"], "name it with --model"),
         (["captions.txt", "--column", "x"], "no column x"),
         (["captions.txt", "--out", "captions.txt"], "captions.txt"),
+        (["empty.txt"], "there are no captions in empty.txt: give a file with at least one"),
+        (["blank.txt", "--out", "found"], "there are no captions in blank.txt"),
+        (["blank.txt", "--model", "openai/some-model", "--dry-run"], "there are no captions in blank.txt"),
     ],
 )
 def test_mistakes_are_told(arguments: list[str], message: str) -> None:
     with pytest.raises(FormalimgError, match=message):
         run(*arguments)
+    assert not Path("found").exists()
 
 
 def test_the_command_loads_nothing_heavy_before_it_is_used() -> None:

@@ -150,6 +150,12 @@ def test_scores_that_make_no_sense_are_refused_together(folder: Path, tmp_path: 
     with pytest.raises(RatingsError) as misplaced:
         _studied(folder, tmp_path, f"{head}run,b-l2,2,ann,1\nrun,b-l2,1,ann,1\nrun,b-l2,1,ann,0\n")
     assert [finding.split(":")[0] for finding in misplaced.value.findings] == ["line 2", "line 4"]
+    (tmp_path / "both.csv").write_text(f"{head}run,b-l2,1,ann,1\nrun,b-l2,1,ann,2\nrun,b-l2,2,ann,1\n")
+    with closing(open_run(folder)) as run, pytest.raises(RatingsError) as together:
+        study_scores(tmp_path / "both.csv", [run])
+    assert [finding.split(": ")[0] for finding in together.value.findings] == [
+        f"{tmp_path / 'both.csv'}:{line}" for line in (3, 4)
+    ]
 
 
 def test_suites_without_weighted_questions_are_refused(tmp_path: Path) -> None:

@@ -81,6 +81,15 @@ def test_the_last_two_judges_by_hand(folder: Path) -> None:
     ]
 
 
+def test_intervals_of_fractions_stay_between_0_and_1(tmp_path: Path) -> None:
+    """The mean of 1 and ½ is ¾, and 1.96 standard errors on either side are 0.49."""
+    judges = [_judge("test/one", {"a": "yy", "b": "yn"}), _judge("test/two", {"a": "nn", "b": "yn"})]
+    found = compare_judges(concept_run(tmp_path / "run", ITEMS[:2], judges))
+    high, low = found.first.fraction.interval, found.second.fraction.interval
+    assert high == pytest.approx((0.26, 1), abs=0.001)
+    assert low == pytest.approx((0, 0.74), abs=0.001)
+
+
 def test_the_order_of_judges_changes_nothing_but_their_places(folder: Path) -> None:
     run = open_run(folder)
     found, turned = (compare_judges(folder, *(judge_named(run, name) for name in names)) for names in ("23", "32"))
@@ -157,7 +166,10 @@ def test_every_format_tells_the_same(folder: Path, tmp_path: Path) -> None:
     assert done.stdout.strip() == str(tmp_path / "same.json")
     (same,) = json.loads((tmp_path / "same.json").read_text(encoding="utf-8"))["judges"]
     assert same["questions"]["value"] == 1.0
-    assert isinstance(_agree(folder, "--out", tmp_path / "page.html").exception, FormalimgError)
+    for name in ("page.html", "page.pdf", "page.tex"):
+        refused = _agree(folder, "--out", tmp_path / name).exception
+        assert isinstance(refused, FormalimgError)
+        assert str(refused).endswith("end the name in .md, .csv, .json or .txt, or give --format")
 
 
 def test_what_the_judge_left_unscored_is_no_answer_to_votes(folder: Path, tmp_path: Path) -> None:

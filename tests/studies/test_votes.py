@@ -1,37 +1,15 @@
-"""Votes of people: read without mercy, and compared with each other and with the judge. Figures computed by hand."""
+"""Votes of people, compared with each other and with the judge. Figures computed by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack, closing
 from math import sqrt
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from formalimg.errors import FormalimgError
-from formalimg.runs import open_run
 from formalimg.stats import Consistency, clopper_pearson
-from formalimg.studies import PeopleStudied, VotesError, read_votes, study_votes
-from formalimg.suites import ConceptSpec, Item
-from tests.studies.concept_runs import PlannedJudge, concept_item, concept_run
-
-ITEMS = [
-    concept_item("a1", ["object", "color"]),
-    concept_item("a2", ["object", "color"]),
-    concept_item("b1", ["object", "color", "spatial"]),
-    concept_item("b2", ["object", "color", "spatial"]),
-    concept_item("c1", ["object", "color", "spatial", "style"]),
-    concept_item("c2", ["object", "color", "spatial", "style"]),
-]
-JUDGED = {
-    "one": {"a1": "yy", "a2": "yn", "b1": "yyy", "b2": "ynn", "c1": "yynn", "c2": "nyyy"},
-    "two": {"a1": "yy", "a2": "yn", "b1": "yyy", "b2": "yyy", "c1": "yynn", "c2": "nyyy"},
-    "three": {"a1": "yy", "a2": "yn", "b1": "nyy", "b2": "yny", "c1": "yynn", "c2": "nyyy"},
-}
-"""What the judge says to each question, by run."""
+from formalimg.studies import PeopleStudied, agreement_text
+from tests.studies.voted_runs import studied, voted_runs
 
 WHOLE = {
     ("one", "a1"): "111",
@@ -75,32 +53,14 @@ def _votes() -> str:
     return "\r\n".join(lines)
 
 
-def _says(answers: dict[str, str]) -> PlannedJudge:
-    def said(item: Item[ConceptSpec]) -> Sequence[bool]:
-        return [letter == "y" for letter in answers[item.id]]
-
-    return PlannedJudge("test/judge", said)
-
-
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    home = tmp_path_factory.mktemp("runs")
-    return {
-        name: concept_run(home / name, ITEMS, [_says(answers)], model=f"test/{name}")
-        for name, answers in JUDGED.items()
-    }
-
-
-def _studied(runs: dict[str, Path], votes: str, folder: Path, *names: str) -> PeopleStudied:
-    (folder / "votes.csv").write_text(votes, encoding="utf-8-sig", newline="")
-    with ExitStack() as opened:
-        chosen = [opened.enter_context(closing(open_run(runs[name]))) for name in names or runs]
-        return study_votes(read_votes(folder / "votes.csv"), chosen)
+    return voted_runs(tmp_path_factory.mktemp("runs"))
 
 
 @pytest.fixture(scope="module")
 def study(runs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> PeopleStudied:
-    return _studied(runs, _votes(), tmp_path_factory.mktemp("votes"))
+    return studied(runs, _votes(), tmp_path_factory.mktemp("votes"))
 
 
 def _counts(found: Consistency) -> tuple[int, int, int]:
@@ -126,6 +86,9 @@ def test_majorities_make_the_score_of_people(study: PeopleStudied) -> None:
     assert judge["one", 3] == (0, 2)
     assert judge["two", 2] == (2, 2)
     assert judge["three", 2] == (0, 2)
+    both = {(it.run, it.level): (it.people_of_both, it.judge_of_both) for it in study.whole.scores}
+    assert [(it.passed, it.scored, it.expected) for it in both["one", None]] == [(3, 5, 6), (2, 5, 6)]  # without c2
+    assert [(it.passed, it.scored) for it in both["one", 3]] == [(0, 1), (0, 1)]
     assert (study.whole.cases, study.whole.undecided) == (10, 1)
     assert study.votes == 49
     assert study.raters == RATERS
@@ -192,7 +155,7 @@ def test_one_no_decides_and_a_yes_needs_all_answers(
     runs: dict[str, Path], tmp_path: Path, votes: str, decided: bool | None
 ) -> None:
     rows = [f"one,b1,{number},ann,{vote}" for number, vote in enumerate(votes, 1) if vote != "-"]
-    panel = _studied(runs, "\n".join(["model,item,question,rater,vote", *rows]), tmp_path, "one").all_questions
+    panel = studied(runs, "\n".join(["model,item,question,rater,vote", *rows]), tmp_path, "one").all_questions
     assert panel is not None
     rate = panel.scores[0].people
     assert (rate.value, rate.expected) == (None if decided is None else float(decided), 1)
@@ -213,98 +176,33 @@ def test_runs_without_votes_are_named_and_the_order_of_votes_does_not_matter(
     runs: dict[str, Path], study: PeopleStudied, tmp_path: Path
 ) -> None:
     head, *rows = "model,item,question,rater,vote\none,a1,,bob,1\none,a1,,ann,0\none,b1,2,ann,1".splitlines()
-    some = _studied(runs, "\n".join([head, *rows]), tmp_path)
+    some = studied(runs, "\n".join([head, *rows]), tmp_path)
     assert some.without_votes == ("two", "three")
     assert some.divergence is None
     assert study.without_votes == ()
-    assert _studied(runs, "\n".join([head, *rows[::-1]]), tmp_path) == some
+    assert studied(runs, "\n".join([head, *rows[::-1]]), tmp_path) == some
 
 
-def test_all_bad_rows_are_named_by_line(tmp_path: Path) -> None:
-    (tmp_path / "votes.csv").write_text(
-        "item,model,question,rater,vote,sample\n"
-        "a1,one,,ann,1,0\n"
-        "a1,one,,ann,maybe,0\n"
-        ",one,,ann,1,0\n"
-        "\n"
-        "a1,one,zero,ann,1,0\n"
-        "a1,one,0,ann,1,0\n"
-        'a1,"one\n",1,ann,1,-1\n'
-        "a1,one,1,ann,1\n"
-    )
-    with pytest.raises(VotesError) as caught:
-        read_votes(tmp_path / "votes.csv")
-    lines = [finding.split(":")[1] for finding in caught.value.findings]
-    assert lines == ["3", "4", "6", "7", "8", "10"]
-    assert str(caught.value).splitlines() == list(caught.value.findings)
-    for told in ("'maybe': write 1 or 0", "item is empty", "the question is 'zero'", "'-1'", "5 cells for 6 columns"):
-        assert told in str(caught.value)
+def test_scores_go_together_over_the_pictures_that_both_decided(runs: dict[str, Path], tmp_path: Path) -> None:
+    """The judge says no to c2, on which people are at odds: from level to level both say 1, ½ and 0 of the rest."""
+    rows = ["a1,ann,1", "a2,ann,0", "b1,ann,1", "b2,ann,0", "c1,ann,0", "c2,ann,1", "c2,bob,0"]
+    panel = studied(runs, "\n".join(["item,rater,vote,model", *(f"{row},one" for row in rows)]), tmp_path).whole
+    assert panel is not None
+    for score in panel.scores:
+        assert score.people_of_both == score.judge_of_both
+        assert score.people_of_both.scored == score.people.scored
+    assert panel.r_by_level["one"].value == pytest.approx(1)
+    assert [it.judge.scored - it.people.scored for it in panel.scores] == [0, 0, 1, 1]
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("", "there are no votes"),
-        ("model,item,rater,vote\n", "no votes below"),
-        ("model;item;rater;vote\none;a1;ann;1\n", "no column model"),
-        ("model,item,rater\none,a1,ann\n", "no column vote"),
-        ("model,item,rater,vote,Questions\none,a1,ann,1,2\n", "did you mean question?"),
-        ("model,item,vote,rater,vote\none,a1,1,ann,1\n", "several columns vote"),
-        ('model,item,rater,vote\none,a1,ann,"1\n', "no CSV"),
-    ],
-)
-def test_what_is_no_table_of_votes_is_refused(tmp_path: Path, text: str, told: str) -> None:
-    (tmp_path / "votes.csv").write_text(text)
-    with pytest.raises(VotesError, match=told.replace("?", r"\?")):
-        read_votes(tmp_path / "votes.csv")
-
-
-def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "votes.csv").write_bytes("model,item,rater,vote\none,ä,ann,1".encode("utf-16"))
-    for name, told in (("votes.csv", "UTF-8"), ("none.csv", "cannot read")):
-        with pytest.raises(FormalimgError, match=told):
-            read_votes(tmp_path / name)
-
-
-def test_votes_on_what_is_not_there_are_refused(runs: dict[str, Path], tmp_path: Path) -> None:
-    votes = (
-        "model,item,sample,question,rater,vote\n"
-        "four,a1,,,ann,1\nfour,a2,,,ann,1\none,z9,,,ann,1\none,a1,1,,ann,1\none,a1,,3,ann,1\n"
-        "one,a1,,,ann,1\ntest/one,a1,0,all,ann,0\none,a1,,,judge,1\n"
-    )
-    with pytest.raises(VotesError) as caught:
-        _studied(runs, votes, tmp_path)
-    for finding, told in zip(
-        caught.value.findings,
-        [
-            "line 2 (and 1 more lines): no run is called four",
-            "line 4: one has no item z9",
-            "line 5: one has no sample 1",
-            "line 6: there is no question 3: item a1 of one has 2 questions",
-            "line 8: ann votes twice on the whole picture of item a1",
-            "line 9: the rater is called judge",
-        ],
-        strict=True,
-    ):
-        assert finding.startswith(told)
-
-
-def test_a_model_with_two_runs_is_called_by_folder(runs: dict[str, Path], tmp_path: Path) -> None:
-    again = concept_run(tmp_path / "again", ITEMS[:1], [_says(JUDGED["one"])], model="test/one")
-    votes = "model,item,rater,vote\ntest/one,a1,ann,1\n"
-    with pytest.raises(VotesError, match="one of one, again"):
-        _studied({**runs, "again": again}, votes, tmp_path)
-    assert _studied({**runs, "again": again}, votes.replace("test/one", "again"), tmp_path).votes == 1
-
-
-@given(st.text(max_size=60))
-def test_any_text_is_read_or_refused(text: str) -> None:
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "votes.csv"
-        path.write_text(f"model,item,rater,vote\n{text}", encoding="utf-8", errors="replace", newline="")
-        try:
-            assert read_votes(path)
-        except FormalimgError as error:
-            assert str(error).isprintable() or "\n" in str(error)
+def test_counts_and_names_are_told_with_care(runs: dict[str, Path], tmp_path: Path) -> None:
+    head = "model,item,rater,vote\n"
+    one = " ".join(agreement_text([studied(runs, f"{head}one,a1,ann,1\n", tmp_path)], "terminal").split())
+    assert "1 rater, 1 vote; the judge is test/judge." in one
+    assert "differ only in case" not in one
+    assert "Scores on the same" not in one
+    votes = f"{head}one,a1,ann,1\none,a1,Ann,0\none,a2,bob,1\n"
+    two = " ".join(agreement_text([studied(runs, votes, tmp_path)], "terminal").split())
+    assert "3 raters, 3 votes" in two
+    assert "Names that differ only in case are taken for different people: Ann and ann." in two
+    assert "Scores on the same: whole pictures" in two  # a1 is a tie

@@ -61,7 +61,7 @@ def agree_command(
     """Tell how far two judges, or people and a judge, say the same about the same pictures."""
     from formalimg.studies import agreement_table, agreement_text  # here, so that other commands start faster
 
-    form = studied_format(format, out, "agreement")
+    form = studied_format(format, out, "the agreement")
     if scores:
         if votes:
             raise FormalimgError("votes and scores are different studies: give --votes or --scores, not both")
@@ -91,18 +91,16 @@ def _judges_compared(runs: list[Path], judges: tuple[str, str] | None) -> list[J
 
 def _people_studied(runs: list[Path], judges: tuple[str, str] | None, votes: Path) -> list[PeopleStudied]:
     """One study for each judge to compare with."""
-    from formalimg.studies import read_votes, study_votes
+    from formalimg.studies import study_votes
 
-    cast = read_votes(votes)
-    return [study_votes(cast, there) for there in _opened(runs, judges)]
+    return [study_votes(votes, there) for there in _opened(runs, judges)]
 
 
 def _scores_studied(runs: list[Path], judges: tuple[str, str] | None, scores: Path) -> list[ScoresStudied]:
     """One study for each judge to compare with."""
-    from formalimg.studies import read_human_scores, study_scores
+    from formalimg.studies import study_scores
 
-    given = read_human_scores(scores)
-    return [study_scores(given, there) for there in _opened(runs, judges)]
+    return [study_scores(scores, there) for there in _opened(runs, judges)]
 
 
 def _opened(runs: list[Path], judges: tuple[str, str] | None) -> Iterator[list[StoredRun]]:

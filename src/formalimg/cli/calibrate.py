@@ -46,11 +46,9 @@ def calibrate_command(
         calibrate_gate,
         calibration_table,
         calibration_text,
-        read_labels,
     )
 
     form = studied_format(format, out, "a calibration")
-    given = read_labels(labels)
     with runs_judged_by(runs, judge) as opened:
-        found = calibrate_gate(given, opened, profile=profile)
+        found = calibrate_gate(labels, opened, profile=profile)
     put_out(form, out, lambda: calibration_text(found, form), lambda: calibration_table(found))

@@ -19,14 +19,23 @@ if TYPE_CHECKING:
     from formalimg.studies import AgreementFormat
 
 
-def studied_format(format: AgreementFormat | None, out: Path | None, what: str) -> AgreementFormat:  # noqa: A002
-    """The format that was asked for, by name or by the ending of a file."""
-    from formalimg.report import format_of  # here, so that other commands start faster
+_BY_ENDING: dict[str, AgreementFormat] = {".md": "md", ".csv": "csv", ".json": "json", ".txt": "terminal"}
 
-    form = format or (format_of(out) if out else "terminal")
-    if form == "html" or form == "latex":  # one by one, so that mypy knows what is left
-        raise FormalimgError(f"{what} is not written as {form}: end --out in .md, .csv, .json or .txt")
-    return form
+
+def studied_format(format: AgreementFormat | None, out: Path | None, what: str) -> AgreementFormat:  # noqa: A002
+    """The format that was asked for, by name or by the ending of a file.
+
+    Raises:
+        FormalimgError: if no format of studies has this ending.
+    """
+    if format or not out:
+        return format or "terminal"
+    found = _BY_ENDING.get(out.suffix.lower())
+    if found is None:
+        *endings, last = _BY_ENDING
+        advice = f"end the name in {', '.join(endings)} or {last}, or give --format"
+        raise FormalimgError(f"cannot tell from the name {out.name} how {what} is to be written: {advice}")
+    return found
 
 
 def put_out(

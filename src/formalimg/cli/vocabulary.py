@@ -6,7 +6,10 @@ from typing import Annotated
 
 import typer
 
-from formalimg.logic import vocabulary, vocabulary_names
+from formalimg.errors import FormalimgError
+from formalimg.logic import nearest, vocabulary, vocabulary_names
+
+_CONCEPTS = "conceptmix"
 
 
 def vocabulary_command(
@@ -16,11 +19,13 @@ def vocabulary_command(
 ) -> None:
     """Show the words and predicates that formulas of a suite are made of, or the concepts of ConceptMix."""
     if not suite:
-        typer.echo("\n".join([*vocabulary_names(), "conceptmix"]))
+        typer.echo("\n".join(_names()))
         return
-    if suite == "conceptmix":
+    if suite == _CONCEPTS:
         _show_concepts()
         return
+    if suite not in _names() and not suite.endswith(".toml"):
+        raise FormalimgError(_why_unknown(suite))
     words = vocabulary(suite)
     for kind, listed in words.words.items():
         typer.echo(f"{kind} ({len(listed)}): {', '.join(listed)}\n")
@@ -32,6 +37,20 @@ def vocabulary_command(
     typer.echo(f"predicates ({len(usages)}):")
     for predicate in words.predicates.values():
         typer.echo(f"  {usages[predicate.name]:<{width}}  {predicate.meaning}")
+
+
+def _names() -> list[str]:
+    return [*vocabulary_names(), _CONCEPTS]
+
+
+def _why_unknown(suite: str) -> str:
+    from formalimg.suites import suite_names  # here, so that the command starts faster
+
+    known = f"known are {', '.join(_names())}, or a .toml file"
+    if suite in suite_names():
+        return f"the prompts of {suite} are free text and have no vocabulary: {known}"
+    near = nearest(suite, _names())
+    return f"unknown suite {suite!r}: {f'did you mean {near}?' if near else known}"
 
 
 def _show_concepts() -> None:

@@ -80,9 +80,9 @@ def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Ground
         from formalimg.judges.detector import open_detector
 
         return open_detector(name.removeprefix(DETECTORS), options or {})
-    from formalimg.judges.vlm_grounder import VlmGrounder  # here, so that other judges start faster
+    from formalimg.judges.vlm_grounder import REQUESTS, VlmGrounder  # here, so that other judges start faster
 
-    chat, own = _chat_model(name, options, _OF_GROUNDERS, "a grounder")
+    chat, own = _chat_model(name, options, _OF_GROUNDERS, "a grounder", {"requests": REQUESTS})
     return VlmGrounder(chat, **own)
 
 
@@ -93,9 +93,9 @@ def _judge_of_formulas(suite: str, name: str | None, options: Mapping[str, str] 
         raise FormalimgError(f"{_nobody_offline(suite)}, or make the pictures only, with `formalimg generate`")
     if _sees_boxes_only(name):
         raise FormalimgError(f"{name} sees boxes and colours only, and {suite} asks for more: name a chat model")
-    from formalimg.judges.clause_judge import ClauseJudge  # here, so that other judges start faster
+    from formalimg.judges.clause_judge import ANSWERS, ClauseJudge  # here, so that other judges start faster
 
-    chat, own = _chat_model(name, options, _OF_CLAUSE_JUDGES, suite)
+    chat, own = _chat_model(name, options, _OF_CLAUSE_JUDGES, suite, {"answers": ANSWERS})
     return ClauseJudge(chat, **own)
 
 
@@ -107,9 +107,9 @@ def _judge_of_concepts(suite: str, name: str | None, options: Mapping[str, str] 
         )
     if _sees_boxes_only(name):
         raise FormalimgError(f"{name} sees boxes and colours only, and cannot answer questions: name a chat model")
-    from formalimg.judges.question_judge import QuestionJudge  # here, so that other judges start faster
+    from formalimg.judges.question_judge import REQUESTS, QuestionJudge  # here, so that other judges start faster
 
-    chat, own = _chat_model(name, options, _OF_QUESTION_JUDGES, suite)
+    chat, own = _chat_model(name, options, _OF_QUESTION_JUDGES, suite, {"requests": REQUESTS})
     return QuestionJudge(chat, **own)
 
 
@@ -118,9 +118,9 @@ def _judge_of_counterfactuals(suite: str, name: str | None, options: Mapping[str
         raise FormalimgError(f"{_nobody_offline(suite)}, or make the pictures only, with `formalimg generate`")
     if _sees_boxes_only(name):
         raise FormalimgError(f"{name} sees boxes and colours only, and cannot give scores: name a chat model")
-    from formalimg.judges.score_judge import ScoreJudge  # here, so that other judges start faster
+    from formalimg.judges.score_judge import ANSWERS, ScoreJudge  # here, so that other judges start faster
 
-    chat, own = _chat_model(name, options, _OF_SCORE_JUDGES, suite)
+    chat, own = _chat_model(name, options, _OF_SCORE_JUDGES, suite, {"answers": ANSWERS})
     return ScoreJudge(chat, **own)
 
 
@@ -144,9 +144,16 @@ def _sees_boxes_only(name: str) -> bool:
 
 
 def _chat_model(
-    name: str, options: Mapping[str, str] | None, ours: tuple[str, ...], user: str
+    name: str,
+    options: Mapping[str, str] | None,
+    ours: tuple[str, ...],
+    user: str,
+    in_words: Mapping[str, tuple[str, ...]],
 ) -> tuple[ChatModel, dict[str, Any]]:
-    """The chat model with the options that are its own, and the options that say how it is used."""
+    """The chat model with the options that are its own, and the options that say how it is used.
+
+    Options in several words have hyphens on a command line, so that they need no quotes: per-class for per class.
+    """
     from formalimg.models import open_chat_model
 
     given = dict(options or {})
@@ -154,9 +161,12 @@ def _chat_model(
         if key in given and key not in ours:
             raise FormalimgError(f"{user} has no option {key!r}: it knows {', '.join(ours)}, and those of the model")
     own: dict[str, Any] = {key: given.pop(key) for key in ours if key in given}
-    for key in ("requests", "answers"):
+    for key, known in in_words.items():
         if key in own:
-            own[key] = own[key].replace("-", " ")  # per-class needs no quotes on a command line
+            written = {words.replace(" ", "-"): words for words in known}
+            if own[key].replace(" ", "-") not in written:
+                raise FormalimgError(f"unknown {key} {own[key]!r}: known are {', '.join(written)}")
+            own[key] = written[own[key].replace(" ", "-")]
     if "prompts" in own:
         own["prompts"] = Path(own["prompts"])
     return open_chat_model(name, given), own

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 from formalimg.report.comparison import Comparison, Row, Section
@@ -17,39 +18,44 @@ _LONGEST_DETAIL = 100
 
 
 def caption(section: Section, comparison: Comparison, with_interval: WithInterval = "every figure") -> str:
-    """What the figures are and how they were made."""
-    if section.suite.kind == "counterfactual":
-        return _caption_of_scores(section, comparison)
+    """What the figures are, who judged, and by which rules they were made."""
+    of_scores = section.suite.kind == "counterfactual"
     sentences = [
-        f"{section.suite.title}: pictures that show all that was asked, in percent, by {section.suite.level}",
-        "; ".join(dict.fromkeys(map(extent, section.rows))),
-        rule_text(comparison.missing),
+        *(_scores(section, comparison) if of_scores else _rates(section, comparison, with_interval)),
+        *([f"{INCOMPLETE} not all pictures were scored"] if any(map(_has_mark, section.rows)) else []),
     ]
+    return f"{'. '.join(sentences)}."
+
+
+def _rates(section: Section, comparison: Comparison, with_interval: WithInterval) -> Iterator[str]:
+    yield f"{section.suite.title}: pictures that show all that was asked, in percent, by {section.suite.level}"
+    yield from _runs(section)
+    yield rule_text(comparison.missing)
     sureness = f"{100 * comparison.confidence:g} %"
     if with_interval == "every figure":
-        sentences.append(f"Intervals: {sureness}")
+        yield f"Intervals: {sureness}"
     if section.epsilon is not None:
         held = (
             f"G{epsilon_text(section.epsilon)}: the largest {section.suite.level} up to which "
             f"at least {percent(section.epsilon).removesuffix('.0')} % of pictures pass"
         )
-        sentences.append(f"{held}, with its {sureness} interval" if with_interval == "G alone" else held)
-    if any(map(_has_mark, section.rows)):
-        sentences.append(f"{INCOMPLETE} not all pictures were scored")
-    return f"{'. '.join(sentences)}."
+        yield f"{held}, with its {sureness} interval" if with_interval == "G alone" else held
 
 
-def _caption_of_scores(section: Section, comparison: Comparison) -> str:
+def _scores(section: Section, comparison: Comparison) -> Iterator[str]:
     about = section.suite
-    sentences = [
-        f"{about.title}: mean scores of pictures, from 0 to 1{levels_told(about)}",
-        "; ".join(dict.fromkeys(map(extent, section.rows))),
-        *scoring_rules(about, comparison.missing, comparison.threshold, comparison.profile),
-        f"Intervals: {100 * comparison.confidence:g} %, over groups",
-    ]
-    if any(map(_has_mark, section.rows)):
-        sentences.append(f"{INCOMPLETE} not all pictures were scored")
-    return f"{'. '.join(sentences)}."
+    yield f"{about.title}: mean scores of pictures, from 0 to 1{levels_told(about)}"
+    yield from _runs(section)
+    yield from scoring_rules(about, comparison.missing, comparison.threshold, comparison.profile)
+    yield f"Intervals: {100 * comparison.confidence:g} %, over groups"
+
+
+def _runs(section: Section) -> Iterator[str]:
+    """How much was asked, and who judged; where judges differ, the notes say it."""
+    yield "; ".join(dict.fromkeys(map(extent, section.rows)))
+    judges = [row.card.judge for row in section.rows]
+    if judges[0] is not None and judges.count(judges[0]) == len(judges):
+        yield f"Judged by {judges[0].name}"
 
 
 def remarks(section: Section) -> list[str]:

@@ -17,7 +17,7 @@ from formalimg.report.figures import counted, told
 from formalimg.report.more_tables import more_tables
 from formalimg.report.naming import names_of
 from formalimg.report.noting import notes_on
-from formalimg.report.published import published_rows
+from formalimg.report.published import published_rows, worked_out
 from formalimg.report.reading import GradedPicture, HowCounted, SeenPicture, SeenRun
 from formalimg.runs import Judged, RunRecord
 from formalimg.stats import Missing, Observation, Summary, summarize
@@ -76,7 +76,7 @@ def _section(about: Suite, runs: Sequence[RunRecord], epsilon: float | None, how
         SeenRun(row.name, run, row.summary, read.pictures, sums.graded)
         for row, run, read, sums in zip(rows, runs, found, summed, strict=True)
     ]
-    notes = tuple(notes_on(runs, rows, published))
+    notes = tuple(notes_on(runs, rows, published, worked_out(about, held)))
     return Section(about, held, rows, tuple(published), notes, more_tables(about, seen, how))
 
 

@@ -116,7 +116,7 @@ def _table(table: Table) -> dict[str, object]:
 
 
 def _cell(cell: Cell) -> str | dict[str, object]:
-    """A figure is told with its margin only where it was printed so; else the interval says more."""
+    """A figure is told with its ± only where that is not a side of the interval."""
     return cell if isinstance(cell, str) else {**cell._asdict(), "interval": _interval(cell.interval)}
 
 

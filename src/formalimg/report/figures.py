@@ -23,6 +23,11 @@ def incomplete(rate: Rate | Band | None) -> str:
     return INCOMPLETE if rate is not None and rate.value is not None and rate.coverage < 1 else ""
 
 
+def mark_in_front(figure: str) -> str:
+    """The figure with its mark in front, so that the decimals of a column stand below each other."""
+    return INCOMPLETE + figure.replace(INCOMPLETE, "") if INCOMPLETE in figure else figure
+
+
 def level_held(held: Generalizability | None) -> str:
     """G without its interval."""
     return NOTHING if held is None or held.value is None else str(held.value)

@@ -31,8 +31,11 @@ _SPECIAL = {
 
 
 def escaped(text: str) -> str:
-    """Text that LaTeX prints as it stands."""
-    return "".join(_SPECIAL.get(character, character) for character in " ".join(text.split()))
+    """Text that LaTeX prints as it stands; two hyphens in a row would become a dash."""
+    line = " ".join(text.split())
+    return "".join(
+        _SPECIAL.get(one, one) + "{}" * (one == after == "-") for one, after in zip(line, f"{line[1:]} ", strict=False)
+    )
 
 
 def table_row(cells: Iterable[str]) -> str:

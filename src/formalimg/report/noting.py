@@ -7,11 +7,20 @@ from collections.abc import Callable, Iterator, Sequence
 from formalimg.report.comparison import PublishedRow, Row
 from formalimg.report.figures import listed
 from formalimg.report.parties import party_text
-from formalimg.runs import PlannedItem, RunRecord
+from formalimg.runs import PlannedItem, RunRecord, StoredRun
 
 
-def notes_on(runs: Sequence[RunRecord], rows: Sequence[Row], published: Sequence[PublishedRow]) -> Iterator[str]:
-    """In what the runs differ besides their models, and what else keeps their figures from being compared."""
+def notes_on(
+    runs: Sequence[RunRecord], rows: Sequence[Row], published: Sequence[PublishedRow], computed: Sequence[str]
+) -> Iterator[str]:
+    """In what the runs differ besides their models, and what else keeps their figures from being compared.
+
+    Args:
+        runs: the runs.
+        rows: their rows, in the same order.
+        published: the figures of others beside them.
+        computed: the figures among these that were worked out from the others.
+    """
     if len({run.card.items_digest for run in runs}) > 1:
         shared = len(set.intersection(*({_asked(item) for item in run.items.values()} for run in runs)))
         counts = _by_value(rows, lambda row: f"{row.items:,}")
@@ -22,9 +31,29 @@ def notes_on(runs: Sequence[RunRecord], rows: Sequence[Row], published: Sequence
     for row in rows:
         if row.card.judge is None:
             yield f"{row.name}: nobody has judged the pictures yet."
+    yield from _note_on_hidden_judges(runs, rows)
     if published:
         sources = "; ".join(dict.fromkeys(row.source for row in published))
-        yield f"Published figures are as their authors gave them, on their items and by their judge: {sources}."
+        verb = "is" if len(computed) == 1 else "are"
+        made = f" Only {listed(computed)} {verb} worked out from them here." if computed else ""
+        yield f"Published figures are as their authors gave them, on their items and by their judge: {sources}.{made}"
+
+
+def _note_on_hidden_judges(runs: Sequence[RunRecord], rows: Sequence[Row]) -> Iterator[str]:
+    """Whose verdicts are there, but not shown: a run shows those of one judge."""
+    shown = {(run.folder, party_text(run.card.judge)) for run in runs}
+    hidden: dict[str, str] = {}
+    for run, row in zip(runs, rows, strict=True):
+        others = [
+            judge.name if row.card.judge is None or judge.name != row.card.judge.name else party_text(judge)
+            for judge in (run.judges() if isinstance(run, StoredRun) else ())
+            if (run.folder, party_text(judge)) not in shown
+        ]
+        if others:
+            hidden[row.name] = listed(list(dict.fromkeys(others)))
+    if hidden:
+        found = _by_value([row for row in rows if row.name in hidden], lambda row: hidden[row.name])
+        yield f"Verdicts of other judges are there, and not shown: {found}. See all with formalimg report --judges all."
 
 
 def _asked(item: PlannedItem) -> tuple[str, str, str]:

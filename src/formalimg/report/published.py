@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formalimg.report.comparison import PublishedRow
+from formalimg.report.figures import epsilon_text
 from formalimg.stats import generalizability, mean_of_levels
 from formalimg.suites import Suite
 
@@ -24,6 +25,12 @@ def published_rows(suite: Suite, epsilon: float | None) -> tuple[PublishedRow, .
         )
         for row in reference_rows(suite.name)
     )
+
+
+def worked_out(suite: Suite, epsilon: float | None) -> list[str]:
+    """The figures beside published ones that nobody published in this form: we worked them out from the others."""
+    bands = [] if suite.kind == "counterfactual" else list(suite.bands)  # PRR and RRR are as printed
+    return bands if epsilon is None else [*bands, f"G{epsilon_text(epsilon)}"]
 
 
 def _held(rates: Mapping[int, float], epsilon: float) -> int | None:

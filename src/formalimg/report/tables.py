@@ -17,14 +17,14 @@ class Figure(NamedTuple):
         value: the number; None where there is none. Percents, scores and shares are 0 to 1.
         form: how it is written.
         interval: where it probably lies.
-        printed_margin: the ± of a published figure.
+        plus_minus: what is written behind the ±, where that is not the larger side of the interval.
         passed, scored, expected: the counts behind it, where it was counted.
     """
 
     value: float | None
     form: Form
     interval: Interval | None = None
-    printed_margin: float | None = None
+    plus_minus: float | None = None
     passed: int | None = None
     scored: int | None = None
     expected: int | None = None
@@ -36,9 +36,9 @@ class Figure(NamedTuple):
 
     @property
     def margin(self) -> float | None:
-        """What is written behind the ±: the printed one, or the larger side of the interval."""
-        if self.interval is None or self.value is None:
-            return self.printed_margin
+        """What is written behind the ±."""
+        if self.plus_minus is not None or self.interval is None or self.value is None:
+            return self.plus_minus
         return max(self.value - self.interval.low, self.interval.high - self.value)
 
     @property

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from formalimg.report.captions import WithInterval, caption, remarks
 from formalimg.report.comparison import Comparison, Row, Section
 from formalimg.report.figures import (
-    INCOMPLETE,
     NOTHING,
     bounds_held,
     level_held,
+    mark_in_front,
     percent,
     scored_text,
 )
@@ -110,13 +110,13 @@ def _run_by_run(section: Section) -> Iterator[Table]:
     for row in section.rows:
         table = _table(section.suite.level, [scale.head, "interval", "scored"], title=row.name)
         for level, rate in row.summary.levels.items():
-            figures = [_mark_in_front(scale.marked(rate)), scale.interval(rate.interval), scored_text(rate)]
+            figures = [mark_in_front(scale.marked(rate)), scale.interval(rate.interval), scored_text(rate)]
             table.add_row(level_head(section.suite, level), *figures)
         table.add_section()
         for name, band in row.summary.bands.items():
             whole = all(level in row.summary.levels for level in band.levels)  # or its share would be of other pictures
             scored = f"{percent(band.coverage)} %" if whole else NOTHING
-            table.add_row(name, _mark_in_front(scale.marked(band)), scale.interval(band.interval), scored)
+            table.add_row(name, mark_in_front(scale.marked(band)), scale.interval(band.interval), scored)
         yield _with_held(table, section, row)
     for published in section.published:
         table = _table(section.suite.level, [scale.head], title=f"{published.name} (published)")
@@ -147,12 +147,7 @@ def _fill(table: Table, grid: Grid, cells: Sequence[Sequence[str]]) -> None:
         if line.published and number and not grid.lines[number - 1].published:
             table.add_section()
         style = "dim" if line.published else ""
-        table.add_row(*(Text(text, style=style) for text in [line.name, *map(_mark_in_front, figures)]))
-
-
-def _mark_in_front(figure: str) -> str:
-    """The figure with its mark in front, so that the decimals of a column stand below each other."""
-    return INCOMPLETE + figure.replace(INCOMPLETE, "") if INCOMPLETE in figure else figure
+        table.add_row(*(Text(text, style=style) for text in [line.name, *map(mark_in_front, figures)]))
 
 
 def _table(first: str, others: Sequence[str], title: str | None = None) -> Table:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from formalimg.report.cells import cell_text, note_of, words_in_front
-from formalimg.report.figures import INCOMPLETE, listed
+from formalimg.report.figures import listed, mark_in_front
 from formalimg.report.tables import Figure, Table
 
 if TYPE_CHECKING:
@@ -90,10 +90,7 @@ def _row_by_row(table: Table) -> Iterator[ConsoleRenderable]:
 
 
 def _text(cell: str | Figure) -> str:
-    """The cell with its mark in front, so that the figures of a column stand below each other."""
-    text = cell_text(cell)
-    marked = isinstance(cell, Figure) and INCOMPLETE in text
-    return INCOMPLETE + text.replace(INCOMPLETE, "") if marked else text
+    return mark_in_front(cell_text(cell)) if isinstance(cell, Figure) else cell
 
 
 def _empty(with_heads: bool = True) -> RichTable:

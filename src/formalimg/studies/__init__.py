@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from formalimg.lazily import lazily
 
 if TYPE_CHECKING:
-    from formalimg.studies.agreement_in_words import AgreementFormat, agreement_table, agreement_text
+    from formalimg.studies.agreement_in_words import agreement_table, agreement_text
     from formalimg.studies.calibration import PAPER_THRESHOLDS, GateCalibrated, calibrate_gate
     from formalimg.studies.calibration_curve import (
         AtThreshold,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from formalimg.studies.consistency_gaps import Bin, ScoreGap, ScorePair, score_gap
     from formalimg.studies.consistency_in_words import scores_table, scores_text
     from formalimg.studies.consistency_study import Gaps, ScoresStudied, study_scores
+    from formalimg.studies.counterfactual_scores import counterfactual_specs, picture_score
     from formalimg.studies.diagnosis import Diagnosis, Lexical, diagnose
     from formalimg.studies.diagnosis_contrast import Contrast, Side
     from formalimg.studies.diagnosis_in_words import diagnosis_table, diagnosis_text
@@ -34,12 +35,13 @@ if TYPE_CHECKING:
     from formalimg.studies.panels import JUDGE, MAJORITY, Panel, Score
     from formalimg.studies.people import Divergence, PeopleStudied, Share, study_votes
     from formalimg.studies.ratings import Rating, RatingsError, read_human_scores, read_labels
+    from formalimg.studies.tables_in_words import AgreementFormat
     from formalimg.studies.votes import Vote, VotesError, read_votes
 
 __getattr__ = lazily(
     "formalimg.studies",
     {
-        "agreement_in_words": ["AgreementFormat", "agreement_table", "agreement_text"],
+        "agreement_in_words": ["agreement_table", "agreement_text"],
         "calibration": ["PAPER_THRESHOLDS", "GateCalibrated", "calibrate_gate"],
         "calibration_curve": [
             "AtThreshold",
@@ -61,6 +63,7 @@ __getattr__ = lazily(
         "consistency_gaps": ["Bin", "ScoreGap", "ScorePair", "score_gap"],
         "consistency_in_words": ["scores_table", "scores_text"],
         "consistency_study": ["Gaps", "ScoresStudied", "study_scores"],
+        "counterfactual_scores": ["counterfactual_specs", "picture_score"],
         "diagnosis": ["Diagnosis", "Lexical", "diagnose"],
         "diagnosis_contrast": ["Contrast", "Side"],
         "diagnosis_in_words": ["diagnosis_table", "diagnosis_text"],
@@ -68,6 +71,7 @@ __getattr__ = lazily(
         "panels": ["JUDGE", "MAJORITY", "Panel", "Score"],
         "people": ["Divergence", "PeopleStudied", "Share", "study_votes"],
         "ratings": ["Rating", "RatingsError", "read_human_scores", "read_labels"],
+        "tables_in_words": ["AgreementFormat"],
         "votes": ["Vote", "VotesError", "read_votes"],
     },
 )
@@ -119,6 +123,7 @@ __all__ = [
     "calibration_text",
     "compare_judges",
     "compare_records",
+    "counterfactual_specs",
     "diagnose",
     "diagnosis_table",
     "diagnosis_text",
@@ -126,6 +131,7 @@ __all__ = [
     "find_mentions",
     "foresee_study",
     "judge_named",
+    "picture_score",
     "read_captions",
     "read_human_scores",
     "read_labels",

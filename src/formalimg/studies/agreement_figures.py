@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -13,6 +11,7 @@ from formalimg.studies.agreement_tables import judge_names
 from formalimg.studies.judges_compared import Fraction, JudgesCompared
 from formalimg.studies.panels import JUDGE, MAJORITY, Panel
 from formalimg.studies.people import PeopleStudied, Share
+from formalimg.studies.tables_in_words import rows_as_csv
 
 COLUMNS = (
     "figure",
@@ -34,12 +33,14 @@ COLUMNS = (
 
 def agreement_csv(studies: Iterable[JudgesCompared | PeopleStudied]) -> str:
     """One line for each figure; what is not known or does not apply is empty."""
-    page = io.StringIO()
-    table = csv.DictWriter(page, COLUMNS, lineterminator="\n")
-    table.writeheader()
-    for study in studies:
-        table.writerows(_of_judges(study) if isinstance(study, JudgesCompared) else _of_people(study))
-    return page.getvalue()
+    return rows_as_csv(
+        COLUMNS,
+        (
+            row
+            for study in studies
+            for row in (_of_judges(study) if isinstance(study, JudgesCompared) else _of_people(study))
+        ),
+    )
 
 
 def plain(value: object) -> object:
@@ -97,8 +98,13 @@ def _of_people(study: PeopleStudied) -> Iterator[dict[str, object]]:
 
 def _of_panel(panel: Panel) -> Iterator[dict[str, object]]:
     for score in panel.scores:
-        for who, rate in ((MAJORITY, score.people), (JUDGE, score.judge)):
-            yield {"figure": "score", "run": score.run, "level": score.level, "first": who, **_numbers(rate)}
+        for figure, who, rate in (
+            ("score", MAJORITY, score.people),
+            ("score", JUDGE, score.judge),
+            ("score on what both decided", MAJORITY, score.people_of_both),
+            ("score on what both decided", JUDGE, score.judge_of_both),
+        ):
+            yield {"figure": figure, "run": score.run, "level": score.level, "first": who, **_numbers(rate)}
     both = {"figure": "agreement", "first": MAJORITY, "second": JUDGE}
     for level, it in panel.with_judge_by_level.items():
         yield {**both, "level": level, **_numbers(it)}

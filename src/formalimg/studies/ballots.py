@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from formalimg.errors import FormalimgError, presentable
+from formalimg.errors import FormalimgError
 from formalimg.runs import Party, StoredRun
+from formalimg.studies.findings import Finding, tell
 from formalimg.studies.opinions import Opinion, PictureName, Question, numbered, opinions
 from formalimg.studies.panels import JUDGE, MAJORITY, About, Answers, Case
+from formalimg.studies.run_names import MisplacedError, check_names, run_named
+from formalimg.studies.sheets import Sheet
 from formalimg.studies.votes import Vote, VotesError
 from formalimg.suites import ConceptSpec
 
@@ -52,30 +55,30 @@ class _VotedRun:
     asked: Mapping[str, tuple[_Asked, ...]]
 
 
-def cast(votes: Sequence[Vote], runs: Sequence[StoredRun]) -> Ballots:
+def cast(sheet: Sheet[Vote], runs: Sequence[StoredRun]) -> Ballots:
     """Finds the place of each vote.
 
     Raises:
-        VotesError: if votes are for what the runs do not have; all of them are named.
+        VotesError: if the table has mistakes, or votes are for what the runs do not have; all of them are named.
         FormalimgError: if the runs are of several suites, or cannot be told apart.
     """
     suite = _one_suite(runs)
-    findings: dict[str, list[int]] = {}
-    found: dict[str, dict[Case, bool | None]] = {rater: {} for rater in sorted({vote.rater for vote in votes})}
+    findings = list(sheet.findings)
+    found: dict[str, dict[Case, bool | None]] = {rater: {} for rater in sorted({vote.rater for vote in sheet.rows})}
     about: dict[Case, About] = {}
     judge: dict[Case, bool | None] = {}
     asked: dict[Case, tuple[Case, ...]] = {}
     known: dict[str, _VotedRun] = {}
-    for vote in votes:
+    for vote in sheet.rows:
         try:
             run = _run_of(vote, runs)
             if run.folder.name not in known:
                 known[run.folder.name] = _voted_run(run)
             case = _place(vote, known[run.folder.name])
             if case in found[vote.rater]:
-                raise _MisplacedError(f"{vote.rater} votes twice on {_told(case)}")
-        except _MisplacedError as misplaced:
-            findings.setdefault(str(misplaced), []).append(vote.line)
+                raise MisplacedError(f"{vote.rater} votes twice on {_told(case)}")
+        except MisplacedError as misplaced:
+            findings.append(Finding(vote.line, str(misplaced)))
             continue
         found[vote.rater][case] = vote.yes
         picture = case._replace(question=None)
@@ -85,52 +88,35 @@ def cast(votes: Sequence[Vote], runs: Sequence[StoredRun]) -> Ballots:
             for each, (what, said) in cases.items():
                 about[each], judge[each] = what, said
     if findings:
-        raise VotesError([_finding(message, lines) for message, lines in findings.items()])
+        raise VotesError(tell(findings, sheet.file))
     return Ballots(suite, {run.folder.name: run.card.judge for run in runs}, found, about, judge, asked)
-
-
-class _MisplacedError(Exception):
-    """Why a vote has no place."""
 
 
 def _one_suite(runs: Sequence[StoredRun]) -> str:
     suites = sorted({run.card.suite for run in runs})
     if len(suites) != 1:
         raise FormalimgError(f"votes are on runs of one suite, not of {', '.join(suites) or 'none'}: name such runs")
-    names = [run.folder.name for run in runs]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise FormalimgError(f"two of the runs are called {twice}, and votes cannot tell them apart: rename a folder")
+    check_names(runs)
     return suites[0]
 
 
 def _run_of(vote: Vote, runs: Sequence[StoredRun]) -> StoredRun:
     if vote.rater in (MAJORITY, JUDGE):
-        raise _MisplacedError(f"the rater is called {vote.rater}, which stands for something else: use another name")
-    named = [run for run in runs if run.folder.name == vote.model]
-    found = named or [run for run in runs if run.card.model.name == vote.model]
-    if not found:
-        there = ", ".join(f"{run.folder.name} ({run.card.model.name})" for run in runs)
-        raise _MisplacedError(
-            f"no run is called {vote.model} or of that model: add its folder, or write one of {there}"
-        )
-    if len(found) > 1:
-        there = ", ".join(run.folder.name for run in found)
-        raise _MisplacedError(f"several runs are of the model {vote.model}: write the name of a folder, one of {there}")
-    return found[0]
+        raise MisplacedError(f"the rater is called {vote.rater}, which stands for something else: use another name")
+    return run_named(vote.model, runs)
 
 
 def _place(vote: Vote, run: _VotedRun) -> Case:
     if vote.item not in run.levels:
-        raise _MisplacedError(
+        raise MisplacedError(
             f"{run.name} has no item {vote.item}: write the id of an item, as in its images/metadata.jsonl"
         )
     if PictureName(vote.item, vote.sample) not in run.opinions:
-        raise _MisplacedError(f"{run.name} has no sample {vote.sample} of item {vote.item}: samples are counted from 0")
+        raise MisplacedError(f"{run.name} has no sample {vote.sample} of item {vote.item}: samples are counted from 0")
     asked = len(run.asked[vote.item])
     if vote.question is not None and vote.question > asked:
         told = f"has {asked} questions, numbered from 1" if asked else "has no questions that could be known"
-        raise _MisplacedError(f"there is no question {vote.question}: item {vote.item} of {run.name} {told}")
+        raise MisplacedError(f"there is no question {vote.question}: item {vote.item} of {run.name} {told}")
     return Case(run.name, vote.item, vote.sample, vote.question)
 
 
@@ -161,8 +147,3 @@ def _cases_of(picture: Case, run: _VotedRun) -> dict[Case, tuple[About, bool | N
 def _told(case: Case) -> str:
     whole = "the whole picture" if case.question is None else f"question {case.question}"
     return f"{whole} of item {case.item}, sample {case.sample}, of {case.run}"
-
-
-def _finding(message: str, lines: Sequence[int]) -> str:
-    more = f" (and {len(lines) - 1} more lines)" if len(lines) > 1 else ""
-    return presentable(f"line {lines[0]}{more}: {message}", 300, 200)

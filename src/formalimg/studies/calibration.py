@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from formalimg.errors import FormalimgError
 from formalimg.runs import Party, RunRecord
@@ -18,8 +19,9 @@ from formalimg.studies.calibration_curve import (
     best_threshold,
 )
 from formalimg.studies.counterfactual_scores import group_scores
-from formalimg.studies.ratings import Rating
+from formalimg.studies.ratings import Rating, sheet_of_labels
 from formalimg.studies.ratings_places import RatedPicture, one_judge, place
+from formalimg.studies.sheets import Sheet
 
 PAPER_THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7)
 """The thresholds of the paper's Table 4."""
@@ -69,7 +71,7 @@ class GateCalibrated:
 
 
 def calibrate_gate(
-    labels: Sequence[Rating],
+    labels: Sequence[Rating] | str | Path,
     runs: Sequence[RunRecord],
     *,
     profile: ScoreProfile = "paper",
@@ -80,7 +82,8 @@ def calibrate_gate(
     """Compares what people recognise in factual pictures with thresholds on the judge's scores of them.
 
     Args:
-        labels: the labels, as `read_labels` gives them; of several for one picture the majority counts.
+        labels: the labels, as `read_labels` gives them, or the file that they are in; of several for one picture the
+            majority counts.
         runs: runs of cf-world, each opened with the judge to calibrate. Labels name them by folder or by model.
         profile: `official-code` for scores in which each question has its full weight.
         confidence: of all intervals.
@@ -95,7 +98,8 @@ def calibrate_gate(
     for run in runs:
         if run.card.suite != _SUITE:
             raise FormalimgError(f"{run.folder} is a run of {run.card.suite}: only {_SUITE} has a gate to calibrate")
-    placed = place(labels, runs, _refusal, levels=frozenset({_FACTUAL}))
+    sheet = sheet_of_labels(labels) if isinstance(labels, str | Path) else Sheet("", tuple(labels))
+    placed = place(sheet, runs, _refusal, levels=frozenset({_FACTUAL}))
     scores = {
         RatedPicture(run.folder.name, it.item, it.sample): it
         for run in runs
@@ -125,7 +129,7 @@ def calibrate_gate(
         judge,
         tuple(run.folder.name for run in runs),
         placed.raters,
-        len(labels),
+        len(sheet.rows),
         len(known),
         sum(picture.recognisable for picture in known),
         sum(label is None for label in decided.values()),

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from formalimg.studies.agreement_figures import plain
-from formalimg.studies.agreement_in_words import AgreementFormat
 from formalimg.studies.agreement_tables import AgreementTable
 from formalimg.studies.calibration import GateCalibrated
 from formalimg.studies.calibration_curve import AtThreshold, BestThreshold, ThresholdRange
-from formalimg.studies.tables_in_words import rows_as_csv, tables_markdown, tables_shown, tables_text
+from formalimg.studies.figures_in_words import alike_told, counted
+from formalimg.studies.tables_in_words import AgreementFormat, rows_as_csv, study_as, tables_shown
 
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
@@ -40,15 +39,12 @@ def calibration_text(found: GateCalibrated, format: AgreementFormat) -> str:  # 
         format: terminal and md: the thresholds that the paper prints, and the best; csv: all thresholds; json:
             everything.
     """
-    match format:
-        case "md":
-            return tables_markdown(_tables(found))
-        case "csv":
-            return rows_as_csv(_COLUMNS, _rows(found))
-        case "json":
-            return json.dumps(plain(found), indent=2, ensure_ascii=False) + "\n"
-        case "terminal":
-            return tables_text(_tables(found))
+    return study_as(
+        format,
+        lambda: _tables(found),
+        lambda: rows_as_csv(_COLUMNS, _rows(found)),
+        lambda: plain(found),
+    )
 
 
 def calibration_table(found: GateCalibrated) -> ConsoleRenderable:
@@ -88,8 +84,10 @@ def _tables(found: GateCalibrated) -> Iterator[AgreementTable]:
 
 
 def _told(found: GateCalibrated) -> str:
-    told = f"{found.pictures} pictures with label and score, {found.recognisable} of them recognisable; "
-    told += f"{found.labels} labels by {len(found.raters)} raters; the judge is {found.judge.name}"
+    told = f"{counted(found.pictures, 'picture')} with label and score, {found.recognisable} of them recognisable; "
+    told += (
+        f"{counted(found.labels, 'label')} by {counted(len(found.raters), 'rater')}; the judge is {found.judge.name}"
+    )
     told += ", by the formula of the published code." if found.profile == "official-code" else "."
     if found.undecided:
         told += f" Undecided: {found.undecided}."
@@ -101,7 +99,7 @@ def _told(found: GateCalibrated) -> str:
         told += f" Factual pictures without a label: {found.not_labelled}."
     if found.best is None:
         told += " All labels are the same, so that no threshold is best."
-    return told
+    return told + alike_told(found.raters)
 
 
 def _threshold(it: BestThreshold) -> str:

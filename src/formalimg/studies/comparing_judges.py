@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.runs import Party, RunRecord, StoredRun, open_run
-from formalimg.stats import Consistency, Observation, consistency, mean_interval, summarize
+from formalimg.stats import Consistency, Interval, Observation, consistency, mean_interval, summarize
 from formalimg.studies.judges_compared import Disagreement, Fraction, JudgesCompared, JudgeScores, Scored
 from formalimg.studies.opinions import Opinion, PictureName, Question, opinions
 
@@ -158,7 +158,7 @@ def _scores(run: RunRecord, said: Mapping[PictureName, Opinion], confidence: flo
         known = {picture: it.score for picture, it in chosen.items() if it.score is not None}
         interval = mean_interval(known.values(), confidence, items=[picture.item for picture in known])
         mean = sum(known.values()) / len(known) if known else None
-        return Fraction(mean, interval, len(known), len(chosen) - len(known))
+        return Fraction(mean, _within_0_and_1(interval), len(known), len(chosen) - len(known))
 
     return JudgeScores(
         run.card.judge,
@@ -167,6 +167,11 @@ def _scores(run: RunRecord, said: Mapping[PictureName, Opinion], confidence: flo
         fraction(),
         {level: fraction(level) for level in summary.levels},
     )
+
+
+def _within_0_and_1(interval: Interval | None) -> Interval | None:
+    """The interval of a share: a normal one may reach beyond what shares can be."""
+    return None if interval is None else Interval(max(0.0, interval.low), min(1.0, interval.high))
 
 
 def _disagreements(wholes: list[_Pair], questions: list[_Pair]) -> Iterable[Disagreement]:

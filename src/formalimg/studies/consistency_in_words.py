@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from formalimg.stats import Interval
 from formalimg.studies.agreement_figures import plain
-from formalimg.studies.agreement_in_words import AgreementFormat
 from formalimg.studies.agreement_tables import AgreementTable
 from formalimg.studies.consistency_gaps import NEAR, QUANTILES, ScoreGap
 from formalimg.studies.consistency_study import Gaps, ScoresStudied
-from formalimg.studies.tables_in_words import rows_as_csv, tables_markdown, tables_shown, tables_text
+from formalimg.studies.figures_in_words import alike_told, counted
+from formalimg.studies.tables_in_words import AgreementFormat, rows_as_csv, study_as, tables_shown
 from formalimg.suites import suite
 
 if TYPE_CHECKING:
@@ -35,15 +34,12 @@ def scores_text(studies: Sequence[ScoresStudied], format: AgreementFormat) -> st
         format: terminal and md: tables; csv: one line for each figure, and for each bin of the histograms; json:
             everything.
     """
-    match format:
-        case "md":
-            return tables_markdown(_tables(studies))
-        case "csv":
-            return rows_as_csv(_COLUMNS, (row for study in studies for row in _rows(study)))
-        case "json":
-            return json.dumps({"scores": [plain(study) for study in studies]}, indent=2, ensure_ascii=False) + "\n"
-        case "terminal":
-            return tables_text(_tables(studies))
+    return study_as(
+        format,
+        lambda: _tables(studies),
+        lambda: rows_as_csv(_COLUMNS, (row for study in studies for row in _rows(study))),
+        lambda: {"scores": [plain(study) for study in studies]},
+    )
 
 
 def scores_table(studies: Sequence[ScoresStudied]) -> ConsoleRenderable:
@@ -72,7 +68,8 @@ def _named(study: ScoresStudied, title: str, gaps: Gaps) -> list[tuple[str, Scor
 
 
 def _told(study: ScoresStudied) -> str:
-    told = f"{study.scores} scores by {len(study.raters)} raters of {study.pictures} pictures; the judge is "
+    told = f"{counted(study.scores, 'score')} by {counted(len(study.raters), 'rater')} of "
+    told += f"{counted(study.pictures, 'picture')}; the judge is "
     told += f"{study.judge.name}, before any gate. Intervals are {100 * study.confidence:g} %. "
     told += f"Near: no more than {NEAR:g} apart, in percent."
     if study.profile == "official-code":
@@ -85,7 +82,7 @@ def _told(study: ScoresStudied) -> str:
         told += f" Scores without a picture: {'; '.join(study.without_picture)}."
     if study.not_rated:
         told += f" Pictures that nobody scored: {study.not_rated}."
-    return told
+    return told + alike_told(study.raters)
 
 
 def _gaps(title: str, note: str, gaps: Sequence[tuple[str, ScoreGap]]) -> AgreementTable:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
+from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
@@ -13,10 +14,11 @@ from formalimg.judges import Unscored, Verdict
 from formalimg.runs import Party, RunRecord
 from formalimg.stats import ScoreProfile, weighted_score
 from formalimg.studies.consistency_gaps import ScoreGap, ScorePair, score_gap
-from formalimg.studies.counterfactual_scores import counterfactual_specs, picture_score
+from formalimg.studies.counterfactual_scores import counterfactual_specs, score_of_verdict
 from formalimg.studies.opinions import numbered
-from formalimg.studies.ratings import Rating
+from formalimg.studies.ratings import Rating, sheet_of_scores
 from formalimg.studies.ratings_places import RatedPicture, RatedPictures, one_judge, place
+from formalimg.studies.sheets import Sheet
 from formalimg.suites import DIMENSIONS, CounterfactualSpec
 
 
@@ -81,7 +83,7 @@ class _Scored:
 
 
 def study_scores(
-    scores: Sequence[Rating],
+    scores: Sequence[Rating] | str | Path,
     runs: Sequence[RunRecord],
     *,
     profile: ScoreProfile = "paper",
@@ -93,7 +95,7 @@ def study_scores(
     are, before any gate. A picture of which a question has no score of people has none in sum.
 
     Args:
-        scores: the scores, as `read_human_scores` gives them.
+        scores: the scores, as `read_human_scores` gives them, or the file that they are in.
         runs: runs of one suite, each opened with the judge to compare with. Scores name them by folder or by model.
         profile: `official-code` gives each question its full weight.
         confidence: of all intervals.
@@ -115,7 +117,8 @@ def study_scores(
         return f"there is no question {score.question}: item {score.item} of {run.folder.name} has {asked}, from 1"
 
     levels = frozenset(item.level for run in runs for item in run.items.values())
-    placed = place(scores, runs, refusal, levels=levels)
+    sheet = sheet_of_scores(scores) if isinstance(scores, str | Path) else Sheet("", tuple(scores))
+    placed = place(sheet, runs, refusal, levels=levels)
     pictures = [scored for run in runs for scored in _scored(run, placed, specs[run.folder.name], profile)]
     asked = [scored for scored in pictures if scored.people]
     whole = [scored for scored in pictures if scored.people_whole is not None]
@@ -135,7 +138,7 @@ def study_scores(
         suites[0],
         judge,
         placed.raters,
-        len(scores),
+        len(sheet.rows),
         len(pictures),
         dict(sorted(Counter(it.reason for it in pictures if it.judge_score is None).items())),
         sum(_in_sum(it.spec, it.people, profile) is None for it in asked),
@@ -164,7 +167,7 @@ def _scored(
             {question: score for question, score in said.items() if question is not None},
             said.get(None),
             _by_question(judged.verdict, spec),
-            picture_score(judged.verdict, profile),
+            score_of_verdict(judged.verdict, profile),
         )
 
 

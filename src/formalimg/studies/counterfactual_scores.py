@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import Unscored, Verdict
+from formalimg.judges import Part, Unscored, Verdict
 from formalimg.runs import RunRecord
 from formalimg.stats import ScoreProfile, weighted_score
 from formalimg.suites import CounterfactualSpec
@@ -42,7 +42,7 @@ def group_scores(run: RunRecord, profile: ScoreProfile = "paper") -> Iterator[Gr
         return
     for judged in run.judged():
         item, level, sample, _, _, reason, _ = judged.outcome
-        yield GroupScore(item, groups[item], level, sample, picture_score(judged.verdict, profile), reason)
+        yield GroupScore(item, groups[item], level, sample, score_of_verdict(judged.verdict, profile), reason)
 
 
 def counterfactual_specs(run: RunRecord) -> dict[str, CounterfactualSpec]:
@@ -57,14 +57,17 @@ def counterfactual_specs(run: RunRecord) -> dict[str, CounterfactualSpec]:
     return found
 
 
-def picture_score(verdict: Verdict | Unscored, profile: ScoreProfile) -> float | None:
-    """The score of a picture; None if unscored.
+def score_of_verdict(verdict: Verdict | Unscored, profile: ScoreProfile) -> float | None:
+    """The score of a picture; None if unscored."""
+    return None if isinstance(verdict, Unscored) else picture_score(verdict.score, verdict.parts, profile)
+
+
+def picture_score(score: float, parts: Sequence[Part], profile: ScoreProfile) -> float | None:
+    """The score of a picture of CF-World, by its score as it is stored and by the questions that it is made of.
 
     Questions of one dimension share its weight in a verdict; `official-code` gives the full weight back to each.
     """
-    if isinstance(verdict, Unscored):
-        return None
-    if profile == "paper" or not verdict.parts:  # pictures without anything on them fail as a whole
-        return verdict.score
-    times = Counter(part.kind for part in verdict.parts)
-    return weighted_score(((it.kind, it.weight * times[it.kind], it.score) for it in verdict.parts), profile)
+    if profile == "paper" or not parts:  # pictures without anything on them fail as a whole
+        return score
+    times = Counter(part.kind for part in parts)
+    return weighted_score(((it.kind, it.weight * times[it.kind], it.score) for it in parts), profile)

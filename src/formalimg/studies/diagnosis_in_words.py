@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.studies.agreement_figures import plain
-from formalimg.studies.agreement_in_words import AgreementFormat
 from formalimg.studies.agreement_tables import AgreementTable
 from formalimg.studies.diagnosis import Diagnosis
 from formalimg.studies.diagnosis_contrast import Contrast, Side
-from formalimg.studies.tables_in_words import named, rows_as_csv, tables_markdown, tables_shown, tables_text
+from formalimg.studies.tables_in_words import AgreementFormat, named, rows_as_csv, study_as, tables_shown
 
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
@@ -39,15 +37,12 @@ def diagnosis_text(found: Sequence[Diagnosis], format: AgreementFormat) -> str: 
         found: what `diagnose` gave back.
         format: terminal and md: tables; csv: one line for each comparison; json: everything.
     """
-    match format:
-        case "md":
-            return tables_markdown(_tables(found))
-        case "csv":
-            return rows_as_csv(_COLUMNS, map(_line, _rows(found)))
-        case "json":
-            return json.dumps({"models": [plain(each) for each in found]}, indent=2, ensure_ascii=False) + "\n"
-        case "terminal":
-            return tables_text(_tables(found))
+    return study_as(
+        format,
+        lambda: _tables(found),
+        lambda: rows_as_csv(_COLUMNS, map(_line, _rows(found))),
+        lambda: {"models": [plain(each) for each in found]},
+    )
 
 
 def diagnosis_table(found: Sequence[Diagnosis]) -> ConsoleRenderable:

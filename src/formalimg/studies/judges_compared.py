@@ -15,7 +15,7 @@ class Fraction(NamedTuple):
 
     Attributes:
         value: the mean over scored pictures; None if there are none.
-        interval: its normal interval, clustered by item; None where the spread cannot be told.
+        interval: its normal interval, clustered by item, cut off at 0 and 1; None where the spread cannot be told.
         n: how many pictures were scored.
         left_out: how many were not.
     """

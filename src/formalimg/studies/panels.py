@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -12,6 +12,7 @@ from formalimg.stats import (
     MeanConsistency,
     Observation,
     Rate,
+    Summary,
     consistency,
     consistency_matrix,
     mean_consistency,
@@ -56,14 +57,17 @@ class Score(NamedTuple):
     Attributes:
         run: the run.
         level: the level; None for all levels together.
-        people: by the majority; ties are unscored.
-        judge: by the judge, over the same cases.
+        people: by the majority, over all cases that people voted on; ties are unscored.
+        judge: by the judge, over the same cases; what it left unscored may be others than the ties.
+        people_of_both, judge_of_both: the same over the cases that have both a majority and an answer of the judge.
     """
 
     run: str
     level: int | None
     people: Rate
     judge: Rate
+    people_of_both: Rate
+    judge_of_both: Rate
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,8 @@ class Panel:
         with_judge: how often majority and judge say the same.
         with_judge_by_level, with_judge_by_run, with_judge_by_kind: the same for parts of the cases.
         scores: run by run, each level and then all of them.
-        r_by_level: for each run, how the scores of people and judge go together from level to level.
+        r_by_level: for each run, how the scores of people and judge on the cases of both go together from level to
+            level.
         r_by_run: for each level, how they go together from run to run.
     """
 
@@ -142,19 +147,17 @@ def panel_of(
 
 def _scores(run: str, majority: Answers, judge: Answers, about: Mapping[Case, About], confidence: float) -> list[Score]:
     """Each level of a run, then all of them."""
-    cases = [case for case in majority if case.run == run]
-    people, machine = (
-        summarize(
-            [Observation(case.item, about[case].level, said[case]) for case in cases],
-            bands={},
-            epsilon=None,
-            confidence=confidence,
-        )
-        for said in (majority, judge)
-    )
-    found = [Score(run, level, rate, machine.levels[level]) for level, rate in people.levels.items()]
-    return [*found, Score(run, None, people.overall, machine.overall)]
+    cases = {case: None for case in majority if case.run == run}
+    both = {case for case in cases if majority[case] is not None and judge[case] is not None}
+
+    def summary(said: Answers, among: Set[Case]) -> Summary:
+        seen = [Observation(case.item, about[case].level, said[case] if case in among else None) for case in cases]
+        return summarize(seen, bands={}, epsilon=None, confidence=confidence)
+
+    wholes = [summary(said, among) for among in (cases.keys(), both) for said in (majority, judge)]
+    levels = [Score(run, level, *(whole.levels[level] for whole in wholes)) for level in wholes[0].levels]
+    return [*levels, Score(run, None, *(whole.overall for whole in wholes))]
 
 
 def _r(scores: list[Score], confidence: float) -> Correlation:
-    return pearson([(score.people.value, score.judge.value) for score in scores], confidence)
+    return pearson([(score.people_of_both.value, score.judge_of_both.value) for score in scores], confidence)

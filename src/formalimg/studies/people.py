@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.runs import Party, StoredRun
 from formalimg.stats import Consistency, Interval, consistency, majority
 from formalimg.studies.ballots import cast
 from formalimg.studies.panels import Answers, Case, Panel, panel_of
-from formalimg.studies.votes import Vote
+from formalimg.studies.sheets import Sheet
+from formalimg.studies.votes import Vote, sheet_of_votes
 
 
 class Share(NamedTuple):
@@ -67,19 +69,24 @@ class PeopleStudied:
     confidence: float
 
 
-def study_votes(votes: Sequence[Vote], runs: Sequence[StoredRun], *, confidence: float = 0.95) -> PeopleStudied:
+def study_votes(
+    votes: Sequence[Vote] | str | Path, runs: Sequence[StoredRun], *, confidence: float = 0.95
+) -> PeopleStudied:
     """Compares the votes of people with each other and with the judges of the runs they voted on.
 
     Args:
-        votes: the votes, as `read_votes` gives them.
+        votes: the votes, as `read_votes` gives them; or the file that they are in, whose mistakes are then named
+            together with those that only the runs bring to light.
         runs: runs of one suite, each opened with the judge to compare with. Votes name them by folder or by model.
         confidence: of all intervals.
 
     Raises:
-        VotesError: if votes are for pictures or questions that the runs do not have; all of them are named.
+        VotesError: if votes make no sense, or are for pictures or questions that the runs do not have; all of them are
+            named.
         FormalimgError: if the runs are of several suites, or cannot be told apart.
     """
-    ballots = cast(votes, runs)
+    sheet = sheet_of_votes(votes) if isinstance(votes, str | Path) else Sheet("", tuple(votes))
+    ballots = cast(sheet, runs)
     whole = _of_kind(ballots.votes, whole=True)
     questions = _of_kind(ballots.votes, whole=False)
     steps = {rater: _amounts_to(said, ballots.asked) for rater, said in questions.items()}
@@ -103,7 +110,7 @@ def study_votes(votes: Sequence[Vote], runs: Sequence[StoredRun], *, confidence:
         ballots.judges,
         ballots.suite,
         tuple(ballots.votes),
-        len(votes),
+        len(sheet.rows),
         tuple(run for run in ballots.judges if run not in voted),
         panel(whole, _majorities(whole)),
         panel(steps, _amounts_to(by_question, ballots.asked)),

@@ -6,10 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from formalimg.errors import FormalimgError, presentable
+from formalimg.errors import FormalimgError
 from formalimg.runs import Outcome, Party, RunRecord
+from formalimg.studies.findings import Finding, tell
 from formalimg.studies.opinions import PictureName
 from formalimg.studies.ratings import Rating, RatingsError
+from formalimg.studies.run_names import MisplacedError, check_names, run_named
+from formalimg.studies.sheets import Sheet
 
 
 class RatedPicture(NamedTuple):
@@ -44,54 +47,52 @@ Refusal = Callable[[RunRecord, Rating], str]
 
 
 def place(
-    ratings: Sequence[Rating], runs: Sequence[RunRecord], refusal: Refusal, *, levels: frozenset[int]
+    sheet: Sheet[Rating], runs: Sequence[RunRecord], refusal: Refusal, *, levels: frozenset[int]
 ) -> RatedPictures:
     """Finds the pictures that ratings are about.
 
     Args:
-        ratings: what people say.
+        sheet: what people say.
         runs: the runs that their pictures are in, named by folder or by model.
         refusal: why a rating makes no sense, apart from what is said here.
         levels: the levels whose pictures are there to be rated.
 
     Raises:
-        RatingsError: if a rating names no run, is said twice, or makes no sense; all of them are named.
+        RatingsError: if the table has mistakes, or a rating names no run, is said twice, or makes no sense; all of them
+            are named.
         FormalimgError: if the runs cannot be told apart.
     """
-    names = [run.folder.name for run in runs]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise FormalimgError(f"two of the runs are called {twice}, and nothing tells them apart: rename a folder")
+    check_names(runs)
     planned = {run.folder.name: {PictureName(it.item, it.sample): it for it in run.outcomes()} for run in runs}
-    findings: dict[str, list[int]] = {}
-    lost: dict[str, list[int]] = {}
+    findings = list(sheet.findings)
+    lost: list[Finding] = []
     said: dict[RatedPicture, dict[int | None, dict[str, float]]] = {}
-    for rating in ratings:
-        found = _runs_named(rating.model, runs)
-        if len(found) != 1:
-            findings.setdefault(_which_run(rating.model, found, runs), []).append(rating.line)
+    for rating in sheet.rows:
+        try:
+            run = run_named(rating.model, runs)
+        except MisplacedError as misplaced:
+            findings.append(Finding(rating.line, str(misplaced)))
             continue
-        picture = RatedPicture(found[0].folder.name, rating.item, rating.sample)
+        picture = RatedPicture(run.folder.name, rating.item, rating.sample)
         if PictureName(rating.item, rating.sample) not in planned[picture.run]:
-            lost.setdefault(f"{picture.run} has no sample {rating.sample} of item {rating.item}", []).append(
-                rating.line
-            )
+            message = f"{picture.run} has no sample {rating.sample} of item {rating.item}"
+            lost.append(Finding(rating.line, message))
             continue
         by_question = said.setdefault(picture, {}).setdefault(rating.question, {})
-        wrong = refusal(found[0], rating) or (_said_twice(rating, picture.run) if rating.rater in by_question else "")
+        wrong = refusal(run, rating) or (_said_twice(rating, picture.run) if rating.rater in by_question else "")
         if wrong:
-            findings.setdefault(wrong, []).append(rating.line)
+            findings.append(Finding(rating.line, wrong))
         by_question[rating.rater] = rating.value
     if findings:
-        raise RatingsError([_told(message, lines) for message, lines in findings.items()])
+        raise RatingsError(tell(findings, sheet.file))
     outcomes = {
         RatedPicture(run, *picture): outcome for run, inside in planned.items() for picture, outcome in inside.items()
     }
     return RatedPictures(
         {picture: outcome for picture, outcome in outcomes.items() if picture in said},
         said,
-        tuple(sorted({rating.rater for rating in ratings})),
-        tuple(_told(message, lines) for message, lines in lost.items()),
+        tuple(sorted({rating.rater for rating in sheet.rows})),
+        tuple(tell(lost)),
         sum(outcome.level in levels and picture not in said for picture, outcome in outcomes.items()),
     )
 
@@ -117,25 +118,7 @@ def one_judge(runs: Sequence[RunRecord]) -> Party:
     return found[0]
 
 
-def _runs_named(name: str, runs: Sequence[RunRecord]) -> list[RunRecord]:
-    by_folder = [run for run in runs if run.folder.name == name]
-    return by_folder or [run for run in runs if run.card.model.name == name]
-
-
-def _which_run(name: str, found: Sequence[RunRecord], runs: Sequence[RunRecord]) -> str:
-    if found:
-        there = ", ".join(run.folder.name for run in found)
-        return f"several runs are of the model {name}: write the name of a folder, one of {there}"
-    there = ", ".join(f"{run.folder.name} ({run.card.model.name})" for run in runs)
-    return f"no run is called {name} or of that model: add its folder, or write one of {there}"
-
-
 def _said_twice(rating: Rating, run: str) -> str:
     who = f"{rating.rater} rates" if rating.rater else "without a rater, somebody rates"
     what = "the whole picture" if rating.question is None else f"question {rating.question}"
     return f"{who} {what} of item {rating.item}, sample {rating.sample}, of {run} twice"
-
-
-def _told(message: str, lines: Sequence[int]) -> str:
-    more = f" (and {len(lines) - 1} more lines)" if len(lines) > 1 else ""
-    return presentable(f"line {lines[0]}{more}: {message}", 300, 200)

@@ -1,17 +1,21 @@
-"""Tables of words as texts: Markdown, as wide as a terminal, or CSV."""
+"""Studies as texts: tables in Markdown or as wide as a terminal, CSV, or JSON."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from formalimg.studies.agreement_tables import AgreementTable
 
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
+
+AgreementFormat: TypeAlias = Literal["terminal", "md", "csv", "json"]
+"""The formats of studies."""
 
 _WIDTH = 100
 
@@ -47,6 +51,31 @@ def tables_text(tables: Iterable[AgreementTable]) -> str:
 def tables_markdown(tables: Iterable[AgreementTable]) -> str:
     """Tables as Markdown."""
     return "\n".join(map(_markdown, tables))
+
+
+def study_as(
+    format: AgreementFormat,  # noqa: A002  # what users call it
+    tables: Callable[[], Iterable[AgreementTable]],
+    as_csv: Callable[[], str],
+    data: Callable[[], object],
+) -> str:
+    """A study as a text; only what the format needs is made.
+
+    Args:
+        format: terminal and md take the tables, csv the figures, json the data.
+        tables: makes the tables.
+        as_csv: makes the figures, one on each line.
+        data: makes everything, as plain data.
+    """
+    match format:
+        case "md":
+            return tables_markdown(tables())
+        case "csv":
+            return as_csv()
+        case "json":
+            return json.dumps(data(), indent=2, ensure_ascii=False) + "\n"
+        case "terminal":
+            return tables_text(tables())
 
 
 def rows_as_csv(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:

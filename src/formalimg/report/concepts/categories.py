@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from formalimg.report.concepts.answers import Answer, MarkedRun
 from formalimg.report.reading import HowCounted
+from formalimg.report.run_columns import run_cell, run_head, with_figures
 from formalimg.report.tables import Cell, Figure, Table, TableRow
 from formalimg.report.words import rule_text
 from formalimg.stats import Observation, Rate, summarize
@@ -42,15 +43,15 @@ def of_one_more_concept(suite: Suite, runs: Sequence[MarkedRun], how: HowCounted
             if here:
                 shown = _rate((Observation(picture.item, 1, one.shown) for picture, one in here), how)
                 full = _rate((Observation(picture.item, 1, picture.passed) for picture, _ in here), how)
-                figures: tuple[Cell, ...] = (_count(full, how), Figure.of_rate(shown), Figure.of_rate(full))
-                rows.append(TableRow(run, (category, *_named(run, runs), *figures)))
+                figures: tuple[Cell, ...] = (*_counts(full), Figure.of_rate(shown), Figure.of_rate(full))
+                rows.append(TableRow(run, (category, *run_cell(run, runs), *figures)))
     return Table(
         f"categories at {suite.level} = 1",
         f"One object and one more concept ({suite.level} = 1), by category of the concept",
         "shown: the pictures that show the concept; for objects, the second object. full mark: those that show both. "
         f"In percent, with the {100 * how.confidence:g} % interval. {rule_text(how.missing)}.",
-        ("category", *_run_head(runs), "pictures", "shown", "full mark"),
-        _with_figures(rows),
+        ("category", *run_head(runs), "pictures", "scored", "shown", "full mark"),
+        with_figures(rows),
     )
 
 
@@ -126,8 +127,8 @@ def _table(
             group.run,
             (
                 *group.labels,
-                *_named(group.run, runs),
-                _count(group.rate, how),
+                *run_cell(group.run, runs),
+                *_counts(group.rate),
                 Figure(group.rate.passed, "count"),
                 Figure.of_rate(group.rate),
             ),
@@ -137,9 +138,11 @@ def _table(
     return Table(
         name,
         title,
-        f"The rate is in percent, with the {100 * how.confidence:g} % interval. {rule_text(how.missing)}.",
-        (*heads, *_run_head(runs), "asked", "shown", "rate"),
-        _with_figures(rows),
+        "asked: how often pictures were to show it. answered: how often a verdict says whether they do. "
+        f"rate: shown of {'asked' if how.missing == 'fail' else 'answered'}, in percent, "
+        f"with the {100 * how.confidence:g} % interval. {rule_text(how.missing)}.",
+        (*heads, *run_head(runs), "asked", "answered", "shown", "rate"),
+        with_figures(rows),
     )
 
 
@@ -148,23 +151,10 @@ def _rate(observations: Iterable[Observation], how: HowCounted) -> Rate:
     return summarize(observations, bands={}, epsilon=None, missing=how.missing, confidence=how.confidence).overall
 
 
-def _count(rate: Rate, how: HowCounted) -> Figure:
-    """How many the rate is taken of."""
-    return Figure(rate.expected if how.missing == "fail" else rate.scored, "count")
-
-
-def _with_figures(rows: Sequence[TableRow]) -> tuple[TableRow, ...]:
-    """The rows, if any of them has a rate."""
-    there = any(isinstance(row.cells[-1], Figure) and row.cells[-1].value is not None for row in rows)
-    return tuple(rows) if there else ()
-
-
-def _run_head(runs: Sequence[MarkedRun]) -> tuple[str, ...]:
-    return ("run",) if len(runs) > 1 else ()
-
-
-def _named(run: str, runs: Sequence[MarkedRun]) -> tuple[str, ...]:
-    return (run,) if len(runs) > 1 else ()
+def _counts(rate: Rate) -> tuple[Cell, ...]:
+    """How often something was asked, and how often that was answered; marked if not always."""
+    answered = Figure(rate.scored, "count", scored=rate.scored, expected=rate.expected)
+    return Figure(rate.expected, "count"), answered
 
 
 def _difficulty(answer: Answer) -> str:

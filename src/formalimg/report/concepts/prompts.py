@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import fmean, quantiles, stdev
 
 from formalimg.report.reading import SeenRun
+from formalimg.report.run_columns import run_cell, run_head
 from formalimg.report.tables import Cell, Figure, Table, TableRow
 from formalimg.suites import Suite
 
@@ -16,13 +17,12 @@ def prompt_lengths(suite: Suite, runs: Sequence[SeenRun]) -> Table:
     """Words and characters of the prompts by level; runs over the same items are told once."""
     by_items = {run.record.card.items_digest: run for run in reversed(runs)}
     shown = [run for run in runs if by_items[run.record.card.items_digest] is run]
-    several = len(shown) > 1
     return Table(
         "prompt length",
         f"Length of the prompts by {suite.level}",
         "Over the items, whatever became of their pictures.",
         (
-            *(("run",) if several else ()),
+            *run_head(shown),
             "in",
             suite.level,
             "items",
@@ -32,17 +32,17 @@ def prompt_lengths(suite: Suite, runs: Sequence[SeenRun]) -> Table:
             "median",
             "upper quartile",
         ),
-        tuple(row for run in shown for row in _rows(run, several)),
+        tuple(row for run in shown for row in _rows(run, shown)),
     )
 
 
-def _rows(run: SeenRun, several: bool) -> Iterator[TableRow]:
+def _rows(run: SeenRun, shown: Sequence[SeenRun]) -> Iterator[TableRow]:
     items = run.record.items.values()
     for measure, length in _MEASURES.items():
         for level in sorted({item.level for item in items}):
             lengths = [length(item.prompt) for item in items if item.level == level]
-            words = (*((run.name,) if several else ()), measure, str(level))
-            yield TableRow(run.name if several else "", (*words, *_spread(lengths)))
+            words = (*run_cell(run.name, shown), measure, str(level))
+            yield TableRow(run.name if len(shown) > 1 else "", (*words, *_spread(lengths)))
 
 
 def _spread(lengths: Sequence[int]) -> tuple[Cell, ...]:

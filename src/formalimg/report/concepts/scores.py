@@ -10,7 +10,7 @@ from formalimg.report.reading import HowCounted, SeenRun
 from formalimg.report.reference import ReferenceRow, reference_rows
 from formalimg.report.tables import Cell, Figure, Table, TableRow
 from formalimg.report.words import rule_text
-from formalimg.stats import mean_interval
+from formalimg.stats import Interval, mean_interval
 from formalimg.suites import Suite
 
 
@@ -63,10 +63,13 @@ def _fraction(pictures: Sequence[MarkedPicture], how: HowCounted) -> Figure:
         new = scores if how.profile == "official-code" else [fmean(scores) if scores else 0.0]
         shares += new
         items += [picture.item] * len(new)
+    interval = mean_interval(shares, how.confidence, items=items)
     return Figure(
         fmean(shares) if shares else None,
         "share",
-        mean_interval(shares, how.confidence, items=items),
+        # The normal interval reaches beyond 0 and 1, which no share does; the ± stays what it is.
+        None if interval is None else Interval(max(0.0, interval.low), min(1.0, interval.high)),
+        None if interval is None else (interval.high - interval.low) / 2,
         scored=len(answered),
         expected=len(pictures),
     )
@@ -86,9 +89,7 @@ def _by_level(
     )
     rows = [TableRow(run, (run, *_cells(figures, levels), _scored(figures.values()))) for run, figures in runs.items()]
     for row in published:
-        printed = {
-            level: Figure(rate, "share", printed_margin=row.margins.get(level)) for level, rate in row.rates.items()
-        }
+        printed = {level: Figure(rate, "share", plus_minus=row.margins.get(level)) for level, rate in row.rates.items()}
         rows.append(TableRow(row.name, (row.name, *_cells(printed, levels), "published"), row.model, row.judge))
     sources = "; ".join(dict.fromkeys(row.source for row in published))
     there = any(figure.value is not None for figures in runs.values() for figure in figures.values())

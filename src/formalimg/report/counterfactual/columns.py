@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from formalimg.report.reading import HowCounted, SeenRun
-from formalimg.report.tables import Cell, Figure, TableRow
+from formalimg.report.tables import Cell, Figure
 from formalimg.report.words import level_name
-from formalimg.stats import MeanScore, ScoreRatio, ScoreSummary
+from formalimg.stats import MeanScore, ScoreSummary
 from formalimg.suites import Suite
 
 
@@ -33,26 +33,19 @@ def mean_figures(summary: ScoreSummary, levels: Iterable[int]) -> tuple[Cell, ..
     return tuple(mean_figure(summary.levels.get(level)) for level in levels)
 
 
-def ratio_figure(ratio: ScoreRatio) -> Figure:
-    """PRR or RRR as a figure."""
-    return Figure(ratio.value, "score", ratio.interval)
-
-
-def run_head(runs: Sequence[SeenRun]) -> tuple[str, ...]:
-    """A column for the run, where there are several."""
-    return ("run",) if len(runs) > 1 else ()
-
-
-def named(run: SeenRun, runs: Sequence[SeenRun]) -> tuple[str, ...]:
-    """The cell of that column."""
-    return (run.name,) if len(runs) > 1 else ()
-
-
-def with_figures(rows: Sequence[TableRow]) -> tuple[TableRow, ...]:
-    """The rows, if any of them has a mean."""
-    cells = (cell for row in rows for cell in row.cells)
-    there = any(isinstance(cell, Figure) and cell.form == "score" and cell.value is not None for cell in cells)
-    return tuple(rows) if there else ()
+def ratio_figures(suite: Suite, summary: ScoreSummary) -> tuple[Cell, ...]:
+    """PRR and RRR, where the suite has them, with the counts of the two levels that each is made of."""
+    ratios = {"PRR": summary.prr, "RRR": summary.rrr}
+    return tuple(
+        Figure(
+            ratios[name].value,
+            "score",
+            ratios[name].interval,
+            scored=sum(summary.levels[level].scored for level in levels if level in summary.levels),
+            expected=sum(summary.levels[level].expected for level in levels if level in summary.levels),
+        )
+        for name, levels in suite.bands.items()
+    )
 
 
 def intervals_told(how: HowCounted) -> str:

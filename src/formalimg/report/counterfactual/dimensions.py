@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
-from formalimg.report.counterfactual.columns import (
-    intervals_told,
-    level_heads,
-    levels_of,
-    mean_figures,
-    named,
-    run_head,
-    with_figures,
-)
+from formalimg.report.counterfactual.columns import intervals_told, level_heads, levels_of, mean_figures
 from formalimg.report.counterfactual.summary import means
 from formalimg.report.reading import GradedPicture, HowCounted, SeenRun
+from formalimg.report.run_columns import run_cell, run_head, with_figures
 from formalimg.report.tables import Table, TableRow
 from formalimg.report.words import rule_text
 from formalimg.suites import DIMENSIONS, Suite
@@ -30,7 +23,7 @@ def by_dimension(suite: Suite, runs: Sequence[SeenRun], how: HowCounted) -> Tabl
             here = [_of_dimension(one, dimension) for one in run.graded if dimension in one.asked]
             if any(one.counting is not None for one in here):
                 figures = mean_figures(means(here, how), levels)
-                rows.append(TableRow(run.name, (dimension, *named(run, runs), *figures)))
+                rows.append(TableRow(run.name, (dimension, *run_cell(run.name, runs), *figures)))
     return Table(
         "dimensions",
         "Scores by dimension",

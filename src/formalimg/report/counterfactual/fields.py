@@ -5,19 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from formalimg.report.counterfactual.captions import scoring_rules
-from formalimg.report.counterfactual.columns import (
-    intervals_told,
-    level_heads,
-    levels_of,
-    mean_figures,
-    named,
-    ratio_figure,
-    run_head,
-    with_figures,
-)
-from formalimg.report.counterfactual.summary import means
+from formalimg.report.counterfactual.columns import intervals_told, level_heads, levels_of, mean_figures, ratio_figures
+from formalimg.report.counterfactual.summary import gated_means
 from formalimg.report.reading import HowCounted, SeenRun
-from formalimg.report.tables import Cell, Figure, Table, TableRow
+from formalimg.report.run_columns import run_cell, run_head, with_figures
+from formalimg.report.tables import Figure, Table, TableRow
 from formalimg.suites import Suite
 
 
@@ -29,11 +21,11 @@ def by_field(suite: Suite, runs: Sequence[SeenRun], how: HowCounted) -> Table:
         for run in runs:
             here = [one for one in run.graded if one.tags[: len(field)] == field]
             if here:
-                summary = means(here, how)
-                ratios: tuple[Cell, ...] = (ratio_figure(summary.prr), ratio_figure(summary.rrr)) if suite.bands else ()
+                summary = gated_means(here, suite, how)
                 groups = Figure(len({one.group for one in here}), "count")
-                words = (field[0], " ".join(field[1:]), *named(run, runs))
-                rows.append(TableRow(run.name, (*words, groups, *mean_figures(summary, levels), *ratios)))
+                words = (field[0], " ".join(field[1:]), *run_cell(run.name, runs))
+                figures = (*mean_figures(summary, levels), *ratio_figures(suite, summary))
+                rows.append(TableRow(run.name, (*words, groups, *figures)))
     return Table(
         "disciplines",
         "Scores by discipline and branch",
@@ -43,7 +35,7 @@ def by_field(suite: Suite, runs: Sequence[SeenRun], how: HowCounted) -> Table:
             *run_head(runs),
             "groups",
             *level_heads(suite, levels),
-            *(("PRR", "RRR") if suite.bands else ()),
+            *suite.bands,
         ),
         with_figures(rows),
     )

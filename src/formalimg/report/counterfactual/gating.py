@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from formalimg.report.counterfactual.captions import scoring_rules
-from formalimg.report.counterfactual.columns import intervals_told, levels_of, mean_figure, with_figures
+from formalimg.report.counterfactual.columns import intervals_told, levels_of, mean_figure
 from formalimg.report.counterfactual.graded import GATE_UNKNOWN
-from formalimg.report.counterfactual.summary import means
+from formalimg.report.counterfactual.summary import gated_means, means
 from formalimg.report.reading import HowCounted, SeenRun
+from formalimg.report.run_columns import with_figures
 from formalimg.report.tables import Figure, Table, TableRow
 from formalimg.report.words import level_name
 from formalimg.suites import Suite
@@ -29,7 +30,7 @@ def raw_and_gated(suite: Suite, runs: Sequence[SeenRun], how: HowCounted) -> Tab
 
 def _rows(suite: Suite, run: SeenRun, runs: Sequence[SeenRun], how: HowCounted) -> Iterator[TableRow]:
     raw = means((one._replace(counting=one.score) for one in run.graded), how)
-    gated = means(run.graded, how)
+    gated = gated_means(run.graded, suite, how)
     for level in levels_of(runs):
         here = [one for one in run.graded if one.level == level]
         counting = sum(one.counting is not None for one in here)
@@ -39,7 +40,7 @@ def _rows(suite: Suite, run: SeenRun, runs: Sequence[SeenRun], how: HowCounted) 
             (
                 run.name,
                 level_name(suite, level),
-                mean_figure(raw.levels.get(level)),
+                mean_figure((gated if level == 1 else raw).levels.get(level)),  # the factual level has no gate
                 mean_figure(gated.levels.get(level)),
                 Figure(closed, "count"),
                 Figure(closed / counting if counting and level > 1 else None, "percent"),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
-from formalimg.errors import FormalimgError
 from formalimg.report.reading import GradedPicture, HowCounted, SeenPicture
 from formalimg.runs import RunRecord
-from formalimg.stats import ScoreObservation, ScoreProfile, apply_gate, closed_gates, weighted_score
-from formalimg.suites import CounterfactualSpec, Suite
+from formalimg.stats import ScoreObservation, apply_gate, closed_gates
+from formalimg.studies import counterfactual_specs, picture_score
+from formalimg.suites import Suite
 
 GATE_UNKNOWN = "gate unknown"
 """Why a picture does not count although it has a score."""
@@ -24,9 +23,14 @@ def graded_pictures(
     run: RunRecord, pictures: Sequence[SeenPicture], suite: Suite, how: HowCounted
 ) -> tuple[GradedPicture, ...]:
     """The pictures of a run with their groups and scores, in the order of the run."""
-    specs = _specs(run)
+    specs = counterfactual_specs(run)
     seen = [
-        ScoreObservation(specs[one.item].group, one.level, one.sample, picture_score(one, how.profile))
+        ScoreObservation(
+            specs[one.item].group,
+            one.level,
+            one.sample,
+            None if one.score is None else picture_score(one.score, one.parts, how.profile),
+        )
         for one in pictures
     ]
     threshold = threshold_of(suite, how)
@@ -60,30 +64,9 @@ def has_gate(suite: Suite) -> bool:
     return suite.kind == "counterfactual" and bool(suite.bands)
 
 
-def picture_score(picture: SeenPicture, profile: ScoreProfile) -> float | None:
-    """The score of a picture. Where questions share the weight of a dimension, the published code gives each all."""
-    if picture.score is None or not picture.parts or profile == "paper":
-        return picture.score
-    times = Counter(part.kind for part in picture.parts)
-    return weighted_score(
-        ((part.kind, part.weight * times[part.kind], part.score) for part in picture.parts), "official-code"
-    )
-
-
 def _why(picture: SeenPicture, score: float | None, counting: float | None, has_questions: bool) -> str:
     if counting is not None:
         return ""
     if score is not None:
         return GATE_UNKNOWN
     return picture.reason if has_questions else NO_QUESTIONS
-
-
-def _specs(run: RunRecord) -> dict[str, CounterfactualSpec]:
-    found = {}
-    for item in run.suite_items():
-        if not isinstance(item.spec, CounterfactualSpec):
-            raise FormalimgError(
-                f"item {item.id} of {run.folder} belongs to no group: use the version that made the run"
-            )
-        found[item.id] = item.spec
-    return found

@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from formalimg.report.counterfactual.captions import scoring_rules
-from formalimg.report.counterfactual.columns import (
-    intervals_told,
-    level_heads,
-    mean_figures,
-    named,
-    run_head,
-    with_figures,
-)
+from formalimg.report.counterfactual.columns import intervals_told, level_heads, mean_figures
 from formalimg.report.counterfactual.summary import means
 from formalimg.report.reading import GradedPicture, HowCounted, SeenRun
 from formalimg.report.reference import reference_rows
+from formalimg.report.run_columns import run_cell, run_head, with_figures
 from formalimg.report.tables import Figure, Table, TableRow
 from formalimg.stats import ScoreObservation, score_difference
 from formalimg.suites import Suite
@@ -66,7 +60,7 @@ def by_group(suite: Suite, runs: Sequence[SeenRun], how: HowCounted) -> Table:
             here = [one for one in run.graded if one.group == group]
             if here:
                 plain = [_without_interval(figure) for figure in _figures(here, how)]
-                rows.append(TableRow(run.name, (group, *named(run, runs), *plain)))
+                rows.append(TableRow(run.name, (group, *run_cell(run.name, runs), *plain)))
     return Table(
         f"by {word}",
         f"Scores by {word}",

@@ -24,13 +24,7 @@ _PASSES = 0.5
 
 def score_summary(pictures: Sequence[GradedPicture], suite: Suite, how: HowCounted) -> Summary:
     """Means for rates and, for bands, what the suite makes of two levels: PRR and RRR."""
-    numbers = summarize_scores(
-        (ScoreObservation(one.group, one.level, one.sample, one.score) for one in pictures),
-        threshold=threshold_of(suite, how),
-        missing=how.missing,
-        confidence=how.confidence,
-        profile=how.profile,
-    )
+    numbers = gated_means(pictures, suite, how)
     overall = means(pictures, how, of_all_levels=True).levels.get(1, MeanScore(None, None, 0, 0, 0))
     ratios = {"PRR": numbers.prr, "RRR": numbers.rrr}
     return Summary(
@@ -40,6 +34,17 @@ def score_summary(pictures: Sequence[GradedPicture], suite: Suite, how: HowCount
         None,
         how.missing,
         how.confidence,
+    )
+
+
+def gated_means(pictures: Iterable[GradedPicture], suite: Suite, how: HowCounted) -> ScoreSummary:
+    """The numbers of whole groups. The gate is applied to them here, so that intervals know of it too."""
+    return summarize_scores(
+        (ScoreObservation(one.group, one.level, one.sample, one.score) for one in pictures),
+        threshold=threshold_of(suite, how),
+        missing=how.missing,
+        confidence=how.confidence,
+        profile=how.profile,
     )
 
 

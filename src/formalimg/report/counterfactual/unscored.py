@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from formalimg.report.counterfactual.columns import named, run_head
 from formalimg.report.counterfactual.graded import GATE_UNKNOWN
 from formalimg.report.reading import GradedPicture, SeenRun
+from formalimg.report.run_columns import run_cell, run_head
 from formalimg.report.tables import Table, TableRow
 from formalimg.report.words import level_name
 from formalimg.suites import Suite
@@ -24,7 +24,7 @@ def groups_without_scores(suite: Suite, runs: Sequence[SeenRun]) -> Table:
         "not among them.",
         ("group", *run_head(runs), "why"),
         tuple(
-            TableRow(run.name, (group, *named(run, runs), why))
+            TableRow(run.name, (group, *run_cell(run.name, runs), why))
             for run in runs
             for group, pictures in _by_group(run.graded).items()
             if (why := _why(suite, pictures))

@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
+from formalimg.errors import FormalimgError
 from formalimg.models import ChatModel, Usage, price
 from formalimg.studies.captions.asking import asked_of, asking_for, question_text
 from formalimg.studies.captions.kept_answers import ANSWERS_FILE, KeptAnswers
@@ -60,5 +61,7 @@ def foresee_study(
                 words = asking_for(caption.text, question)
                 sent += len(words) // _CHARACTERS_PER_TOKEN + _FORM
                 first = first or words
+    if not captions:
+        raise FormalimgError(f"there are no captions in {path}: give a file with at least one")
     usage = Usage(input_tokens=sent, output_tokens=_ANSWER * len(seen))
     return Outlook(captions, len(seen), price(model.name).cost(usage) if seen else 0.0, first)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,13 +52,13 @@ def study_captions(
         told: is called now and then with the number of captions done.
 
     Raises:
-        FormalimgError: if the file cannot be read, the folder holds answers to another question, or the model can
-            never answer (a wrong key).
+        FormalimgError: if the file cannot be read or holds no caption, the folder holds answers to another question, or
+            the model can never answer (a wrong key).
     """
     source, folder = Path(path), None if out is None else Path(out)
     _refuse_to_overwrite(source, folder)
     count = _Count(told)
-    captions = _not_empty(read_captions(source, column=column, limit=limit), count)
+    captions = _some(_not_empty(read_captions(source, column=column, limit=limit), count), source)
     with ExitStack() as opened:
         if model is None:
             asked: dict[str, object] = {"lexicon": f"version {VERSION}"}
@@ -116,6 +117,14 @@ def _not_empty(captions: Iterator[Caption], count: _Count) -> Iterator[Caption]:
             yield caption
         else:
             count.empty += 1
+
+
+def _some(captions: Iterator[Caption], source: Path) -> Iterator[Caption]:
+    """The captions, if there are any."""
+    first = next(captions, None)
+    if first is None:
+        raise FormalimgError(f"there are no captions in {source}: give a file with at least one")
+    return chain([first], captions)
 
 
 def _refuse_to_overwrite(source: Path, folder: Path | None) -> None:
