@@ -52,6 +52,10 @@ def _exchanged(caption: str) -> str:
     return caption.replace(one, "\0").replace(other, one).replace("\0", other)
 
 
+def _denied(question: str) -> str:
+    return question.replace("Is it true", "Is it not true")
+
+
 SPOILT: list[tuple[str, str, Any]] = [
     ("binding changed", "binding", lambda a: _first_object(a, item="whale")),
     ("binding changed", "binding", lambda a: _first_object(a, color="red")),
@@ -74,11 +78,16 @@ SPOILT: list[tuple[str, str, Any]] = [
     ("unfit words", "caption", lambda a: _changed(a, caption=f"{a['caption']}\x00")),
     ("concept not said", "caption", lambda a: _changed(a, caption="I am sorry, but I cannot help with that.")),
     ("something added", "caption", lambda a: _changed(a, caption=f"{a['caption']} There is also a purple kite.")),
+    ("something added", "caption", lambda a: _changed(a, caption=f"{a['caption']} Two birds look on.")),
+    ("concept not said", "caption", lambda a: _changed(a, caption=f"{a['caption']} But none of it is there.")),
+    ("concept not said", "caption", lambda a: _changed(a, caption=f"Instead of a dream: {a['caption']}")),
     ("check: invalid", "check", lambda a: _changed(a, valid=False, why="there is too much")),
     ("wrong number of questions", "questions", lambda a: {"questions": a["questions"][1:]}),
     ("wrong number of questions", "questions", lambda a: {"questions": ["Here they are:", *a["questions"]]}),
     ("question out of order", "questions", lambda a: {"questions": a["questions"][::-1]}),
     ("question out of order", "questions", lambda a: {"questions": ["Is it nice?", *a["questions"][1:]]}),
+    ("question out of order", "questions", lambda a: {"questions": [_denied(each) for each in a["questions"]]}),
+    ("question out of order", "questions", lambda a: {"questions": [f"Can you see: {q}" for q in a["questions"]]}),
     ("no question", "questions", lambda a: {"questions": [a["questions"][0][:-1], *a["questions"][1:]]}),
     ("unreadable", "binding", lambda a: {"objects": "none"}),
     ("unreadable", "caption", lambda a: {"caption": "A cat"}),

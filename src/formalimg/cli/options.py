@@ -12,7 +12,12 @@ import typer
 from formalimg.errors import FormalimgError
 
 SuiteName = Annotated[
-    str, typer.Argument(help="The benchmark: knolling, natural, conceptmix, cf-world.", show_default=False)
+    str,
+    typer.Argument(
+        help="The benchmark: knolling, natural, conceptmix, cf-world, or one of its probes cf-world-rules, "
+        "cf-world-attributes, cf-world-denominalised.",
+        show_default=False,
+    ),
 ]
 ModelNames = Annotated[
     list[str],
@@ -118,9 +123,14 @@ def read_options(given: Sequence[str] | None) -> dict[str, str]:
     return found
 
 
-def options_of(given: Sequence[str] | None, number: int) -> dict[str, str]:
-    """Those of the options of several judges that are for the judge of this number, counted from 1."""
+def options_of(given: Sequence[str] | None, number: int, judges: int) -> dict[str, str]:
+    """Those of the options of so many judges that are for the judge of this number, counted from 1."""
     parted = [(found[1], found[2]) for text in given or () if (found := _FOR_ONE.fullmatch(text))]
+    strange = next((who for who, _ in parted if who is not None and int(who) > judges), None)
+    if strange is not None:
+        raise FormalimgError(
+            f"-J {strange}:… is for judge number {strange}, but there are {judges}: name it with --judge"
+        )
     return read_options([text for who, text in parted if who in (None, str(number))])
 
 
@@ -130,8 +140,8 @@ _FOR_ONE = re.compile(r"(?:([1-9]):)?(.*)", re.DOTALL)
 
 def read_levels(text: str) -> tuple[int, ...]:
     """The levels that a text such as `1-3,7` names."""
-    if not re.fullmatch(r"\d{1,2}(-\d{1,2})?(,\d{1,2}(-\d{1,2})?)*", text):
-        raise FormalimgError(f"cannot read the levels {text!r}: write them as 1-10 or 1,2,5")
+    if not re.fullmatch(r"[0-9]{1,4}(-[0-9]{1,4})?(,[0-9]{1,4}(-[0-9]{1,4})?)*", text):
+        raise FormalimgError(f"cannot read the levels {text!r}: write them as 1-10 or 1,2,5, none above 9999")
     found: set[int] = set()
     for part in text.split(","):
         first, _, last = part.partition("-")

@@ -13,7 +13,7 @@ from formalimg.cli.census import show_census
 from formalimg.cli.options import ConceptsFolder, DifficultyName, OnlyCategory, ProfileName, read_levels
 from formalimg.cli.progress import progress_of
 from formalimg.errors import FormalimgError
-from formalimg.suites import Category, Item, suite_names, write_items, write_published
+from formalimg.suites import Category, Item, Kind, suite_names, write_items, write_published
 from formalimg.suites import suite as suite_of
 
 
@@ -61,15 +61,20 @@ def synth_command(
         "--profile": None if profile == "paper" else profile,
     }
     asked_levels = None if levels is None else read_levels(levels)
-    if suite_of(suite).kind == "concepts":
-        _refuse(suite, of_formulas)
-        made: tuple[Sequence[Item[Any]], Mapping[str, int]] = _concepts(
-            asked_levels, per_level, seed, concepts, only, difficulty, profile
-        )
-    else:
-        _refuse(suite, of_concepts)
-        made = _formulas(suite, asked_levels, per_level, seed, objects, connectives, jobs)
-    items, given_up = made
+    items: Sequence[Item[Any]]
+    given_up: Mapping[str, int]
+    match suite_of(suite).kind:
+        case "concepts":
+            _refuse(suite, of_formulas, "formula")
+            items, given_up = _concepts(asked_levels, per_level, seed, concepts, only, difficulty, profile)
+        case "formula":
+            _refuse(suite, of_concepts, "concepts")
+            items, given_up = _formulas(suite, asked_levels, per_level, seed, objects, connectives, jobs)
+        case _:
+            made = ", ".join(_suites_of("formula", "concepts"))
+            raise FormalimgError(
+                f"items of {suite} are written, not drawn: `formalimg write` makes new ones; synth is for {made}"
+            )
     path = write_items(items, out)
     if published:
         _write_published(suite, items, out / "published")
@@ -111,12 +116,15 @@ def _concepts(
     return made.items, made.given_up
 
 
-def _refuse(suite: str, options: Mapping[str, object]) -> None:
-    """Refuse options that a suite does not have."""
+def _refuse(suite: str, options: Mapping[str, object], kind: Kind) -> None:
+    """Refuse options that a suite does not have, but those of another kind do."""
     given = [name for name, value in options.items() if value is not None]
     if given:
-        others = [name for name in suite_names() if suite_of(name).kind != suite_of(suite).kind]
-        raise FormalimgError(f"{suite} has no {given[0]}: that is for {' and '.join(others)}")
+        raise FormalimgError(f"{suite} has no {given[0]}: that is for {' and '.join(_suites_of(kind))}")
+
+
+def _suites_of(*kinds: Kind) -> list[str]:
+    return [name for name in suite_names() if suite_of(name).kind in kinds]
 
 
 def _write_published(suite: str, items: Sequence[Item[Any]], folder: Path) -> None:

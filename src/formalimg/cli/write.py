@@ -10,6 +10,7 @@ import typer
 from formalimg.cli.options import (
     ConceptsFolder,
     DifficultyName,
+    DryRun,
     OnlyCategory,
     ProfileName,
     read_levels,
@@ -18,6 +19,7 @@ from formalimg.cli.options import (
 from formalimg.cli.progress import progress_of
 
 if TYPE_CHECKING:
+    from formalimg.models import ChatModel
     from formalimg.writers import WritingPlan, Written
 
 
@@ -89,6 +91,7 @@ def write_command(
         Path | None,
         typer.Option(help="CF-World, denominalise: the items of cf-world. Default: those of the groups that ship."),
     ] = None,
+    dry_run: DryRun = False,
 ) -> None:
     """Let a chat model write instructions, and keep those that stand up to every check.
 
@@ -128,6 +131,9 @@ def write_command(
     )
     writing = open_chat_model(model, read_options(model_options))
     checking = None if checker is None else open_chat_model(checker, read_options(checker_options))
+    if dry_run:
+        _show_outlook(plan, writing, checking, out, prompts)
+        return
     try:
         with progress_of(f"writing {suite}", len(plan.slots)) as told:
             written = write_suite(plan, writing, out, checker=checking, prompts=prompts, told=told)
@@ -137,6 +143,22 @@ def write_command(
     _show(written, plan)
     if written.missing or written.outstanding:
         raise typer.Exit(1)
+
+
+def _show_outlook(
+    plan: WritingPlan, writing: ChatModel, checking: ChatModel | None, out: Path, prompts: Path | None
+) -> None:
+    from formalimg.writers import foresee_writing
+
+    outlook = foresee_writing(plan, writing, out, checker=checking, prompts=prompts)
+    cost = "at a price that nobody knows" if outlook.cost is None else f"about ${outlook.cost:.4f}"
+    typer.echo(
+        f"{outlook.places:,} to write, at least {outlook.questions:,} questions to ask of {writing.name}, {cost}"
+    )
+    if outlook.first:
+        typer.echo("the first would be:")
+        for line in outlook.first.splitlines():
+            typer.echo(f"  {line}".rstrip())
 
 
 _TASKS = {"groups": "cf-world", "denominalise": "cf-world-denominalised", "pairs": "cf-world-attributes"}

@@ -4,7 +4,15 @@ from typing import TYPE_CHECKING
 
 from formalimg.lazily import lazily
 from formalimg.suites.cfworld.group import Group
-from formalimg.suites.cfworld.spec import DIMENSIONS, CounterfactualSpec, Dimension, WeightedQuestion
+from formalimg.suites.cfworld.names import (
+    CF_WORLD,
+    CF_WORLD_ATTRIBUTES,
+    CF_WORLD_DENOMINALISED,
+    CF_WORLD_RULES,
+    CF_WORLD_SUITES,
+    TAGGED_BY_FIELD,
+)
+from formalimg.suites.cfworld.spec import DIMENSIONS, PASS_MARK, CounterfactualSpec, Dimension, WeightedQuestion
 from formalimg.suites.conceptmix.spec import (
     ATTRIBUTES,
     CATEGORIES,
@@ -37,13 +45,14 @@ if TYPE_CHECKING:
     from formalimg.suites.cfworld.published import Published, read_cf_world, tidying_report
     from formalimg.suites.cfworld.questions import template_scores
     from formalimg.suites.cfworld.scores import ScoredQuestion, read_cf_scores
-    from formalimg.suites.cfworld.tidying import Tidying
+    from formalimg.suites.cfworld.tidying import Tidying, tidied_lines
     from formalimg.suites.cfworld.writing_published import write_counterfactuals
     from formalimg.suites.conceptmix.binding import bind_attributes, bound_concepts
     from formalimg.suites.conceptmix.census import ConceptCensus, take_concept_census
-    from formalimg.suites.conceptmix.completing import complete_binding
+    from formalimg.suites.conceptmix.completing import complete_binding, lacks_measure
     from formalimg.suites.conceptmix.conflicts import Conflict, conflicts
-    from formalimg.suites.conceptmix.counting import count_bindings, count_combinations
+    from formalimg.suites.conceptmix.content import content_of
+    from formalimg.suites.conceptmix.counting import count_bindings, count_combinations, most_items
     from formalimg.suites.conceptmix.law import category_law, mean_redraws
     from formalimg.suites.conceptmix.making import ConceptRecipe, make_concept_items
     from formalimg.suites.conceptmix.pools import Difficulty, Pool, Pools, Profile, load_pools
@@ -74,13 +83,14 @@ __getattr__ = lazily(
         "cfworld.published": ["Published", "read_cf_world", "tidying_report"],
         "cfworld.questions": ["template_scores"],
         "cfworld.scores": ["ScoredQuestion", "read_cf_scores"],
-        "cfworld.tidying": ["Tidying"],
+        "cfworld.tidying": ["Tidying", "tidied_lines"],
         "cfworld.writing_published": ["write_counterfactuals"],
         "conceptmix.binding": ["bind_attributes", "bound_concepts"],
         "conceptmix.census": ["ConceptCensus", "take_concept_census"],
-        "conceptmix.completing": ["complete_binding"],
+        "conceptmix.completing": ["complete_binding", "lacks_measure"],
         "conceptmix.conflicts": ["Conflict", "conflicts"],
-        "conceptmix.counting": ["count_bindings", "count_combinations"],
+        "conceptmix.content": ["content_of"],
+        "conceptmix.counting": ["count_bindings", "count_combinations", "most_items"],
         "conceptmix.law": ["category_law", "mean_redraws"],
         "conceptmix.making": ["ConceptRecipe", "make_concept_items"],
         "conceptmix.pools": ["Difficulty", "Pool", "Pools", "Profile", "load_pools"],
@@ -104,7 +114,14 @@ __getattr__ = lazily(
 __all__ = [
     "ATTRIBUTES",
     "CATEGORIES",
+    "CF_WORLD",
+    "CF_WORLD_ATTRIBUTES",
+    "CF_WORLD_DENOMINALISED",
+    "CF_WORLD_RULES",
+    "CF_WORLD_SUITES",
     "DIMENSIONS",
+    "PASS_MARK",
+    "TAGGED_BY_FIELD",
     "AskedConcept",
     "Binding",
     "BindingError",
@@ -156,6 +173,7 @@ __all__ = [
     "check_groups",
     "complete_binding",
     "conflicts",
+    "content_of",
     "count_bindings",
     "count_combinations",
     "decode_item",
@@ -166,12 +184,14 @@ __all__ = [
     "implausible",
     "instruction_digest",
     "items_of_groups",
+    "lacks_measure",
     "lexicon",
     "load",
     "load_pools",
     "make_concept_items",
     "make_items",
     "mean_redraws",
+    "most_items",
     "our_groups",
     "pair_items",
     "pair_spec",
@@ -192,6 +212,7 @@ __all__ = [
     "tampering",
     "template_questions",
     "template_scores",
+    "tidied_lines",
     "tidying_report",
     "unasked",
     "understand",

@@ -18,11 +18,15 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 @dataclass(frozen=True)
 class Record:
-    """The fields of one item, the place they stand at, and where to report what is wrong with them."""
+    """The fields of one item, the place they stand at, and where to report what is wrong with them.
+
+    What it is called may be changed: not every record is an item.
+    """
 
     where: str
     fields: dict[str, Any]
     findings: Findings
+    called: str = "an item"
 
     def wrong(self, message: str) -> None:
         """Report a problem of this record."""
@@ -32,10 +36,10 @@ class Record:
         """Are the needed fields there, and no unknown ones if `known` is given? Reports what is not so."""
         missing = [name for name in needed if name not in self.fields]
         if missing:
-            self.wrong(f"{', '.join(missing)} missing: an item has {', '.join(needed)}")
+            self.wrong(f"{', '.join(missing)} missing: {self.called} has {', '.join(needed)}")
         unknown = [name for name in self.fields if known is not None and name not in known]
         if unknown:
-            self.wrong(f"unknown field {', '.join(unknown[:5])}: an item has {', '.join(known or ())}")
+            self.wrong(f"unknown field {', '.join(unknown[:5])}: {self.called} has {', '.join(known or ())}")
         return not missing and not unknown
 
     def text(self, name: str, *, empty: bool = False) -> str | None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from formalimg.writers.counterfactuals.written_group import WrittenGroup, read_groups
     from formalimg.writers.formulas.assignment import Assignment, draw_assignment
     from formalimg.writers.formulas.examining import Sound, examine
+    from formalimg.writers.outlook import WritingOutlook, foresee_writing
     from formalimg.writers.writing import Written, write_suite
 
 # Most programs write nothing, and asking takes pydantic and asyncio.
@@ -26,6 +27,7 @@ __getattr__ = lazily(
         "counterfactuals.written_group": ["WrittenGroup", "read_groups"],
         "formulas.assignment": ["Assignment", "draw_assignment"],
         "formulas.examining": ["Sound", "examine"],
+        "outlook": ["WritingOutlook", "foresee_writing"],
         "writing": ["Written", "write_suite"],
     },
 )
@@ -41,12 +43,14 @@ __all__ = [
     "Review",
     "Sound",
     "Told",
+    "WritingOutlook",
     "WritingPlan",
     "Written",
     "WrittenGroup",
     "draw_assignment",
     "examine",
     "export_queue",
+    "foresee_writing",
     "outcomes_told",
     "put_review",
     "read_groups",

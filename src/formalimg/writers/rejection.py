@@ -41,6 +41,7 @@ Reason: TypeAlias = Literal[
     "unsafe",
     "law not changed",  # the changed law is the law
     "not ordinary",
+    "another scene",
     "law not told",
     "gives it away",
     "outcome not told",

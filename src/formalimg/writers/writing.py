@@ -84,7 +84,7 @@ def write_suite(
     if (place / "items.jsonl").exists() and not (place / JOURNAL_FILE).exists():
         raise FormalimgError(f"{place} holds items already: choose another folder")
     craft = craft_of(plan, prompts)
-    asked = _asked(plan, craft, writer, checker or writer)
+    asked = all_that_shapes(plan, craft, writer, checker or writer)
     journal = Journal(place, plan.suite, asked)
     try:
         outcomes = journal.outcomes()
@@ -95,7 +95,7 @@ def write_suite(
         journal.close()
 
 
-def _asked(plan: WritingPlan, craft: Craft, writer: ChatModel, checker: ChatModel) -> dict[str, object]:
+def all_that_shapes(plan: WritingPlan, craft: Craft, writer: ChatModel, checker: ChatModel) -> dict[str, object]:
     """All that shapes the items. The number of attempts is left out, so that it can be raised."""
     return {
         "rules": VERSION,

@@ -36,8 +36,6 @@ WRONG: list[tuple[ProblemReason, dict[str, str]]] = [
     ("not ordinary", {"factual": f"{MIRROR.changed} {MIRROR.factual}"}),
     ("another scene", {"factual": "Seven ducks swim across a lake at dawn."}),
     ("law not changed", {"changed": MIRROR.law}),
-    ("field", {"discipline": "astrology"}),
-    ("field", {"branch": "dentistry"}),
     ("gives it away", {"implicit": f"{MIRROR.implicit} {MIRROR.described}"}),
     ("not ordinary", {"factual": "A woman in a world where mirrors are tall."}),
     ("law not told", {"implicit": "A woman in a yellow coat is in a bright hallway."}),

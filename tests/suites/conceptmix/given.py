@@ -1,12 +1,13 @@
-"""Bound concepts for tests: written down briefly, or drawn at random and closed without any plausibility."""
+"""Bound concepts for tests: written down briefly, or drawn at random."""
 
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from typing import NamedTuple
 
 from formalimg.suites.conceptmix.binding import bind_attributes, bound_concepts
+from formalimg.suites.conceptmix.completing import complete_binding
+from formalimg.suites.conceptmix.conflicts import conflicts
 from formalimg.suites.conceptmix.pools import Pools
 from formalimg.suites.conceptmix.sampling import draw_concepts
 from formalimg.suites.conceptmix.spec import (
@@ -62,21 +63,12 @@ def given(text: str) -> Given:
 
 
 def drawn(k: int, pools: Pools, chance: random.Random) -> Given:
-    """Drawn concepts, with relations between pairs that differ as long as there are enough of them."""
-    concepts = draw_concepts(k, pools, chance)
-    binding = bind_attributes(concepts, pools, chance)
-    objects = binding.objects
-    if len(objects) == 1 and (binding.relations or "size" in objects[0].attributes):
-        objects = (*objects, BoundObject(chance.choice(["bench", "plate", "box"])))
-    numbers = range(1, len(objects) + 1)
-    pairs = [(one, other) for one in numbers for other in numbers if one != other]
-    chance.shuffle(pairs)
-    relations = [
-        replace(relation, first=pairs[place % len(pairs)][0], second=pairs[place % len(pairs)][1])
-        for place, relation in enumerate(binding.relations)
-    ]
-    closed = Binding(objects, binding.style, tuple(relations))
-    return Given(bound_concepts(concepts, closed), closed)
+    """Drawn concepts whose relations do not contradict each other; the shapes may be any."""
+    while True:
+        concepts = draw_concepts(k, pools, chance)
+        closed = complete_binding(bind_attributes(concepts, pools, chance), chance)
+        if all(conflict.reason in ("shape", "kind") for conflict in conflicts(closed)):
+            return Given(bound_concepts(concepts, closed), closed)
 
 
 def attributes_of(found: Given) -> list[BoundConcept]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formalimg.suites.conceptmix.completing import complete_binding
+from formalimg.suites.conceptmix.completing import complete_binding, lacks_measure
 from formalimg.suites.conceptmix.conflicts import conflicts
 from formalimg.suites.conceptmix.knowledge import reference_objects
 from formalimg.suites.conceptmix.pools import load_pools
@@ -48,7 +48,7 @@ def bindings(draw: st.DrawFn, most_relations: int = 4) -> Binding:
 
 
 @given(bindings(), st.integers(0, 9))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_everything_is_closed_and_nothing_given_is_changed(binding: Binding, seed: int) -> None:
     done = complete_binding(binding, random.Random(seed))
     assert not done.is_open
@@ -69,12 +69,13 @@ def test_only_plain_objects_are_added_and_each_of_them_serves(binding: Binding, 
     added = done.objects[len(binding.objects) :]
     assert all(thing.item in REFERENCES and not thing.attributes for thing in added)
     assert len({thing.item for thing in done.objects}) == len(done.objects)
-    lonely_size = len(binding.objects) == 1 and "size" in binding.objects[0].attributes
+    measure = bool(binding.objects) and all("size" in thing.attributes for thing in binding.objects)
     used = {end for relation in done.relations for end in (relation.first, relation.second)}
     idle = [number for number in range(len(binding.objects) + 1, len(done.objects) + 1) if number not in used]
-    assert idle == [] or (lonely_size and idle == [2])
-    assert len(done.objects) > 1 or not (lonely_size or binding.relations)
-    if not binding.relations and not lonely_size:
+    assert idle == [] or (measure and idle == [len(binding.objects) + 1])
+    assert len(done.objects) > 1 or not (measure or binding.relations)
+    assert not lacks_measure(done)
+    if not binding.relations and not measure:
         assert done == binding
 
 
@@ -135,6 +136,46 @@ def test_a_reference_object_comes_when_two_objects_cannot_do_it() -> None:
         assert conflicts(done) == ()
 
 
+def test_where_everything_has_a_size_something_usual_is_added_to_tell_it_by() -> None:
+    sized = Binding((BoundObject("screwdriver", {"size": "tiny"}), BoundObject("butterfly", {"size": "huge"})))
+    assert lacks_measure(sized)
+    for seed in range(10):
+        done = complete_binding(sized, random.Random(seed))
+        assert len(done.objects) == 3
+        assert done.objects[2].item not in {"cloud", "kite", "valley", "rock"}
+    for plain in (open_binding("bee"), open_binding("bee", "cat", size="tiny")):
+        assert not lacks_measure(plain)
+
+
+def test_nothing_is_added_that_shares_a_name_with_what_is_there() -> None:
+    for seed in range(30):
+        done = complete_binding(
+            open_binding("duck", "chicken", relations=("above", "top", "below")), random.Random(seed)
+        )
+        assert "bird" not in {thing.item for thing in done.objects}
+
+
+def test_nobody_is_told_twice_that_something_is_outside() -> None:
+    for other in ("top", "above", "left"):
+        for seed in range(10):
+            done = complete_binding(open_binding("man", "house", relations=("outside", other)), random.Random(seed))
+            pairs = [{relation.first, relation.second} for relation in done.relations]
+            assert pairs[0] != pairs[1], told(done)
+
+
+def test_nothing_is_left_to_be_guessed_about_what_is_inside() -> None:
+    for relations in (("inside", "inside"), ("inside", "top"), ("inside", "bottom"), ("inside", "inside", "top")):
+        for seed in range(10):
+            done = complete_binding(open_binding("apple", "smartphone", relations=relations), random.Random(seed))
+            assert conflicts(done) == ()
+            inside = {(one, other) for one, name, other in told(done) if name == "inside"}
+            for one, name, other in told(done):
+                if name in ("top", "bottom"):
+                    assert all((other, box) in inside or box == other for content, box in inside if content == one)
+            boxes = [box for content, box in inside if content == "apple"]
+            assert len(boxes) < 2 or (boxes[0], boxes[1]) in inside or (boxes[1], boxes[0]) in inside
+
+
 def test_nothing_is_added_for_a_conflict_that_was_given() -> None:
     given = (Relation("left", "", 1, 2), Relation("right", "", 1, 2), Relation("behind", ""))
     for seed in range(5):
@@ -143,7 +184,7 @@ def test_nothing_is_added_for_a_conflict_that_was_given() -> None:
 
 
 def test_added_objects_stand_in_relation_to_drawn_ones() -> None:
-    for seed in range(20):
+    for seed in range(8):
         done = complete_binding(open_binding("lion", relations=("top", "top", "behind")), random.Random(seed))
         assert len(done.objects) == 4
         assert all("lion" in (one, other) for one, _, other in told(done))

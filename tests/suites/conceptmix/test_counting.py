@@ -9,7 +9,8 @@ from math import comb
 import pytest
 
 from formalimg.suites.conceptmix.binding import bind_attributes
-from formalimg.suites.conceptmix.counting import count_bindings, count_combinations
+from formalimg.suites.conceptmix.counting import count_bindings, count_combinations, most_items
+from formalimg.suites.conceptmix.knowledge import reference_objects
 from formalimg.suites.conceptmix.pools import Pools, Profile, load_pools
 from formalimg.suites.conceptmix.sampling import ImpossibleDrawError, draw_concepts
 from formalimg.suites.conceptmix.spec import ATTRIBUTES, Binding, Category
@@ -84,3 +85,11 @@ def test_the_published_pools_hold_nearly_as_many_as_the_paper_says() -> None:
     assert sum(counts) == pytest.approx(sum(comb(96, concepts) for concepts in range(2, 9)), rel=0.02)
     assert count_bindings(1, pools) == counts[0]  # one object: nothing to choose
     assert all(count_bindings(k, pools) > counts[k - 1] for k in range(2, 8))
+
+
+def test_items_are_at_most_the_bindings_with_all_pairs_for_their_relations() -> None:
+    for k, only in ((1, "size"), (2, "color"), (2, "object"), (1, "style")):
+        assert most_items(k, POOLS, only=only) == count_bindings(k, POOLS, only=only)  # type: ignore[arg-type]
+    # One object in one of two relations: to one of 32 plain objects, or one of these to it.
+    assert most_items(1, POOLS, only="spatial") == 3 * 2 * (2 * len(reference_objects()))
+    assert most_items(2, POOLS) > count_bindings(2, POOLS)

@@ -104,6 +104,48 @@ def test_the_first_items_are_made_anew_as_they_are() -> None:
     assert made[:60] == ITEMS[:60]
 
 
+def test_nothing_is_in_two_places_and_every_size_has_a_measure() -> None:
+    """Spelled out anew, and stricter than the rules: nothing may follow that nobody said."""
+    for item in ITEMS:
+        binding = item.spec.binding
+        assert binding is not None
+        placed = [(relation.name, relation.first, relation.second) for relation in binding.relations]
+        inside = {(one, other) for name, one, other in placed if name == "inside"}
+        for _ in binding.objects:
+            inside |= {(one, box) for one, other in inside for inner, box in inside if inner == other}
+        for one, box in inside:
+            boxes = [other for content, other in inside if content == one and other != box]
+            assert all((box, other) in inside or (other, box) in inside for other in boxes), item.prompt
+        for name, one, other in placed:
+            touching = [(one, other), (other, one)] if name in ("top", "bottom") else []
+            for content, touched in touching:
+                boxes = [box for inner, box in inside if inner == content and box != touched]
+                assert all((touched, box) in inside or (box, touched) in inside for box in boxes), item.prompt
+            if name == "outside":
+                sides = {there for there, *both in placed if {one, other} == set(both)}
+                assert not sides & {"top", "above", "below", "left", "right", "behind", "in front of"}, item.prompt
+        sized = ["size" in thing.attributes for thing in binding.objects]
+        assert not (any(sized) and all(sized)), item.prompt
+        assert len({thing.item for thing in binding.objects} & {"corgi", "dog"}) < 2
+
+
+def test_questions_and_prompts_speak_well_of_people_and_trees() -> None:
+    for item in ITEMS:
+        assert item.spec.binding is not None
+        counted = {number for each in item.spec.concepts if each.category == "number" for number in each.objects}
+        for each in item.spec.concepts:
+            things = [item.spec.binding.objects[number - 1].item for number in each.objects]
+            if each.category == "object" and set(each.objects) & counted and each.value not in ("sushi", "broccoli"):
+                assert each.question.startswith("Does the image contain at least one "), each.question
+            if {"man", "woman"} & set(things[:1]) and each.category != "spatial":
+                assert not re.search(r"\b(it|its)\b", each.question + each.statement)
+                assert each.category != "color" or "painted" in each.question
+        assert not re.search(r"(red|white|black|brown|yellow) ([a-z]+ )?(m[ae]n|wom[ae]n|oak|pine)\b", item.prompt)
+        assert not re.match(
+            r"(An?|The) [^.]*(picture|painting|drawing|sketch|cartoon) (of|shows) [^.]*touching", item.prompt
+        )
+
+
 def values(items: list[Item[ConceptSpec]], category: str) -> set[str]:
     return {each.value for item in items for each in item.spec.concepts if each.category == category}
 
@@ -121,37 +163,42 @@ def test_variants_take_only_what_they_should(tmp_path: Path) -> None:
     assert {item.version for item in (*colors, *hard, *mine)} == {""}
 
 
-def test_what_cannot_be_made_says_why(tmp_path: Path) -> None:
-    (tmp_path / "object.toml").write_text('values = ["yak"]')
-    with pytest.raises(FormalimgError, match=r"came to nothing .*duplicate"):
+def test_only_items_of_the_suite_that_ships_have_its_version() -> None:
+    assert ConceptRecipe().is_default
+    assert ConceptRecipe(levels=(1, 2)).is_default
+    others = [{"seed": 2}, {"levels": (2,)}, {"levels": (1, 3)}, {"levels": tuple(range(1, 9))}, {"per_level": 20}]
+    for other in others:
+        assert not ConceptRecipe(**other).is_default, other  # type: ignore[arg-type]
+
+
+def test_more_items_than_there_are_is_an_error_before_any_is_made(tmp_path: Path) -> None:
+    (tmp_path / "object.toml").write_text('values = ["yak", "gnu"]')
+    made: list[int] = []
+    with pytest.raises(FormalimgError, match=r"at most 4 different items with k=2, fewer than 5: ask for fewer"):
+        make_concept_items(ConceptRecipe((2, 1), 5, concepts=tmp_path, only="size"), told=made.append)
+    assert made == []
+    assert len(make_concept_items(ConceptRecipe((1,), 4, concepts=tmp_path, only="size")).items) == 4
+    with pytest.raises(FormalimgError, match="different items with k=1"):
         make_concept_items(ConceptRecipe((1,), 5000, concepts=tmp_path))
-    for text, message in [
-        ("values = []", "list of words"),
-        ('values = ["a", "a"]', "stands there twice"),
-        ('values = ["a"]\neasy = ["b"]', "'b' is not among its values"),
-        ("values", "cannot be read as concepts"),
-    ]:
-        (tmp_path / "object.toml").write_text(text)
-        with pytest.raises(FormalimgError, match=message):
-            load_pools(tmp_path)
-    with pytest.raises(FormalimgError, match="there is no folder"):
-        load_pools(tmp_path / "none")
+    (tmp_path / "object.toml").write_text('values = ["man"]')
+    with pytest.raises(FormalimgError, match=r"1000 draws for k=1 came to nothing \(1000 shape\)"):
+        make_concept_items(ConceptRecipe((1,), 1, concepts=tmp_path, only="shape"))
 
 
 def test_the_commands_make_show_and_count_them(tmp_path: Path) -> None:
     code, out, err = formalimg(
-        "synth", "conceptmix", "--out", str(tmp_path), "--levels", "1,9", "--per-level", "3", "--published"
+        "synth", "conceptmix", "--out", str(tmp_path), "--levels", "1,109", "--per-level", "3", "--published"
     )
     assert (code, err) == (0, "")
-    assert "6 items of conceptmix (k=1: 3, k=9: 3)" in out
+    assert "6 items of conceptmix (k=1: 3, k=109: 3)" in out
     assert sorted(path.name for path in (tmp_path / "published").iterdir()) == [
         "3_refined_config_k=1.json",
-        "3_refined_config_k=9.json",
+        "3_refined_config_k=109.json",
         "3_sentences_k=1.json",
-        "3_sentences_k=9.json",
+        "3_sentences_k=109.json",
     ]
     shown = formalimg("show", "conceptmix/5", "--items", str(tmp_path)).out
-    assert shown.startswith("conceptmix/5, k = 9\n")
+    assert shown.startswith("conceptmix/5, k = 109\n")
     assert formalimg("show", "conceptmix/5", "--draw", str(tmp_path / "a.png")).code == 2
     assert formalimg("synth", "conceptmix", "--out", str(tmp_path), "--objects", "3").err == (
         "error: conceptmix has no --objects: that is for knolling and natural\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from dataclasses import replace
 
 from hypothesis import given as for_all
 from hypothesis import settings
@@ -38,7 +39,7 @@ def test_questions_in_the_plural() -> None:
         "Are the pieces of sushi tiny compared with the usual size of a piece of sushi?",
         "Are the pieces of sushi shaped like squares?",
         "Do the pieces of sushi have a fluffy texture?",
-        "Does the image contain women?",
+        "Does the image contain at least one woman?",
         "Are there exactly two women in the image?",
         "Does the image contain an apple?",
         "Is the image an ink drawing?",
@@ -46,6 +47,33 @@ def test_questions_in_the_plural() -> None:
         "Are the women inside the apple, within its bounds?",
         "Is the apple at the bottom of the women, below them or at the lowest part, and touching them?",
     )
+
+
+def test_numbers_are_asked_for_once() -> None:
+    asked = template_questions(*given("3 robot | 2 broccoli | car"))
+    assert asked[0] == "Does the image contain at least one robot?"
+    assert asked[2] == "Does the image contain broccoli?"
+    assert asked[4] == "Does the image contain a car?"
+
+
+def test_people_are_asked_about_as_people_and_colours_as_paint() -> None:
+    assert template_questions(*given("black glass man | tiny woman | 2 inside 1 | 1 above 2"))[1:] == (
+        "Is the man black all over, as if painted?",
+        "Does the man look like he is made of glass?",
+        "Does the image contain a woman?",
+        "Is the woman tiny compared with the usual size of a woman?",
+        "Is the woman inside the man, within his bounds?",
+        "Is the man above the woman, without touching her?",
+    )
+    assert template_questions(*given("2 white woman"))[2] == "Are the women white all over, as if painted?"
+    assert template_questions(*given("white oak tree"))[1] == "Is the oak tree white?"
+
+
+def test_a_relation_of_the_user_is_asked_for_in_its_own_words() -> None:
+    concepts, binding = given("cat | dog | 1 next to 2")
+    told = replace(binding.relations[0], description="the {ObjectA} is right {value} the {ObjectB}")
+    asked = template_questions(concepts, replace(binding, relations=(told,)))
+    assert asked[-1] == "Is the cat right next to the dog?"
 
 
 def test_two_of_the_same_name() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
@@ -24,11 +25,30 @@ def said(category: Category, value: str, *ids: int) -> str:
 def test_statements_name_the_objects() -> None:
     assert said("object", "cat", 1) == "the image contains one or more cats"
     assert said("number", "3", 2) == "the number of dogs is exactly 3"
-    assert said("size", "tiny", 2) == "the dog is tiny for its kind"
+    assert said("size", "tiny", 2) == "the dog is tiny for a dog"
     assert said("shape", "circle", 1) == "the cat has the shape of a circle"
     assert said("style", "pop art") == "the style of the image is pop art"
     assert said("spatial", "left", 2, 3) == "the dog is on the left side of the cat"
     assert said("spatial", "left", 3, 1) == "the cat is on the left side of another cat"
+
+
+def test_colours_of_people_are_paint() -> None:
+    people = Binding((BoundObject("man"), BoundObject("cat")))
+    black, red = (BoundConcept(Concept("color", color), (place,)) for place, color in ((1, "black"), (2, "red")))
+    assert statements([black, red], people, POOLS) == (
+        "the man is painted black all over",
+        "the color of the cat is red",
+    )
+    own = {**POOLS, "color": Pool("color", ("black",), "the {object} is {value}")}
+    assert statements([black], people, own) == ("the man is black",)
+
+
+def test_no_sentence_calls_a_woman_it() -> None:
+    people = Binding((BoundObject("woman"), BoundObject("man")))
+    for category in ("color", "number", "shape", "size", "texture", "spatial"):
+        for value in POOLS[category].values:
+            bound = BoundConcept(Concept(category, value), (1, 2) if category == "spatial" else (1,))
+            assert not re.search(r"\b(it|its)\b", statements([bound], people, POOLS)[0])
 
 
 def test_statements_fit_the_pools_of_the_user() -> None:

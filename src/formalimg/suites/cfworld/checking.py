@@ -14,11 +14,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal, NamedTuple, TypeAlias
 
-from formalimg.suites.cfworld.group import FIELDS, Field, Group
+from formalimg.suites.cfworld.group import Group
 
 ProblemReason: TypeAlias = Literal[
     "form",  # empty, too long, not a sentence
-    "field",  # of no field of knowledge that is known
     "not ordinary",  # the factual prompt speaks of another world
     "another scene",  # the factual prompt shows another scene than the counterfactual ones
     "law not changed",
@@ -100,9 +99,6 @@ def _problems(group: Group) -> Iterator[tuple[ProblemReason, str]]:
 
 
 def _form(group: Group) -> Iterator[tuple[ProblemReason, str]]:
-    if Field(group.discipline, group.branch) not in FIELDS.values():
-        known = ", ".join(" ".join(filter(None, field)) for field in FIELDS.values())
-        yield "field", f"{group.discipline} {group.branch} is no field: known are {known}"
     if not _ID.fullmatch(group.id):
         yield "form", f"the id {group.id!r} must be small letters, digits and -"
     for field in fields(group):

@@ -6,12 +6,10 @@ from collections.abc import Iterable
 from typing import get_args
 
 from formalimg.suites.cfworld.group import Group
+from formalimg.suites.cfworld.names import CF_WORLD, CF_WORLD_DENOMINALISED
 from formalimg.suites.cfworld.questions import template_scores
 from formalimg.suites.cfworld.spec import CounterfactualSpec, Level
 from formalimg.suites.item import Item
-
-CF_WORLD = "cf-world"
-DENOMINALISED = "cf-world-denominalised"
 
 
 def items_of_groups(groups: Iterable[Group], version: str = "") -> list[Item[CounterfactualSpec]]:
@@ -26,7 +24,7 @@ def items_of_groups(groups: Iterable[Group], version: str = "") -> list[Item[Cou
 def denominalised_items(groups: Iterable[Group], version: str = "") -> list[Item[CounterfactualSpec]]:
     """The explicit item of each group, without the names of its outcome; judged by the same questions."""
     return [
-        Item(DENOMINALISED, f"{group.id}-l2", 2, group.denominalised, _spec(group, 2), _tags(group), version)
+        Item(CF_WORLD_DENOMINALISED, f"{group.id}-l2", 2, group.denominalised, _spec(group, 2), _tags(group), version)
         for group in groups
     ]
 

@@ -6,11 +6,10 @@ import tomllib
 from importlib.resources import files
 from typing import Any
 
+from formalimg.suites.cfworld.names import CF_WORLD_ATTRIBUTES, CF_WORLD_RULES
 from formalimg.suites.cfworld.probe_questions import pair_spec, rule_spec
 from formalimg.suites.cfworld.spec import CounterfactualSpec
 from formalimg.suites.item import Item
-
-RULES, ATTRIBUTES = "cf-world-rules", "cf-world-attributes"
 
 _LEVEL_OF = {"factual": 1, "counterfactual": 2}
 
@@ -22,7 +21,7 @@ def rule_items(version: str = "") -> list[Item[CounterfactualSpec]]:
     """
     return [
         Item(
-            RULES,
+            CF_WORLD_RULES,
             f"{rule['id']}-{number}",
             _LEVEL_OF[case["kind"]],
             case["prompt"],
@@ -39,7 +38,7 @@ def pair_items(version: str = "") -> list[Item[CounterfactualSpec]]:
     """The attribute probe: a thing with a partner it often has (level 1) and with one it hardly ever has (level 2)."""
     return [
         Item(
-            ATTRIBUTES,
+            CF_WORLD_ATTRIBUTES,
             f"pair-{number:03}-{partner}",
             level,
             pair[f"{partner}_prompt"],

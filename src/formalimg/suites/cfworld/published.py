@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.suites.cfworld.items import CF_WORLD, DENOMINALISED
-from formalimg.suites.cfworld.our_probes import ATTRIBUTES, RULES
-from formalimg.suites.cfworld.published_groups import LEVELS, PROMPTS, QUESTIONS, PublishedGroup, read_groups
+from formalimg.suites.cfworld.names import CF_WORLD, CF_WORLD_ATTRIBUTES, CF_WORLD_DENOMINALISED, CF_WORLD_RULES
+from formalimg.suites.cfworld.published_groups import LEVELS, PROMPTS, QUESTIONS, PublishedTree, read_trees
 from formalimg.suites.cfworld.published_probes import PROBES, read_denominalised, read_pairs, read_rules
 from formalimg.suites.cfworld.spec import CounterfactualSpec
 from formalimg.suites.cfworld.tidying import Tidying, tidied_lines
@@ -23,9 +22,9 @@ from formalimg.suites.item import Item
 
 _FOLDERS = {
     CF_WORLD: (PROMPTS, QUESTIONS),
-    RULES: (PROBES,),
-    ATTRIBUTES: (PROBES,),
-    DENOMINALISED: (PROMPTS, QUESTIONS, PROBES),
+    CF_WORLD_RULES: (PROBES,),
+    CF_WORLD_ATTRIBUTES: (PROBES,),
+    CF_WORLD_DENOMINALISED: (PROMPTS, QUESTIONS, PROBES),
 }
 """What of the repository each suite needs."""
 
@@ -78,22 +77,22 @@ def tidying_report(place: str | Path, suite: str = CF_WORLD) -> list[str]:
     lines = [f"{len(groups):,} groups, {len(items):,} prompts, {questions:,} questions"]
     if unscorable:
         lines.append(f"{len(unscorable):,} prompts without questions, never scored: {', '.join(unscorable)}")
-    return [*lines, *tidied_lines(each for each in tidied if each.what != "no questions")]
+    return [*lines, *tidied_lines(tidied)]
 
 
 def _read(place: Path, suite: str, findings: Findings) -> Published:
     root = _root(place, suite)
     tidied: list[Tidying] = []
     items: Sequence[Item[CounterfactualSpec]]
-    if suite == RULES:
+    if suite == CF_WORLD_RULES:
         items = read_rules(root, findings, tidied)
-    elif suite == ATTRIBUTES:
+    elif suite == CF_WORLD_ATTRIBUTES:
         items = read_pairs(root, findings, tidied)
-    elif suite == DENOMINALISED:
+    elif suite == CF_WORLD_DENOMINALISED:
         # What is odd about the groups is told with cf-world, and not again with its probe.
-        items = read_denominalised(root, read_groups(root, findings, []), findings, tidied)
+        items = read_denominalised(root, read_trees(root, findings, []), findings, tidied)
     else:
-        items = _items_of(read_groups(root, findings, tidied))
+        items = _items_of(read_trees(root, findings, tidied))
     unscorable = tuple(item.id for item in items if not item.spec.questions)
     return Published(tuple(items), tuple(tidied), unscorable)
 
@@ -101,7 +100,8 @@ def _read(place: Path, suite: str, findings: Findings) -> Published:
 def _root(place: Path, suite: str) -> Path:
     if suite not in _FOLDERS:
         raise FormalimgError(f"{suite} is no suite of CF-World: these are {', '.join(_FOLDERS)}")
-    root = place.absolute().parent if place.name in (PROMPTS, QUESTIONS, PROBES) else place
+    inside = place.absolute()  # `.` may be one of the folders
+    root = inside.parent if inside.name in (PROMPTS, QUESTIONS, PROBES) else place
     for folder in _FOLDERS[suite]:
         if not (root / folder).is_dir():
             raise FormalimgError(
@@ -111,7 +111,7 @@ def _root(place: Path, suite: str) -> Path:
     return root
 
 
-def _items_of(groups: Sequence[PublishedGroup]) -> list[Item[CounterfactualSpec]]:
+def _items_of(trees: Sequence[PublishedTree]) -> list[Item[CounterfactualSpec]]:
     return [
         Item(
             CF_WORLD,
@@ -121,6 +121,7 @@ def _items_of(groups: Sequence[PublishedGroup]) -> list[Item[CounterfactualSpec]
             CounterfactualSpec(group.id, group.assessments[level], group.questions[level]),
             group.tree.tags,
         )
-        for group in groups
+        for tree in trees
+        for group in tree.groups
         for level in LEVELS
     ]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
+from typing import NamedTuple, get_args
 
 from formalimg.suites.cfworld.records import RecordForm, read_entries
-from formalimg.suites.cfworld.spec import Dimension, Level, WeightedQuestion
+from formalimg.suites.cfworld.spec import WEIGHTS, Dimension, Level, WeightedQuestion
 from formalimg.suites.cfworld.tidying import Tidying
 from formalimg.suites.cfworld.trees import Tree, tree_at
 from formalimg.suites.findings import Findings
@@ -26,11 +26,16 @@ QUESTION_TYPES: Mapping[str, Dimension] = {
 }
 """The dimensions by their published names."""
 
+_ASKED_EVERYWHERE: tuple[Dimension, ...] = ("integrity", "logic")
+"""What the paper asks about every picture, besides the assessment point, without which nothing is read."""
+
 _GROUP = RecordForm(
+    "a group",
     texts=tuple(f"prompt_l{level}" for level in LEVELS),
     optional=("category", *(f"ap_l{level}" for level in LEVELS)),
 )
 _QUESTION = RecordForm(
+    "a question",
     texts=("prompt_level", "question_type", "question", "evaluation_criteria"),
     numbers=("weight",),
     ids=("id", "source_id"),
@@ -64,22 +69,31 @@ class PublishedGroup:
         return f"{self.tree.slug}-{self.number}"
 
 
-def read_groups(root: Path, findings: Findings, tidied: list[Tidying]) -> list[PublishedGroup]:
+class PublishedTree(NamedTuple):
+    """A field of knowledge with the groups that could be read, and whether its file of groups is sound."""
+
+    tree: Tree
+    groups: tuple[PublishedGroup, ...]
+    is_sound: bool
+
+
+def read_trees(root: Path, findings: Findings, tidied: list[Tidying]) -> list[PublishedTree]:
     """All groups, field by field; what is wrong is added to the findings, and what was tidied up to the tidyings."""
     trees = json_files(root / PROMPTS)
     known = {f"{tree}{QUESTIONS_ENDING}" for tree in trees}
     for name in json_files(root / QUESTIONS):
         if name not in known:
             findings.add(f"{QUESTIONS}/{name}.json", f"there is no such file in {PROMPTS}: take it away, or add that")
-    groups: list[PublishedGroup] = []
+    found: list[PublishedTree] = []
     slugs: set[str] = set()
     for tree in map(tree_at, trees):
         if not tree.slug or tree.slug in slugs:
             findings.add(f"{PROMPTS}/{tree.path}.json", "its name must have letters (a to z) of its own: rename it")
+            found.append(PublishedTree(tree, (), is_sound=False))
             continue
         slugs.add(tree.slug)
-        groups += _groups_of(tree, root, findings, tidied)
-    return groups
+        found.append(_tree(tree, root, findings, tidied))
+    return found
 
 
 def json_files(folder: Path) -> list[str]:
@@ -88,9 +102,10 @@ def json_files(folder: Path) -> list[str]:
     return sorted(path.with_suffix("").as_posix() for path in paths)
 
 
-def _groups_of(tree: Tree, root: Path, findings: Findings, tidied: list[Tidying]) -> list[PublishedGroup]:
+def _tree(tree: Tree, root: Path, findings: Findings, tidied: list[Tidying]) -> PublishedTree:
     questions = _questions_of(tree, root, findings, tidied)
     groups = []
+    before = len(findings)
     for where, texts, _ in read_entries(root, f"{PROMPTS}/{tree.path}.json", _GROUP, findings, tidied):
         if not texts["category"]:
             tidied.append(Tidying(where, "no category", "none is needed: the file says the field"))
@@ -106,11 +121,15 @@ def _groups_of(tree: Tree, root: Path, findings: Findings, tidied: list[Tidying]
             )
         )
         _note_questions(groups[-1], tidied)
-    for number, level in questions:
+    if questions and not groups and len(findings) == before:
+        findings.add(f"{PROMPTS}/{tree.path}.json", "holds no groups, though there are questions about some: add them")
+    is_sound = len(findings) == before
+    if is_sound:
         where = f"{QUESTIONS}/{tree.path}{QUESTIONS_ENDING}.json"
-        findings.add(where, f"has questions for group {number}, l{level}, which is not there")
+        for number, level in questions:
+            findings.add(where, f"has questions for group {number}, l{level}, which is not there")
     _note_duplicates(groups, tidied)
-    return groups
+    return PublishedTree(tree, tuple(groups), is_sound)
 
 
 def _assessments(texts: Mapping[str, str], where: str, tidied: list[Tidying]) -> dict[Level, str]:
@@ -136,20 +155,23 @@ def _questions_of(
         return {}
     levels: Mapping[str, Level] = {f"l{level}": level for level in LEVELS}
     found: dict[tuple[str, Level], tuple[WeightedQuestion, ...]] = {}
+    before = len(findings)
     for where, texts, numbers in read_entries(root, name, _QUESTION, findings, tidied):
         kind, level = texts["question_type"], levels.get(texts["prompt_level"])
         if level is None:
             findings.add(where, f"unknown prompt_level {texts['prompt_level']!r}: levels are {', '.join(levels)}")
         elif kind not in QUESTION_TYPES:
             findings.add(where, f"unknown question_type {kind!r}: known are {', '.join(QUESTION_TYPES)}")
-        elif not numbers["weight"]:
-            findings.add(where, "the weight must be above 0")
         else:
             key = texts["source_id"], level
-            question = WeightedQuestion(
-                QUESTION_TYPES[kind], texts["question"], texts["evaluation_criteria"], numbers["weight"]
-            )
+            dimension, weight = QUESTION_TYPES[kind], numbers["weight"]
+            if weight != WEIGHTS[dimension]:
+                how = f"kept: {weight:g}, where {dimension} has {WEIGHTS[dimension]:g} elsewhere"
+                tidied.append(Tidying(where, "unusual weight", how))
+            question = WeightedQuestion(dimension, texts["question"], texts["evaluation_criteria"], weight)
             found[key] = (*found.get(key, ()), question)
+    if len(findings) > before:
+        return found  # the question that decides may be among what cannot be read
     for (number, level), questions in found.items():
         if [each.dimension for each in questions].count("assessment") != 1:
             findings.add(f"{name}, group {number}, l{level}", "must have one question of the type Assessment Point")
@@ -162,6 +184,11 @@ def _note_questions(group: PublishedGroup, tidied: list[Tidying]) -> None:
         for level in LEVELS
         if not group.questions[level]
     )
+    for level, questions in group.questions.items():
+        lacking = [name for name in _ASKED_EVERYWHERE if name not in {each.dimension for each in questions}]
+        if questions and lacking:
+            how = f"scored without {' and '.join(lacking)}"
+            tidied.append(Tidying(f"{group.where}, l{level}", "no question of a dimension", how))
     if group.questions[2] != group.questions[3]:
         tidied.append(Tidying(group.where, "questions of L3 differ", "kept as they are"))
 

@@ -14,19 +14,24 @@ from formalimg.suites.record import Record
 
 _MISTYPED = re.compile(r"(ap|prompt)_([123])")
 
+_LARGEST = 1_000
+"""No number in published files is as large."""
+
 
 class RecordForm(NamedTuple):
     """What the records of a kind of file hold.
 
     Attributes:
+        called: what such a record is, with its article.
         texts: fields that must be there and hold words.
         optional: fields of words that may be missing.
-        numbers: fields that must be there and hold a number.
+        numbers: fields that must be there and hold a number above 0.
         ids: fields that name something, as text or as a whole number.
         ignored: fields that nobody needs.
         id_pattern: what ids look like.
     """
 
+    called: str
     texts: tuple[str, ...]
     optional: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
@@ -55,7 +60,8 @@ def read_entries(root: Path, name: str, form: RecordForm, findings: Findings, ti
         where = f"{name}, id {record['id']}" if "id" in record else f"{name}, record {number}"
         if len(kinds) > 1 and isinstance(record.get("id"), int):
             tidied.append(Tidying(where, "ids of two types", f"read as text, {str(record['id'])!r}"))
-        entry = _entry(Record(where, _rekeyed(record, form, where, tidied), findings), form, tidied)
+        fields = _rekeyed(record, form, where, tidied)
+        entry = _entry(Record(where, fields, findings, form.called), form, tidied)
         if entry is None:
             continue
         if entry.texts["id"] in entries:
@@ -104,8 +110,8 @@ def _entry(record: Record, form: RecordForm, tidied: list[Tidying]) -> Entry | N
             record.wrong(f"{name} must be a number as published ids are, but is {value!r}")
     numbers = {name: record.fields[name] for name in form.numbers}
     for name, value in numbers.items():
-        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < 1_000:
-            record.wrong(f"{name} must be a number")
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < _LARGEST:
+            record.wrong(f"{name} must be a number above 0 and below {_LARGEST:,}, but is {value!r}")
     if len(record.findings) > before:
         return None
     blank = [name for name, text in found.items() if text != texts[name]]

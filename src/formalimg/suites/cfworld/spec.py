@@ -15,6 +15,9 @@ DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 WEIGHTS: dict[Dimension, float] = {"integrity": 3, "assessment": 15, "logic": 8, "adherence": 2}
 """What questions of each dimension count."""
 
+PASS_MARK = 0.5
+"""Pictures of this score and above pass, whatever opens a gate."""
+
 
 @dataclass(frozen=True)
 class WeightedQuestion:

@@ -16,6 +16,8 @@ TidyReason: TypeAlias = Literal[
     "duplicate",
     "no questions",
     "questions of L3 differ",
+    "no question of a dimension",
+    "unusual weight",
     "same prompt as L2",
 ]
 
@@ -40,13 +42,16 @@ class Tidying(NamedTuple):
 
 
 def tidied_lines(tidied: Iterable[Tidying]) -> list[str]:
-    """What was tidied up as lines for people: each kind with its number, and the places."""
+    """What was tidied up as lines for people: each kind with its number, and the places.
+
+    Items without questions are not among them: whoever lists items tells those by name.
+    """
     kinds: dict[TidyReason, list[Tidying]] = {what: [] for what in get_args(TidyReason)}
     for each in tidied:
         kinds[each.what].append(each)
     lines = []
     for what, found in kinds.items():
-        if not found:
+        if not found or what == "no questions":
             continue
         lines.append(f"{what}: {len(found):,}")
         shown = found if len(found) <= _MOST_NAMED else found[:_FEW]

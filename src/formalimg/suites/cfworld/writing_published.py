@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from formalimg.errors import FormalimgError
-from formalimg.suites.cfworld.items import CF_WORLD
+from formalimg.suites.cfworld.names import CF_WORLD
 from formalimg.suites.cfworld.published_groups import LEVELS, PROMPTS, QUESTION_TYPES, QUESTIONS, QUESTIONS_ENDING
 from formalimg.suites.cfworld.spec import CounterfactualSpec
 from formalimg.suites.cfworld.trees import Tree, tree_tagged

@@ -4,7 +4,7 @@ The objects that were drawn are used first. A plain reference object is added on
 
 - for a relation that no two objects can be in without a conflict, or only so that it says nothing: because it repeats
   another in other words, or because an object is outside of one that it could not be inside of;
-- for a size, when nothing else is there to compare with.
+- for a size, when nothing of the usual size is there to compare with.
 
 Nothing that was given is changed.
 """
@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import NamedTuple
 
-from formalimg.suites.conceptmix.knowledge import reference_objects
+from formalimg.suites.conceptmix.knowledge import is_one_of, reference_objects
 from formalimg.suites.conceptmix.placing import Cast, place, troubles
 from formalimg.suites.conceptmix.plausibility import far_fetched, poor_measure, strangers
 from formalimg.suites.conceptmix.spatial_order import Placed, placed_relations
@@ -82,10 +82,19 @@ def complete_binding(binding: Binding, chance: Random) -> Binding:
     return replace(binding, objects=best.objects, relations=relations)
 
 
+def lacks_measure(binding: Binding) -> bool:
+    """Is there a size that nobody can tell, because nothing of the usual size is there to compare with?"""
+    sized = ["size" in thing.attributes for thing in binding.objects]
+    return any(sized) and all(sized)
+
+
 def _closed_with_one_more(binding: Binding, objects: tuple[BoundObject, ...], chance: Random) -> Closing:
     """The best way with one reference object more; chance decides among the equally good."""
-    there = {thing.item for thing in objects}
-    candidates = [BoundObject(thing.name) for thing in reference_objects() if thing.name not in there]
+    candidates = [
+        BoundObject(thing.name)
+        for thing in reference_objects()
+        if not any(_share_a_name(thing.name, other.item) for other in objects)
+    ]
     chance.shuffle(candidates)
     candidates.sort(key=lambda candidate: _promise(candidate, binding))
     closings = [_closed(binding, (*objects, candidate), chance) for candidate in candidates[:SHORTLIST]]
@@ -108,7 +117,9 @@ def _promise(candidate: BoundObject, binding: Binding) -> int:
 def _company(candidate: BoundObject, binding: Binding) -> int:
     """How far-fetched it is to see a reference object beside what was drawn, and to take its measure by it."""
     company = sum(strangers(candidate, thing) for thing in binding.objects)
-    return company + (poor_measure(candidate, binding.objects[0]) if _has_lonely_size(binding) else 0)
+    if not lacks_measure(binding):
+        return company
+    return company + min(poor_measure(candidate, thing) for thing in binding.objects)
 
 
 def _closed(binding: Binding, objects: tuple[BoundObject, ...], chance: Random) -> Closing:
@@ -125,18 +136,18 @@ def _closed(binding: Binding, objects: tuple[BoundObject, ...], chance: Random) 
 
 def _standing(binding: Binding, objects: tuple[BoundObject, ...], placed: tuple[Placed, ...]) -> Standing:
     drawn = len(binding.objects)
-    compares = _has_lonely_size(binding)
+    compares = lacks_measure(binding)
     busy = {thing for relation in placed for thing in (relation.first, relation.second)}
     # The first object that is added serves as a measure, if one is needed.
     idle = sum(number not in busy for number in range(drawn + 1 + compares, len(objects) + 1))
-    lacking = len(binding.relations) - len(placed) + (compares and len(objects) == 1) + idle
+    lacking = len(binding.relations) - len(placed) + (compares and len(objects) == drawn) + idle
     oddness = sum(far_fetched(name, objects[one - 1], objects[other - 1]) for name, one, other in placed)
     company = sum(_company(added, binding) for added in objects[drawn:])
     return Standing(lacking, troubles(placed, Cast(objects, drawn)), oddness + company)
 
 
-def _has_lonely_size(binding: Binding) -> bool:
-    return len(binding.objects) == 1 and "size" in binding.objects[0].attributes
+def _share_a_name(one: str, other: str) -> bool:
+    return one == other or is_one_of(one, other) or is_one_of(other, one)
 
 
 def _is_open(relation: Relation) -> bool:

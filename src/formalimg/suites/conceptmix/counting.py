@@ -32,6 +32,28 @@ def count_bindings(k: int, pools: Pools, *, profile: Profile = "paper", only: Ca
     return _count(k, pools, profile, only, _ways_to_bind)
 
 
+def most_items(k: int, pools: Pools, *, profile: Profile = "paper", only: Category | None = None) -> int:
+    """How many different items can be made of what `bind_attributes` gives, at most.
+
+    Each relation goes to two of the objects, or to one of them and one of the plain objects that we add. What is then
+    sorted out as a conflict is counted all the same, so there may be fewer.
+
+    Raises:
+        ImpossibleDrawError: if nothing can be drawn.
+    """
+    from formalimg.suites.conceptmix.knowledge import reference_objects  # here, as counting alone needs no knowledge
+
+    plain = len(reference_objects())
+
+    def ways(category: Category, values: int, objects: int, often: int) -> int:
+        if category in ATTRIBUTES:
+            return _ways_to_bind(category, values, objects, often)
+        pairs = objects * (objects - 1) + 2 * objects * plain if category == "spatial" else 1
+        return comb(values * pairs + often - 1, often)
+
+    return _count(k, pools, profile, only, ways)
+
+
 def _ways_to_bind(category: Category, values: int, objects: int, often: int) -> int:
     if category in ATTRIBUTES:
         return comb(objects, often) * int(values**often)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from formalimg.suites.conceptmix.grammar import count_word, listed, plural_of, singular_of, with_a
 from formalimg.suites.conceptmix.spec import Binding, Category
-from formalimg.suites.conceptmix.words import entry
+from formalimg.suites.conceptmix.words import entry, is_person, words
 
 _ORDER: tuple[Category, ...] = ("size", "texture", "shape", "color")
 _BEHIND_THE_COLOUR = len(_ORDER)
@@ -15,17 +15,27 @@ _BEHIND_THE_COLOUR = len(_ORDER)
 
 @dataclass(frozen=True)
 class Adjective:
-    """One attribute in words: before a noun (None: never), behind it (None: never), and behind "is"."""
+    """One attribute in words.
+
+    Attributes:
+        category: what sort of attribute it is.
+        before: the words before a noun; None if it is never said there.
+        after: the words behind a noun; None if it is never said there.
+        being: the words behind "is", in a statement.
+        asked: the same, in a question.
+        rank: its place among others.
+    """
 
     category: Category
     before: str | None
     after: str | None
     being: str
+    asked: str
     rank: int
 
 
 @dataclass(frozen=True)
-class Thing:
+class SpokenThing:
     """An object of a binding, and what is needed to speak of it.
 
     Attributes:
@@ -56,6 +66,11 @@ class Thing:
         return "are" if self.many else "is"
 
     @property
+    def they(self) -> str:
+        """The pronoun for it, where it is the subject."""
+        return "they" if self.many else str(entry("object", self.item).get("they", "it"))
+
+    @property
     def it(self) -> str:
         """The pronoun for it, where it is not the subject."""
         return "them" if self.many else str(entry("object", self.item).get("it", "it"))
@@ -64,6 +79,11 @@ class Thing:
     def its(self) -> str:
         """The pronoun for what belongs to it."""
         return "their" if self.many else str(entry("object", self.item).get("its", "its"))
+
+    @property
+    def trails(self) -> bool:
+        """Has it attributes that are always said behind its name?"""
+        return any(one.before is None for one in self.adjectives)
 
     def new(self, *, after: Category | None = None, without: Collection[Category] = (), another: bool = False) -> str:
         """How it is brought in.
@@ -83,27 +103,37 @@ class Thing:
         return f"another {text}" if another and text == self.noun else with_a(text)
 
 
-def things_of(binding: Binding) -> dict[int, Thing]:
+def things_of(binding: Binding) -> dict[int, SpokenThing]:
     """The objects of a binding as things to speak of, by id."""
     return {number: _thing(number, one.item, one.attributes) for number, one in enumerate(binding.objects, 1)}
 
 
-def _thing(number: int, item: str, attributes: Mapping[str, str]) -> Thing:
+def _thing(number: int, item: str, attributes: Mapping[str, str]) -> SpokenThing:
     count = count_word(attributes["number"]) if "number" in attributes else None
     many = count not in (None, "one")
-    found = [_adjective(category, attributes[category], many) for category in _ORDER if category in attributes]
-    return Thing(number, item, count, tuple(sorted(found, key=lambda one: one.rank)))
+    found = [_adjective(category, attributes[category], item, many) for category in _ORDER if category in attributes]
+    return SpokenThing(number, item, count, tuple(sorted(found, key=lambda one: one.rank)))
 
 
-def _adjective(category: Category, value: str, many: bool) -> Adjective:
+def _adjective(category: Category, value: str, item: str, many: bool) -> Adjective:
     known = entry(category, value)
     rank = _BEHIND_THE_COLOUR if known.get("late") else _ORDER.index(category)
+    if category == "color":
+        return _colour(value, item, rank)
     if category == "shape":
         like = f"shaped like {plural_of(value) if many else with_a(value)}"
-        return Adjective(category, known.get("before", f"{value}-shaped"), like, like, rank)
+        return Adjective(category, known.get("before", f"{value}-shaped"), like, like, like, rank)
     if category == "texture":
+        being = known.get("being", f"{value} in texture")
         textured = f"with {with_a(value)} texture"
-        return Adjective(
-            category, known.get("before"), known.get("after", textured), known.get("being", f"{value} in texture"), rank
-        )
-    return Adjective(category, value, None, value, rank)
+        return Adjective(category, known.get("before"), known.get("after", textured), being, being, rank)
+    return Adjective(category, value, None, value, value, rank)
+
+
+def _colour(value: str, item: str, rank: int) -> Adjective:
+    said = {manner: text.format(color=value) for manner, text in words()["colored"].items()}
+    if is_person(item):
+        return Adjective("color", None, said["people"], said["people"], said["question"], rank)
+    if entry("object", item).get("color") == "behind" or value == item:
+        return Adjective("color", None, said["behind"], value, value, rank)
+    return Adjective("color", value, None, value, value, rank)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Sequence
 
 from formalimg.suites.conceptmix.words import entry, words
+
+_SPELT = re.compile(r"[A-Za-z](?![^\W\d_])|[A-Z]{2,3}(?![^\W\d_])")
+"""What is said letter by letter: an L-shaped sofa, a T-shirt, an SUV."""
 
 
 def plural_of(item: str) -> str:
@@ -29,13 +34,20 @@ def with_article(item: str) -> str:
 
 def with_a(phrase: str) -> str:
     """A phrase behind "a" or "an", by the sound of its first word."""
+    # An éclair sounds like an eclair.
+    plain = unicodedata.normalize("NFD", phrase)
     sounds = [
         (len(start), article)
         for article in ("a", "an")
         for start in words()["articles"][article]
-        if phrase.lower().startswith(start)
+        if plain.lower().startswith(start)
     ]
-    article = max(sounds)[1] if sounds else "an" if phrase[:1].lower() in set("aeiou") else "a"
+    if _SPELT.match(plain):
+        article = "an" if plain[0].lower() in words()["articles"]["letters"] else "a"
+    elif sounds:
+        article = max(sounds)[1]
+    else:
+        article = "an" if plain[:1].lower() in set("aeiou") else "a"
     return f"{article} {phrase}"
 
 

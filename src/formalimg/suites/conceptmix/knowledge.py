@@ -47,6 +47,7 @@ class Thing:
         aloft: does it fly or float?
         flat: does it lie on the ground and hide nothing?
         rooted: does it stay where it stands, so that things can lie at its foot?
+        is_a: another object whose name fits it too, as a corgi is a dog.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Thing:
     aloft: bool = False
     flat: bool = False
     rooted: bool = False
+    is_a: str | None = None
 
 
 def thing_of(item: str) -> Thing:
@@ -86,6 +88,11 @@ def can_have_shape(item: str, shape: str) -> bool:
     if shapes is None or shape in shapes:
         return True
     return bool(shapes) and shape not in _every_shape()
+
+
+def is_one_of(item: str, other: str) -> bool:
+    """Is every such object also one of the other kind, as every corgi is a dog?"""
+    return thing_of(item).is_a == other
 
 
 def can_be_inside(content: BoundObject, container: BoundObject) -> bool:

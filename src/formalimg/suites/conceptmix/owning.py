@@ -1,61 +1,64 @@
-"""Whose attribute is it? What a simple reading of noun phrases can tell."""
+"""Whose attribute is it? What a simple reading of noun phrases can tell; what it cannot tell belongs to nobody."""
 
 from __future__ import annotations
 
 from formalimg.suites.conceptmix.reading import Mention, Reading
 from formalimg.suites.conceptmix.words import reading_words
 
-_SIGNS = frozenset(".,;:!?()")
+_NOBODY: frozenset[str] = frozenset()
 _MOST_UNKNOWN = 2
+_MATERIAL = ("shape", "texture")
 
 
-def owners(reading: Reading, attribute: Mention) -> frozenset[str] | None:
-    """The objects that may have the attribute a text speaks of; None if it may be any.
-
-    One object if the words leave no doubt, none if it belongs to something else.
-    """
-    head, unknown = _head(reading, attribute)
+def owners(reading: Reading, attribute: Mention) -> frozenset[str]:
+    """The objects that have the attribute a text speaks of; none if it belongs to something else, or to who knows."""
+    if attribute.concept.category == "number":
+        return counted(reading, attribute) or _counted_before(reading, attribute)
+    head, described = _head(reading, attribute)
     if head is not None:
         return _together(reading, head)
-    if unknown and not _is_linked(reading, attribute):
-        return frozenset()
-    return _spoken_of_before(reading, attribute)
+    return _NOBODY if described is False else _spoken_of(reading, attribute, is_word_for_it=bool(described))
 
 
 def counted(reading: Reading, number: Mention) -> frozenset[str]:
     """The objects that stand right behind a number."""
     head, _ = _head(reading, number)
-    return frozenset() if head is None else _together(reading, head)
+    return _NOBODY if head is None else _together(reading, head)
 
 
-def _head(reading: Reading, attribute: Mention) -> tuple[Mention | None, bool]:
-    """The object behind an adjective, and whether there are words between that we do not know."""
-    place, unknown = attribute.end, 0
+def counts_something_else(reading: Reading, number: Mention) -> bool:
+    """Does a number count what is no concept: "two birds"? "The two animals" are there already."""
+    place = number.end
+    while place < len(reading.tokens) and (reading.is_adjective(place) or reading.tokens[place].endswith("ed")):
+        place += 1
+    general = reading.tokens[place : place + 1] and reading.tokens[place] in reading_words("general")
+    return reading.is_unknown(place) and not general
+
+
+def _head(reading: Reading, attribute: Mention) -> tuple[Mention | None, bool | None]:
+    """The object behind an adjective; else whether a word like "fur" or "texture" is there, or something unknown."""
+    place, unknown, described = attribute.end, 0, None
     while place < len(reading.tokens):
         token = reading.tokens[place]
         if place in reading.things and reading.things[place].start >= attribute.end:
-            return reading.things[place], unknown > 0
-        if place in reading.attributes:
+            verb = unknown > 0 and reading.tokens[place - 1].endswith("s")
+            return (None, False) if verb else (reading.things[place], None)
+        if token in reading_words("wholes"):
+            return None, True
+        if reading.is_adjective(place):
             place = reading.attributes[place].end
-        elif token in reading_words("of_attributes") or (
-            token in ("and", ",") and reading.is_adjective(place + 1) and not unknown
-        ):
+        elif token in reading_words("of_attributes"):
+            place, described = place + 1, True
+        elif token in ("and", ",") and reading.is_adjective(place + 1) and not unknown:
             place += 1
-        elif _is_content(token) and unknown < _MOST_UNKNOWN:
+        elif reading.is_unknown(place) and unknown < _MOST_UNKNOWN:
+            if unknown and reading.tokens[place - 1].endswith("s"):
+                return None, False
             place, unknown = place + 1, unknown + 1
         else:
             break
-    return None, unknown > 0
-
-
-def _is_content(token: str) -> bool:
-    groups = ("others", "verbs", "linkers", "articles", "pronouns", "of_attributes", "pictures")
-    return not (
-        token in _SIGNS
-        or any(token in reading_words(group) for group in groups)
-        or token.endswith(("ing", "ed"))
-        or token.isdigit()
-    )
+    behind = attribute.end < len(reading.tokens) and reading.tokens[attribute.end] in reading_words("behind_nouns")
+    return None, False if unknown and not behind else described
 
 
 def _together(reading: Reading, head: Mention) -> frozenset[str]:
@@ -68,29 +71,103 @@ def _together(reading: Reading, head: Mention) -> frozenset[str]:
     return frozenset(found)
 
 
-def _is_linked(reading: Reading, attribute: Mention) -> bool:
-    """Is it said of something named before, by way of something we do not know: "is a red animal", "with red fur"?"""
-    place = attribute.start - 1
-    if place >= 0 and reading.tokens[place] in ("of", "in"):
-        return True
-    ends = {one.end - 1: one.start for one in reading.attributes.values()}
-    while place >= 0 and (reading.tokens[place] in reading_words("articles") | {"and", ","} or place in ends):
-        place = ends[place] - 1 if place in ends else place - 1
-    return place >= 0 and reading.tokens[place] in reading_words("linkers")
+def _counted_before(reading: Reading, number: Mention) -> frozenset[str]:
+    """The objects of "cats, three in number" and of "the number of cats is three"."""
+    sentence = reading.sentence(number.start)
+    before = reading.things_in(range(sentence.start, number.start))
+    behind = reading.tokens[number.end : number.end + 2]
+    told = reading.tokens[sentence.start : number.start]
+    if not before or not (
+        behind in (("in", "number"), ("of", "them"), ("in", "total"), ("in", "all")) or "number" in told
+    ):
+        return _NOBODY
+    return frozenset({before[-1].concept.value})
 
 
-def _spoken_of_before(reading: Reading, attribute: Mention) -> frozenset[str] | None:
+def _spoken_of(reading: Reading, attribute: Mention, *, is_word_for_it: bool) -> frozenset[str]:
+    """Who has an attribute that is said behind them, or of a pronoun: "is red", "with red fur", "made of glass"."""
     sentence = reading.sentence(attribute.start)
-    before = reading.things_in(range(sentence.start, attribute.start))
+    place, links = attribute.start - 1, []
+    while place >= sentence.start and _links(reading, place):
+        links.append(reading.tokens[place])
+        place -= 1
+    if _is_a_thing_itself(attribute, links, is_word_for_it=is_word_for_it):
+        return _NOBODY
+    token = reading.tokens[place] if place >= sentence.start else ""
+    if token in reading_words("pronouns"):
+        return _meant(reading, place, several=token in reading_words("plural_pronouns"))
+    thing = reading.spans.get(place)
+    if thing is None or place < sentence.start or thing.concept.category != "object":
+        return _NOBODY
+    relative = set(links) & reading_words("relatives")
+    if relative or (links and not set(links) & reading_words("copulas")):
+        return frozenset({thing.concept.value})
+    if set(links) & reading_words("plural_copulas") or "both" in links:
+        return frozenset(one.concept.value for one in _joined(reading, thing))
+    return frozenset({_subject(reading, thing).concept.value})
+
+
+def _links(reading: Reading, place: int) -> bool:
+    """Is this a word that may stand between an object and its attribute?"""
+    token, held = reading.tokens[place], reading.spans.get(place)
+    if held is not None:
+        return held.concept.category not in ("object", "number")
+    groups = ("links_of_attributes", "wholes", "of_attributes", "relatives", "articles", "degrees")
+    return any(token in reading_words(group) for group in groups) or token.endswith("ly")
+
+
+def _is_a_thing_itself(attribute: Mention, links: list[str], *, is_word_for_it: bool) -> bool:
+    """Is it a thing rather than an attribute: "a house and a heart", "a robot with a glass", "a woman in red"?"""
+    if is_word_for_it:
+        return False
+    category = attribute.concept.category
+    said = set(links) - reading_words("articles") - {"and", ","}
+    if category in _MATERIAL and links and not said:
+        return set(links) & {"and", ","} != set()
+    if category == "texture":
+        return links[:1] != [] and links[0] in reading_words("articles")
+    if category == "shape" and links:
+        return not said & (reading_words("copulas") | reading_words("of_shape"))
+    return links == ["in"]
+
+
+def _meant(reading: Reading, place: int, *, several: bool) -> frozenset[str]:
+    """What a pronoun stands for."""
+    before = reading.things_in(range(reading.sentence(place).start, place))
     if not before:
-        return None
-    between = range(before[-1].end, attribute.start)
-    said = {reading.tokens[place] for place in between if not _in_attribute(reading, place)}
-    close = said <= reading_words("links_of_attributes")
-    if close and (said & reading_words("relatives") or not said & reading_words("copulas")):
-        return frozenset({before[-1].concept.value})
-    return frozenset(one.concept.value for one in before)
+        if not several:
+            one = reading.subject_before(place)
+            return _NOBODY if one is None else frozenset({one.concept.value})
+        start = reading.sentence(place).start
+        before = reading.things_in(reading.sentence(start - 2)) if start > 1 else []
+    values = frozenset(one.concept.value for one in before)
+    if several and before:
+        return frozenset(one.concept.value for one in _joined(reading, before[-1]))
+    return values if len(values) == 1 else _NOBODY
 
 
-def _in_attribute(reading: Reading, place: int) -> bool:
-    return any(one.start <= place < one.end for one in reading.attributes.values())
+def _joined(reading: Reading, thing: Mention) -> list[Mention]:
+    """An object and those that stand in one list before it: "the cat and the dog"."""
+    found = [thing]
+    before = reading.things_in(range(reading.sentence(thing.start).start, thing.start))
+    for one in reversed(before):
+        between = reading.tokens[one.end : found[-1].start]
+        if not {"and", ","} & set(between) or not reading.is_close(one.end, found[-1].start, frozenset({"and", ","})):
+            break
+        found.append(one)
+    return found
+
+
+def _subject(reading: Reading, thing: Mention) -> Mention:
+    """Whom "is" is about, behind an object that only says where somebody is: "the cat next to the dog is …"."""
+    before = reading.things_in(range(reading.sentence(thing.start).start, thing.start))
+    while before and _is_behind_a_preposition(reading, thing):
+        thing = before.pop()
+    return thing
+
+
+def _is_behind_a_preposition(reading: Reading, thing: Mention) -> bool:
+    place = thing.start - 1
+    while place >= 0 and reading.is_close(place, place + 1):
+        place -= 1
+    return place >= 0 and reading.tokens[place] in reading_words("prepositions")

@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import permutations
+from itertools import combinations, permutations
 from random import Random
 from typing import NamedTuple
 
-from formalimg.suites.conceptmix.conflicts import TOUCHING, relation_conflicts
+from formalimg.suites.conceptmix.conflict_rules import TOUCHING
+from formalimg.suites.conceptmix.conflicts import relation_conflicts
+from formalimg.suites.conceptmix.containment import rules_out_inside, within_of
 from formalimg.suites.conceptmix.knowledge import can_be_inside
 from formalimg.suites.conceptmix.plausibility import far_fetched
 from formalimg.suites.conceptmix.spatial_order import Placed
 from formalimg.suites.conceptmix.spec import BoundObject, Relation
+from formalimg.suites.conceptmix.words import converse_of
 
 MOST_TRIALS = 300
 """How many placements are tried before a plain choice, relation by relation, must do."""
 
 LEVEL = frozenset({"left", "right", "in front of", "behind"})
 """Relations of things that one thinks of as being at the same height."""
-
-CONVERSES = {
-    "left": "right",
-    "right": "left",
-    "in front of": "behind",
-    "behind": "in front of",
-    "above": "below",
-    "below": "above",
-    "top": "bottom",
-    "bottom": "top",
-    "outside": "outside",
-}
 
 
 class Cast(NamedTuple):
@@ -54,20 +45,50 @@ def place(relations: Sequence[Relation], given: tuple[Placed, ...], cast: Cast, 
 def troubles(placed: Sequence[Placed], cast: Cast) -> int:
     """How many conflicts there are, relations that say nothing, and relations that leave viewers in doubt.
 
-    Nothing is said by what repeats another in other words, by being outside of what one could not be inside of, and by
-    how two objects stand that were only added. In doubt are viewers of what touches a thing from above or below, and is
-    also beside, behind or in front of it.
+    Nothing is said by what repeats another in other words, by being outside of what one could not be inside of anyway,
+    and by how two objects stand that were only added. In doubt are viewers of what touches a thing from above or below
+    and is also beside, behind or in front of it, and of objects of which nobody says that they are inside something,
+    though they must be.
     """
     objects, drawn = cast
-    idle, doubtful = 0, 0
-    for number, (name, first, second) in enumerate(placed):
-        idle += Placed(CONVERSES.get(name, ""), second, first) in placed[:number]
+    idle, doubtful = 0, _left_unsaid(placed)
+    for number, relation in enumerate(placed):
+        name, first, second = relation
+        # A relation that we know nothing of may be the same from both sides, as being next to something is.
+        idle += Placed(converse_of(name) or name, second, first) in placed[:number]
         idle += first > drawn and second > drawn
-        idle += name == "outside" and not can_be_inside(objects[first - 1], objects[second - 1])
+        idle += name == "outside" and _is_outside_anyway(relation, placed, objects)
         doubtful += name in TOUCHING and any(
             other.name in LEVEL and {other.first, other.second} == {first, second} for other in placed
         )
     return len(relation_conflicts(objects, placed)) + idle + doubtful
+
+
+def _is_outside_anyway(relation: Placed, placed: Sequence[Placed], objects: Sequence[BoundObject]) -> bool:
+    """Could the first object not be inside the second, whether or not somebody says that it is outside?"""
+    _, first, second = relation
+    return not can_be_inside(objects[first - 1], objects[second - 1]) or any(
+        rules_out_inside(other, first, second) for other in placed if other.name != "outside"
+    )
+
+
+def _left_unsaid(placed: Sequence[Placed]) -> int:
+    """How often an object must be inside something though nobody says so, as the table of a cat that is in a house."""
+    within = within_of(placed)
+    nowhere: frozenset[int] = frozenset()
+    shared = sum(
+        one not in within.get(other, nowhere) and other not in within.get(one, nowhere)
+        for content, containers in within.items()
+        for one, other in combinations(containers, 2)
+    )
+    touching = sum(
+        container not in within.get(touched, nowhere) and touched not in within.get(container, nowhere)
+        for name, first, second in placed
+        if name in TOUCHING
+        for content, touched in ((first, second), (second, first))
+        for container in within.get(content, nowhere) - {touched}
+    )
+    return shared + touching
 
 
 def _untroubled(

@@ -40,8 +40,13 @@ def strangers(one: BoundObject, other: BoundObject) -> int:
 
 
 def poor_measure(reference: BoundObject, measured: BoundObject) -> int:
-    """How badly an object shows that another is tiny or huge: it should stand beside it, and be of about its length."""
-    return 2 * int(thing_of(reference.item).aloft) + 2 * int(not 1 / 4 <= _times_as_long(reference, measured) <= 4)
+    """How badly an object shows that another is tiny or huge.
+
+    It should stand beside it, be of about its length, and have a usual size at all: rocks and valleys come in any.
+    """
+    thing = thing_of(reference.item)
+    unfit = 2 * int(thing.aloft) + 2 * int(thing.kind == "ground")
+    return unfit + 2 * int(not 1 / 4 <= _times_as_long(reference, measured) <= 4)
 
 
 def _inside(content: BoundObject, container: BoundObject) -> int:

@@ -6,8 +6,9 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from formalimg.suites.conceptmix.describing import Adjective, Thing, things_of
+from formalimg.suites.conceptmix.describing import Adjective, SpokenThing, things_of
 from formalimg.suites.conceptmix.grammar import listed, with_a
+from formalimg.suites.conceptmix.sentences import phrase_of
 from formalimg.suites.conceptmix.spec import Binding, BindingError, BoundConcept, Category
 from formalimg.suites.conceptmix.words import entry
 
@@ -35,16 +36,20 @@ def realize(concepts: Sequence[BoundConcept], binding: Binding, chance: random.R
 
 @dataclass(frozen=True)
 class _Placing:
-    """One relation: who is where."""
+    """One relation: who is where, and the words for it."""
 
     name: str
+    phrase: str
     who: int
     whom: int
 
 
 def _placings(binding: Binding) -> list[_Placing]:
     """The relations in an order in which each speaks of something known already, as far as there is one."""
-    left = [_Placing(one.name, one.first or 0, one.second or 0) for one in binding.relations]
+    left = [
+        _Placing(one.name, phrase_of(one.name, one.description), one.first or 0, one.second or 0)
+        for one in binding.relations
+    ]
     told: list[_Placing] = []
     known: set[int] = set()
     while left:
@@ -58,7 +63,7 @@ def _placings(binding: Binding) -> list[_Placing]:
 
 @dataclass
 class _Paragraph:
-    things: dict[int, Thing]
+    things: dict[int, SpokenThing]
     asked: set[int]
     chance: random.Random
     sentences: list[str] = field(default_factory=list)
@@ -87,15 +92,7 @@ class _Paragraph:
     def _say_placings(self, group: Sequence[_Placing], style: str | None) -> None:
         """A sentence on where one thing is; the group is about one subject."""
         who = self.things[group[0].who]
-        new, first = who.id not in self.known, not self.sentences
-        whom_known = group[0].whom in self.known
-        frames = ["is"]
-        if new and style is None:
-            frames += ["there"] if len(group) == 1 else []
-            frames += ["front"] * (3 if whom_known else 1) if len(group) == 1 else []
-        if new and first:
-            frames += ["there", "shows", "of"]
-        frame = self.chance.choice(frames)
+        frame = self.chance.choice(self._frames(group, style))
         if frame == "front":
             where = self._where(group, last=False)
             self._sentence(f"{where} {who.are} {self._name(who, may_trail=True)}")
@@ -104,7 +101,21 @@ class _Paragraph:
             where = self._where(group, last=True)
             self._sentence(self._framed(frame, subject, who, where, style))
 
-    def _framed(self, frame: str, subject: str, who: Thing, where: str, style: str | None) -> str:
+    def _frames(self, group: Sequence[_Placing], style: str | None) -> list[str]:
+        """The ways to say where one thing is; the likely ones several times."""
+        frames = ["is"]
+        if group[0].who in self.known:
+            return frames
+        if style is None and len(group) == 1:
+            frames += ["there"] + ["front"] * (3 if group[0].whom in self.known else 1)
+        if not self.sentences:
+            # In "a sketch of a kite above a cat, without touching it" the sketch could be what does not touch.
+            hangs = any("aside" in entry("spatial", one.name) for one in group)
+            frames += ["there"] if hangs else ["there", "shows"]
+            frames += ["of"] if style is None or (_has_picture(style) and not hangs) else []
+        return frames
+
+    def _framed(self, frame: str, subject: str, who: SpokenThing, where: str, style: str | None) -> str:
         picture = with_a(_picture(style)) if style is not None else None
         if frame == "shows":
             return f"{picture or 'the picture'} shows {subject} {where}"
@@ -115,7 +126,8 @@ class _Paragraph:
 
     def _say_presence(self, numbers: Sequence[int], style: str | None) -> None:
         """A sentence that there are such things."""
-        things = [self.things[number] for number in numbers]
+        # What is described behind its name comes first, so that nobody takes the description for that of all.
+        things = sorted((self.things[number] for number in numbers), key=lambda thing: not thing.trails)
         names = [self._name(one, may_trail=len(things) == 1, aside=self._usual(one)) for one in things]
         all_of_them, many = listed(names), len(things) > 1 or things[0].many
         also = "also " if self.sentences else ""
@@ -123,7 +135,7 @@ class _Paragraph:
         ways = [f"{picture or 'the picture'} {also}shows {all_of_them}"]
         if picture is None:
             ways.append(f"{all_of_them} {'are' if many else 'is'} {also}in the picture")
-        else:
+        elif style is not None and _has_picture(style):
             ways.append(f"{picture} of {all_of_them}")
         if len(things) == 1:
             there = f"there {things[0].are} {also}{all_of_them}"
@@ -151,7 +163,7 @@ class _Paragraph:
         groups: list[list[_Placing]] = []
         for one in placings:
             last = groups[-1] if groups else []
-            short = all("aside" not in entry("spatial", other.name) for other in (*last, one))
+            short = all(map(_is_short, (*last, one)))
             if len(last) == 1 and last[0].who == one.who and short and self.chance.random() < 0.6:
                 last.append(one)
             else:
@@ -162,18 +174,18 @@ class _Paragraph:
         return " and ".join(self._place(one, last=last and one is group[-1]) for one in group)
 
     def _place(self, placing: _Placing, *, last: bool) -> str:
-        known, whom = entry("spatial", placing.name), self.things[placing.whom]
-        aside = known.get("aside", "").format(it=whom.it)
+        whom = self.things[placing.whom]
+        aside = entry("spatial", placing.name).get("aside", "").format(it=whom.it)
         name = self._name(whom, may_trail=last and not aside)
         if not aside:
-            return f"{known.get('phrase', placing.name)} {name}"
-        return f"{known['phrase']} {name}, {aside}" + ("" if last else ",")
+            return f"{placing.phrase} {name}"
+        return f"{placing.phrase} {name}, {aside}" + ("" if last else ",")
 
-    def _usual(self, thing: Thing) -> str:
+    def _usual(self, thing: SpokenThing) -> str:
         """Something that was added and has no place of its own is there to compare sizes with."""
         return "" if thing.id in self.asked else " of normal size"
 
-    def _name(self, thing: Thing, *, may_trail: bool, aside: str = "") -> str:
+    def _name(self, thing: SpokenThing, *, may_trail: bool, aside: str = "") -> str:
         """A thing by its name: in full the first time."""
         if thing.id in self.known:
             return self._known_name(thing)
@@ -193,7 +205,7 @@ class _Paragraph:
         likely = 0.8 if len(adjectives) >= _MANY_ADJECTIVES else 0.3
         return self.chance.choice(able) if able and self.chance.random() < likely else None
 
-    def _known_name(self, thing: Thing) -> str:
+    def _known_name(self, thing: SpokenThing) -> str:
         alike = [number for number in self.known if self.things[number].item == thing.item]
         if len(alike) == 1:
             return f"the {thing.noun}"
@@ -201,8 +213,19 @@ class _Paragraph:
         return f"the {mark} {thing.noun}"
 
 
+def _is_short(placing: _Placing) -> bool:
+    """Is it one of our relations, and nothing has to be added to its words?"""
+    known = entry("spatial", placing.name)
+    return "phrase" in known and "aside" not in known
+
+
 def _ordinal(number: int) -> str:
     return {1: "first", 2: "second", 3: "third"}.get(number, f"{number}th")
+
+
+def _has_picture(style: str) -> bool:
+    """Is there a name for a picture of the style? "A picture in the style of art deco of a car" is no English."""
+    return "picture" in entry("style", style)
 
 
 def _picture(style: str) -> str:

@@ -1,18 +1,22 @@
 """Which concepts a prompt fails to say, and which it says though nobody asked for them.
 
-Both read words, not minds: what a simple reading cannot tell is taken to be right.
+Both read words, not minds. What a simple reading cannot tell is taken for a fault: another prompt is easily had, and a
+wrong one would make every verdict on it wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from formalimg.suites.conceptmix.owning import counted, owners
+from formalimg.suites.conceptmix.certainty import are_apart, is_certain_number, is_taken_back, is_vague, touch
+from formalimg.suites.conceptmix.owning import counted, counts_something_else, owners
 from formalimg.suites.conceptmix.pools import Pools, load_pools
 from formalimg.suites.conceptmix.reading import Mention, Reading, read
+from formalimg.suites.conceptmix.seating import Fact, facts_in, says
 from formalimg.suites.conceptmix.spec import ATTRIBUTES, Binding, BoundConcept, Concept
-from formalimg.suites.conceptmix.whereabouts import axis, placings, says
-from formalimg.suites.conceptmix.words import words
+from formalimg.suites.conceptmix.styling import is_of_the_picture
+from formalimg.suites.conceptmix.whereabouts import axis, placings
+from formalimg.suites.conceptmix.words import reading_words, words
 
 _CLEAR = ("said", "places")
 
@@ -20,13 +24,24 @@ _CLEAR = ("said", "places")
 def unsaid(prompt: str, concepts: Sequence[BoundConcept], binding: Binding) -> tuple[Concept, ...]:
     """The concepts that a prompt does not say, or says of another object, in the order of the concepts.
 
+    A prompt that denies or doubts anything says nothing; one that speaks of "at least" so many says only that there
+    are such objects.
+
     Args:
         prompt: the words.
         concepts: what they should say.
         binding: what belongs to what.
     """
     reading = read(prompt, _asked(concepts, binding), _concepts_in(load_pools(profile="official-code")))
-    return tuple(one.concept for one in concepts if not _is_said(reading, one, binding))
+    if is_taken_back(reading, binding):
+        return tuple(one.concept for one in concepts)
+    vague = is_vague(reading)
+    facts = {fact for fact, _ in facts_in(reading, (relation.name for relation in binding.relations))}
+    return tuple(
+        one.concept
+        for one in concepts
+        if (vague and one.concept.category != "object") or not _is_said(reading, facts, one, binding)
+    )
 
 
 def unasked(prompt: str, concepts: Sequence[BoundConcept], binding: Binding, pools: Pools) -> tuple[Concept, ...]:
@@ -36,7 +51,7 @@ def unasked(prompt: str, concepts: Sequence[BoundConcept], binding: Binding, poo
         prompt: the words.
         concepts: what they should say.
         binding: what belongs to what; what somebody added may be named.
-        pools: the concepts to look for. Numbers are found up to twelve.
+        pools: the concepts to look for. All numbers from two are found.
     """
     asked = _asked(concepts, binding)
     reading = read(prompt, asked, _concepts_in(pools))
@@ -47,10 +62,8 @@ def unasked(prompt: str, concepts: Sequence[BoundConcept], binding: Binding, poo
         )
         if not in_doubt and not _is_asked(reading, one, asked, binding):
             found[one.start] = one.concept
-    axes = {axis(relation.name) for relation in binding.relations}
-    for place in placings(reading, pools["spatial"].values):
-        if place.manner in _CLEAR and axis(place.value) not in axes:
-            found.setdefault(place.start, Concept("spatial", place.value))
+    for start, value in _unasked_places(reading, binding, pools):
+        found.setdefault(start, Concept("spatial", value))
     return tuple(dict.fromkeys(found[start] for start in sorted(found)))
 
 
@@ -65,14 +78,32 @@ def _concepts_in(pools: Pools) -> set[Concept]:
     return {one for one in found if one.category != "spatial"} | counts
 
 
-def _is_said(reading: Reading, one: BoundConcept, binding: Binding) -> bool:
+def _is_said(reading: Reading, facts: Collection[Fact], one: BoundConcept, binding: Binding) -> bool:
     items = [binding.objects[number - 1].item for number in one.objects]
-    if one.concept.category == "spatial":
-        return says(reading, one.concept.value, *items)
+    category, value = one.concept
+    if category == "spatial":
+        touching = are_apart(value) and any(touch(reading, at.start) for at in placings(reading, (value,)))
+        return says(facts, Fact(value, *items)) and not touching
     mentions = [found for found in reading.mentions if found.concept == one.concept and not found.hinted]
-    if one.concept.category not in ATTRIBUTES:
+    if category == "style":
+        return any(is_of_the_picture(reading, found) for found in mentions)
+    if category == "object":
         return bool(mentions)
-    return any(whose is None or items[0] in whose for whose in (owners(reading, found) for found in mentions))
+    if category == "number":
+        if _names_more(reading, items[0], binding):
+            return False
+        mentions = [found for found in mentions if is_certain_number(reading, found, binding)]
+    return any(items[0] in owners(reading, found) for found in mentions)
+
+
+def _names_more(reading: Reading, item: str, binding: Binding) -> bool:
+    """Does a text speak of another one of something, of which there is only one number?"""
+    alone = sum(thing.item == item for thing in binding.objects) == 1
+    more = reading_words("more_of_it")
+    return alone and any(
+        one.concept.value == item and one.start > 0 and reading.tokens[one.start - 1] in more
+        for one in reading.things.values()
+    )
 
 
 def _is_asked(reading: Reading, mention: Mention, asked: set[Concept], binding: Binding) -> bool:
@@ -81,11 +112,12 @@ def _is_asked(reading: Reading, mention: Mention, asked: set[Concept], binding: 
         return mention.concept in asked
     having = set(_having(mention.concept, binding))
     if category == "number":
-        # Numbers that stand before no object may count anything: "the two do not touch".
+        # Numbers that stand before no noun may count anything: "the two do not touch".
         counting = counted(reading, mention)
-        return not counting or bool(counting & having)
-    whose = owners(reading, mention)
-    return bool(whose & having) if whose else bool(having)
+        if not is_certain_number(reading, mention, binding):
+            return False
+        return bool(counting & having) if counting else not counts_something_else(reading, mention)
+    return bool(owners(reading, mention) & having)
 
 
 def _having(concept: Concept, binding: Binding) -> Iterator[str]:
@@ -93,3 +125,19 @@ def _having(concept: Concept, binding: Binding) -> Iterator[str]:
     for thing in binding.objects:
         if thing.attributes.get(concept.category) == concept.value:
             yield thing.item
+
+
+def _unasked_places(reading: Reading, binding: Binding, pools: Pools) -> Iterator[tuple[int, str]]:
+    """Where a text says how things stand to each other, and nobody asked how these two do, or nobody asked at all."""
+    axes = {axis(relation.name) for relation in binding.relations}
+    for place in placings(reading, pools["spatial"].values):
+        if place.manner in _CLEAR and axis(place.value) not in axes:
+            yield place.start, place.value
+    asked = {
+        (axis(relation.name), frozenset(binding.objects[end - 1].item for end in (relation.first, relation.second)))
+        for relation in binding.relations
+        if relation.first is not None and relation.second is not None
+    }
+    for fact, place in facts_in(reading, pools["spatial"].values):
+        if place.manner == "said" and (axis(fact.value), frozenset({fact.who, fact.whom})) not in asked:
+            yield place.start, place.value

@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 
 from formalimg.errors import FormalimgError
 from formalimg.suites.conceptmix.pools import Pools
+from formalimg.suites.conceptmix.sentences import PLACE
 from formalimg.suites.conceptmix.spec import Binding, BindingError, BoundConcept
-
-_PLACE = re.compile(r"(?:\b(?P<article>the|an?) )?\{(?P<name>\w+)\}", re.IGNORECASE)
-"""A place for a name in a sentence, with the article before it."""
+from formalimg.suites.conceptmix.words import is_person
 
 
 def statements(concepts: Sequence[BoundConcept], binding: Binding, pools: Pools) -> tuple[str, ...]:
@@ -28,8 +27,9 @@ def _statement(bound: BoundConcept, binding: Binding, pools: Pools) -> str:
     (category, value), ids = bound
     if not all(1 <= number <= len(binding.objects) for number in ids):
         raise BindingError(f"the {category} {value!r} is about {ids}, but objects are 1 to {len(binding.objects)}")
-    words = _words(bound, [binding.objects[number - 1].item for number in ids])
-    sentence = pools[category].sentence(value)
+    items = [binding.objects[number - 1].item for number in ids]
+    words = _words(bound, items)
+    sentence = pools[category].sentence(value, of_people=any(map(is_person, items)))
 
     def put(place: re.Match[str]) -> str:
         if place["name"] not in words:
@@ -39,7 +39,7 @@ def _statement(bound: BoundConcept, binding: Binding, pools: Pools) -> str:
             )
         return _with(place["article"], words[place["name"]]())
 
-    return _PLACE.sub(put, sentence)
+    return PLACE.sub(put, sentence)
 
 
 def _words(bound: BoundConcept, items: Sequence[str]) -> dict[str, Callable[[], str]]:

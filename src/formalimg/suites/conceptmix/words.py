@@ -23,6 +23,17 @@ def entry(category: Category, value: str) -> dict[str, Any]:
     return dict(table.get(value, {}))
 
 
+def is_person(item: str) -> bool:
+    """Is it a human being? Of what is not in our data nothing of the kind is said."""
+    return bool(entry("object", item).get("person", False))
+
+
+def converse_of(relation: str) -> str | None:
+    """The same relation, seen from the other object; None if there is no word for it."""
+    found = entry("spatial", relation).get("converse")
+    return None if found is None else str(found)
+
+
 def reading_words(group: str) -> frozenset[str]:
     """A group of the words that hold sentences together."""
     return frozenset(words()["reading"][group])

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 
 class ObjectAnswer(BaseModel):
-    """An object of a binding, as published; null for attributes that it has not."""
+    """An object of a binding, as published; null for attributes that it has not. Numbers may come as numbers."""
 
     model_config = ConfigDict(extra="forbid")
     id: int | str
     item: str
     color: str | None = None
-    number: str | None = None
+    number: Annotated[int | str, AfterValidator(str)] | None = None
     shape: str | None = None
     size: str | None = None
     texture: str | None = None

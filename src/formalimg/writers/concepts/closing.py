@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from formalimg.errors import presentable
-from formalimg.suites import Binding, BindingError, BoundObject, Pools, tampering, unasked
+from formalimg.suites import Binding, BindingError, BoundObject, Pools, lacks_measure, tampering, unasked
 from formalimg.writers.concepts.answers import BindingAnswer
 from formalimg.writers.rejection import Rejection
 
@@ -11,8 +11,8 @@ _LONGEST_ITEM = 60
 
 
 def is_incomplete(binding: Binding) -> bool:
-    """Is a relation open, or a size without another object to measure it by?"""
-    return binding.is_open or _has_lone_size(binding)
+    """Is a relation open, or a size without anything of the usual size to measure it by?"""
+    return binding.is_open or lacks_measure(binding)
 
 
 def closed(given: Binding, answer: BindingAnswer, pools: Pools) -> Binding | Rejection:
@@ -38,14 +38,10 @@ def left_open() -> Rejection:
     return Rejection("binding left open", "a relation whose objects are not said, or a size with nothing beside it")
 
 
-def _has_lone_size(binding: Binding) -> bool:
-    return len(binding.objects) == 1 and "size" in binding.objects[0].attributes
-
-
 def _needless(given: Binding, after: Binding) -> str | None:
     """An object that was added though neither a relation nor a size needs it."""
     related = {end for relation in after.relations for end in (relation.first, relation.second)}
-    spared = 1 if _has_lone_size(given) and not given.relations else 0
+    spared = 1 if lacks_measure(given) else 0
     for number in range(len(given.objects) + 1, len(after.objects) + 1):
         if number in related:
             continue

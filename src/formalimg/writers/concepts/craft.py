@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from formalimg.suites import CATEGORIES, Pools, load_pools
+from formalimg.errors import FormalimgError
+from formalimg.suites import CATEGORIES, Pools, content_of, load_pools, most_items
 from formalimg.writers.concepts.attempting import Attempt
-from formalimg.writers.concepts.mix import draw, signature
+from formalimg.writers.concepts.mix import draw
 from formalimg.writers.concepts.texts import Texts
 from formalimg.writers.conversation import Conversation
 from formalimg.writers.outcome import Outcome
@@ -26,13 +27,14 @@ class ConceptCraft:
         self._texts = Texts(prompts)
         choices = plan.choices
         self._pools = load_pools(choices.concepts, profile=choices.profile, difficulty=choices.difficulty)
-        for level in plan.levels:
-            draw(plan, self._pools, Slot(0, level), 0)  # what cannot be drawn is told before anyone is asked
+        for level in plan.levels:  # what cannot be had is told before anyone is asked
+            draw(plan, self._pools, Slot(0, level), 0)
+            _require_enough(plan, self._pools, level)
 
     @property
     def likeness(self) -> Likeness:
         """Items are the same if they ask for the same concepts of the same objects; similar words are fine."""
-        return Likeness(signature, lambda one, other: True, "duplicate concepts", None)
+        return Likeness(content_of, lambda one, other: True, "duplicate concepts", None)
 
     @property
     def shapes(self) -> Mapping[str, object]:
@@ -67,6 +69,16 @@ class ConceptCraft:
     def _levels(self, outcomes: Sequence[Outcome]) -> Counter[int]:
         level_of = {slot.id: slot.level for slot in self._plan.slots}
         return Counter(level_of[outcome.slot] for outcome in outcomes)
+
+
+def _require_enough(plan: WritingPlan, pools: Pools, level: int) -> None:
+    """Refuse to ask for more different items than there are."""
+    most = most_items(level, pools, profile=plan.choices.profile, only=plan.choices.only)
+    if most < plan.per_level:
+        raise FormalimgError(
+            f"there are at most {most:,} different items with k={level}, fewer than {plan.per_level:,}: "
+            "ask for fewer with --per-level, or give more concepts"
+        )
 
 
 def _categories(outcomes: Sequence[Outcome]) -> Counter[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,7 +11,6 @@ from formalimg.suites import (
     AskedConcept,
     Binding,
     BoundConcept,
-    BoundObject,
     Concept,
     ConceptSpec,
     Pools,
@@ -68,18 +67,3 @@ def mixed(concepts: Sequence[Concept], binding: Binding, pools: Pools) -> Mix:
     """Concepts and the binding that closes them, as a mix."""
     bound = bound_concepts(concepts, binding)
     return Mix(bound, binding, statements(bound, binding, pools))
-
-
-def signature(spec: ConceptSpec) -> Hashable:
-    """What specs have in common that ask for the same: concepts and who has them, in whatever order."""
-    concepts = tuple(sorted((asked.category, asked.value) for asked in spec.concepts))
-    if spec.binding is None:
-        return concepts
-    things = [_thing(thing) for thing in spec.binding.objects]
-    ends = [(relation.name, relation.first, relation.second) for relation in spec.binding.relations]
-    relations = sorted((name, *(things[end - 1] if end else () for end in both)) for name, *both in ends)
-    return concepts, tuple(sorted(things)), tuple(relations)
-
-
-def _thing(thing: BoundObject) -> tuple[object, ...]:
-    return thing.item, *sorted(thing.attributes.items())
