@@ -141,7 +141,7 @@ def test_runs_by_different_judges_say_so() -> None:
     other = replace(plain_run("b", HALF), card=replace(one.card, model=Party("b", {}), judge=None))
     notes = compare([one, other]).sections[0].notes
     assert notes == (
-        "The runs differ in their judges: icons (judging_rules=1) for a; none for b.",
+        "The runs differ in their judges: icons for a; none for b.",
         "b: nobody has judged the pictures yet.",
     )
 

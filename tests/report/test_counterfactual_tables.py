@@ -200,7 +200,7 @@ def test_judges_of_one_name_are_told_apart_by_their_settings() -> None:
     other = replace(run, card=replace(run.card, judge=Party("icons", {"judging_rules": 2})))
     unjudged = replace(run, card=replace(run.card, judge=None))
     names = [row.name for row in compare([run, other, unjudged]).sections[0].rows]
-    assert names == ["m, by icons judging_rules=1", "m, by icons judging_rules=2", "m, not judged"]
+    assert names == ["m, by icons (judging_rules=1)", "m, by icons (judging_rules=2)", "m, not judged"]
 
 
 def test_probes_compare_factual_with_counterfactual(tmp_path: Path) -> None:

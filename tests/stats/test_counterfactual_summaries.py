@@ -80,6 +80,14 @@ def test_the_published_code_closes_unknown_gates_and_divides_rounded_means() -> 
     assert summarize_scores(uneven).prr.value == pytest.approx(0.333 / 0.777**0.5)
 
 
+def test_without_level_1_nothing_counts_in_any_profile() -> None:
+    above = [one for one in small() if one.level > 1]
+    for profile in ("paper", "official-code"):
+        summary = summarize_scores(above, profile=profile)
+        assert values(summary) == [None] * 4
+        assert [(mean.scored, mean.expected, mean.gated) for mean in summary.levels.values()] == [(0, 5, 0)] * 2
+
+
 def test_rates_are_undefined_where_a_mean_is_0_or_not_there() -> None:
     nothing = [ScoreObservation(str(n), level, 0, 0.0) for n in range(9) for level in (1, 2, 3)]
     summary = summarize_scores(nothing)

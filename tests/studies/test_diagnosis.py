@@ -18,7 +18,7 @@ from formalimg.cli.diagnose import diagnose_command
 from formalimg.errors import FormalimgError
 from formalimg.runs import open_run
 from formalimg.stats import ScoreProfile
-from formalimg.studies import Diagnosis, diagnose
+from formalimg.studies import Diagnosis, diagnose, diagnosis_text
 from tests.studies.counterfactual_runs import Scores, scored_item, scored_run
 
 Sides: TypeAlias = Mapping[str, tuple[Sequence[float | None], Sequence[float | None]]]
@@ -127,6 +127,30 @@ def test_the_published_code_closes_gates_that_nobody_knows(folders: dict[str, Pa
     assert found.lexical is not None
     assert (found.lexical.gated.only_first, found.lexical.gated.unscored) == (("g5",), ())
     assert found.lexical.gated.difference == pytest.approx(0.1 / 4)  # g3 is 0 on both sides
+    assert (found.lexical.closed, found.lexical.unknown) == (("g2", "g3"), ())
+
+
+def test_a_group_without_a_factual_picture_has_no_gate_in_any_profile(tmp_path: Path) -> None:
+    main = _main(tmp_path / "main", {"g1-l1": [0.9], "g1-l2": [0.4], "g2-l2": [0.8]})
+    described = _described(tmp_path / "described", {"g1-l2": [0.6], "g2-l2": [1.0]})
+    for profile in ("paper", "official-code"):
+        (found,) = _diagnosed(main, described, profile=profile)
+        assert found.lexical is not None
+        assert (found.lexical.closed, found.lexical.unknown) == ((), ("g2",))
+        assert (found.lexical.gated.groups, found.lexical.gated.unscored) == (1, ("g2",))
+        assert found.lexical.ungated.groups == 2
+        said = " ".join(diagnosis_text([found], "md").split())
+        assert "left out of gated, for want of a factual" in said
+
+
+def test_long_names_are_told_in_full_in_narrow_tables(tmp_path: Path) -> None:
+    names = [f"folder/pictures/of/a/model/with/a/long/name/{name}" for name in ("one", "two")]
+    rules = [scored_item(f"r-{level}", level, suite="cf-world-rules") for level in (1, 2)]
+    runs = [scored_run(tmp_path / name[-3:], rules, {"r-1": [1.0], "r-2": [0.5]}, model=name) for name in names]
+    shown = diagnosis_text(_diagnosed(*runs), "terminal")
+    first_column = "".join(line[1:].partition(" ")[0] for line in shown.splitlines() if line.startswith(" "))
+    assert all(name in first_column for name in names)
+    assert "…" not in shown
 
 
 def test_the_threshold_can_be_set(folders: dict[str, Path]) -> None:
@@ -151,8 +175,11 @@ def test_models_stand_side_by_side_and_are_not_mixed(folders: dict[str, Path], t
     first, second = _diagnosed(folders["main"], folders["rules"], other)
     assert (first.model, second.model) == ("test/speckles", "test/other")
     assert (first.lexical, second.lexical) == (None, None)
-    assert first.notes == ("no run of cf-world-denominalised to compare main with",)
-    assert second.notes == ("no run of cf-world, so that other has nothing to be compared with",)
+    way_out = "is by the same model, say so: --as NAME"
+    assert first.notes == (f"no run of cf-world-denominalised to compare main with (if other {way_out})",)
+    assert second.notes == (f"no run of cf-world to compare other with (if main {way_out})",)
+    (alone,) = _diagnosed(folders["main"], folders["rules"])
+    assert alone.notes == ("no run of cf-world-denominalised to compare main with",)
     (found,) = _diagnosed(folders["main"], other, model="mine")
     assert found.lexical is not None
     assert (found.model, found.lexical.ungated.groups) == ("mine", 1)
@@ -184,9 +211,10 @@ def test_the_command_prints_and_writes(folders: dict[str, Path], tmp_path: Path)
 
     printed = " ".join(run("--format", "md").split())
     for told in (
-        "1 rules not paired, only factual scored (shadow)",
-        "test/speckles, gated: 1 groups not paired, neither scored (g3)",
-        "closed for 1 groups (g2)",
+        "1 rule not paired, only factual scored (shadow)",
+        "test/speckles, gated: 1 group not paired, neither scored (g3)",
+        "closed for 1 group (g2)",
+        "left out of gated, for want of a factual score: 1 group (g3)",
         "| gated | 0.20",
         "| ungated | 0.48",
     ):

@@ -14,7 +14,8 @@ from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
     from formalimg.runs import Party, StoredRun
-    from formalimg.studies import JudgesCompared, PeopleStudied, ScoresStudied
+    from formalimg.stats import ScoreProfile
+    from formalimg.studies import JudgesCompared, PeopleStudied, ScoresCompared, ScoresStudied
 
 
 def agree_command(
@@ -46,6 +47,10 @@ def agree_command(
             show_default=False,
         ),
     ] = None,
+    profile: Annotated[
+        Literal["paper", "official-code"],
+        typer.Option(help="CF-World: official-code compares scores in which each question has its full weight."),
+    ] = "paper",
     format: Annotated[  # noqa: A002  # what users call it
         Literal["terminal", "md", "csv", "json"] | None,
         typer.Option(
@@ -67,26 +72,32 @@ def agree_command(
             raise FormalimgError("votes and scores are different studies: give --votes or --scores, not both")
         from formalimg.studies import scores_table, scores_text
 
-        found = _scores_studied(runs, judges, scores)
+        found = _scores_studied(runs, judges, scores, profile)
         put_out(form, out, lambda: scores_text(found, form), lambda: scores_table(found))
         return
-    studies: list[JudgesCompared | PeopleStudied] = [
-        *(_judges_compared(runs, judges) if judges or not votes else []),
+    studies: list[JudgesCompared | ScoresCompared | PeopleStudied] = [
+        *(_judges_compared(runs, judges, profile) if judges or not votes else []),
         *(_people_studied(runs, judges, votes) if votes else []),
     ]
     put_out(form, out, lambda: agreement_text(studies, form), lambda: agreement_table(studies))
 
 
-def _judges_compared(runs: list[Path], judges: tuple[str, str] | None) -> list[JudgesCompared]:
+def _judges_compared(
+    runs: list[Path], judges: tuple[str, str] | None, profile: ScoreProfile
+) -> Iterator[JudgesCompared | ScoresCompared]:
+    """What two judges say about each run: whether pictures pass, or how they score."""
     from formalimg.runs import open_run
-    from formalimg.studies import compare_judges
+    from formalimg.studies import compare_judges, compare_scores
+    from formalimg.suites import suite
 
-    found = []
     for folder in runs:
         with closing(open_run(folder)) as run:
             first, second = _named(run, judges) if judges else (None, None)
-        found.append(compare_judges(folder, first, second))
-    return found
+            has_scores = suite(run.card.suite).kind == "counterfactual"
+        if has_scores:
+            yield compare_scores(folder, first, second, profile=profile)
+        else:
+            yield compare_judges(folder, first, second)
 
 
 def _people_studied(runs: list[Path], judges: tuple[str, str] | None, votes: Path) -> list[PeopleStudied]:
@@ -96,11 +107,13 @@ def _people_studied(runs: list[Path], judges: tuple[str, str] | None, votes: Pat
     return [study_votes(votes, there) for there in _opened(runs, judges)]
 
 
-def _scores_studied(runs: list[Path], judges: tuple[str, str] | None, scores: Path) -> list[ScoresStudied]:
+def _scores_studied(
+    runs: list[Path], judges: tuple[str, str] | None, scores: Path, profile: ScoreProfile
+) -> list[ScoresStudied]:
     """One study for each judge to compare with."""
     from formalimg.studies import study_scores
 
-    return [study_scores(scores, there) for there in _opened(runs, judges)]
+    return [study_scores(scores, there, profile=profile) for there in _opened(runs, judges)]
 
 
 def _opened(runs: list[Path], judges: tuple[str, str] | None) -> Iterator[list[StoredRun]]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from formalimg.suites import CATEGORIES, Item, load
+from formalimg.suites import CATEGORIES, TAGGED_BY_FIELD, Item, load
 from formalimg.suites import suite as suite_of
 
 
@@ -20,16 +20,19 @@ def census_command(
     ] = None,
 ) -> None:
     """Show what the items of a suite are made of: predicates and classes, concepts, or fields and questions."""
-    show_census(suite, load(suite, items))
-    if items is not None and suite_of(suite).kind == "counterfactual" and not _is_ours(items):
-        from formalimg.suites import tidying_report
+    if items is not None and suite_of(suite).kind == "counterfactual" and _is_published(items):
+        from formalimg.suites import read_cf_world, tidied_lines
 
-        for line in tidying_report(items, suite):
+        published = read_cf_world(items, suite)
+        show_census(suite, published.items)
+        for line in tidied_lines(published.tidied):
             typer.echo(line)
+        return
+    show_census(suite, load(suite, items))
 
 
-def _is_ours(items: Path) -> bool:
-    return items.suffix == ".jsonl" or (items / "items.jsonl").is_file()
+def _is_published(items: Path) -> bool:
+    return items.is_dir() and not (items / "items.jsonl").is_file()
 
 
 def show_census(suite: str, items: Sequence[Item[Any]]) -> None:
@@ -84,19 +87,23 @@ def _show_counterfactuals(suite: str, items: Sequence[Item[Any]]) -> None:
     groups = len({item.spec.group for item in items})
     told = ", ".join(f"L{level}: {count}" for level, count in sorted(levels.items()))
     typer.echo(f"{len(items)} items of {suite} in {groups} groups ({told})")
-    tagged = Counter(", ".join(item.tags) or "without a field" for item in items)
-    for field, count in sorted(tagged.items()):
-        typer.echo(f"  {field:<28} {count:>6,}")
+    if suite in TAGGED_BY_FIELD:
+        tagged = Counter(", ".join(item.tags) or "without a field" for item in items)
+        for field, count in sorted(tagged.items()):
+            typer.echo(f"  {field:<28} {count:>6,}")
+    elif directions := Counter(tag for item in items for tag in item.tags):
+        typer.echo(f"rules are changed in {len(directions)} ways: {_listed(directions, shown=5)}")
     questions = Counter(question.dimension for item in items for question in item.spec.questions)
     typer.echo(
         f"{questions.total():,} questions: {', '.join(f'{count:,} {name}' for name, count in questions.items())}"
     )
     without = [item.id for item in items if not item.spec.questions]
     if without:
-        typer.echo(f"{len(without)} cannot be scored, for lack of questions: {', '.join(without)}")
+        typer.echo(f"{len(without):,} cannot be scored, for lack of questions: {', '.join(without)}")
 
 
-def _listed(counts: dict[str, int]) -> str:
-    return ", ".join(
-        f"{value} {count}" for value, count in sorted(counts.items(), key=lambda each: (-each[1], each[0]))
-    )
+def _listed(counts: Mapping[str, int], shown: int | None = None) -> str:
+    """Each value with its count, the most frequent first; perhaps only some of them."""
+    ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    more = "" if shown is None or len(ordered) <= shown else f", and {len(ordered) - shown} more"
+    return ", ".join(f"{value} {count}" for value, count in ordered[:shown]) + more

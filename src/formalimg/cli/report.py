@@ -18,6 +18,8 @@ from formalimg.suites import Profile
 if TYPE_CHECKING:
     from formalimg.runs import StoredRun
 
+_PAPERS_GATE = 0.5
+
 
 def report_command(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run folders.", show_default=False)],
@@ -59,9 +61,14 @@ def report_command(
         typer.Option(help="Whose rules hold where a paper and its published code sum up in different ways."),
     ] = "paper",
     threshold: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="CF-World: a factual picture below this score closes the gate of its group."),
-    ] = 0.5,
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="CF-World: a factual picture below this score closes the gate of its group. Default: 0.5.",
+            show_default=False,
+        ),
+    ] = None,
     judges: Annotated[
         Literal["last", "all"],
         typer.Option(help="Whose verdicts: those of the judge that looked last, or a row for each judge of a run."),
@@ -77,6 +84,9 @@ def report_command(
         records = [
             opened.enter_context(closing(record)) for run in runs for record in _opened(_folder(run), judges == "all")
         ]
+        for note in _without_effect({record.card.suite for record in records}, epsilon, threshold):
+            typer.echo(note, err=True)
+        gate = _PAPERS_GATE if threshold is None else threshold
         if form == "html":
             path = out or runs[0] / "report.html"
             write_html(
@@ -87,12 +97,12 @@ def report_command(
                 references=reference,
                 gallery=gallery,
                 profile=profile,
-                threshold=threshold,
+                threshold=gate,
             )
             typer.echo(path)
             return
         comparison = compare(
-            records, missing=missing, epsilon=epsilon, references=reference, profile=profile, threshold=threshold
+            records, missing=missing, epsilon=epsilon, references=reference, profile=profile, threshold=gate
         )
     if out is not None:
         write_atomically(out, [render(comparison, form, details=details).encode()])
@@ -101,6 +111,17 @@ def report_command(
         print_table(terminal_table(comparison, details=details))
     else:
         typer.echo(render(comparison, form), nl=False)
+
+
+def _without_effect(suites: set[str], epsilon: float | None, threshold: float | None) -> Iterator[str]:
+    """Which of the options that were given change nothing, because of the suites."""
+    from formalimg.suites import CF_WORLD, suite
+
+    told = ", ".join(sorted(suites))
+    if epsilon is not None and all(suite(name).kind == "counterfactual" for name in suites):
+        yield f"--epsilon has no effect on {told}: there are mean scores, and no rates to be held"
+    if threshold is not None and CF_WORLD not in suites:
+        yield f"--threshold has no effect on {told}: only {CF_WORLD} has a gate"
 
 
 def _opened(folder: Path, by_every_judge: bool) -> Iterator[StoredRun]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import typer
 
 from formalimg import __version__
+from formalimg.cli.foretelling import show_forecast, warnings_about
 from formalimg.cli.options import options_of, read_levels, read_options
 from formalimg.cli.printing import print_table
 from formalimg.cli.progress import run_progress
@@ -19,7 +20,7 @@ from formalimg.errors import FormalimgError
 if TYPE_CHECKING:
     from formalimg.judges import Judge
     from formalimg.models import ImageModel
-    from formalimg.runs import Forecast, Order
+    from formalimg.runs import Order
     from formalimg.scenes import Scene
     from formalimg.suites import Condition, FormulaSpec, Item
 
@@ -132,6 +133,8 @@ def carry_out_all(asked: Asked, *, judging: bool) -> Done:
     items = load(asked.suite, asked.items)
     selection = Selection(None if asked.levels is None else read_levels(asked.levels), asked.per_level)
     layouts, layouts_from = _layouts(asked, items)
+    for warning in warnings_about(asked.suite, [*selection.of(items).values()], asked.items):
+        typer.echo(warning, err=True)
     folders = []
     for model in opened:
         condition = asked.condition_for(model)
@@ -153,7 +156,7 @@ def carry_out_all(asked: Asked, *, judging: bool) -> Done:
         )
         _require_prices(asked.budget, [model.name, *(judge.name for judge in judges)])
         if asked.dry_run:
-            _show_forecast(
+            show_forecast(
                 order, folder, [foresee(order, folder, judge) for judge in judges] or [foresee(order, folder, None)]
             )
         else:
@@ -231,20 +234,3 @@ def _layouts(asked: Asked, items: Sequence[Item[FormulaSpec]]) -> tuple[Mapping[
 
     with closing(open_run(asked.layouts)) as run:
         return layouts_of(run), f"{run.card.model.name}, begun {run.card.created}"
-
-
-def _show_forecast(order: Order, folder: Path, forecasts: Sequence[Forecast]) -> None:
-    """Say what would be done; of the pictures once, of the questions for each judge."""
-    first = forecasts[0]
-    typer.echo(f"{order.model.name}, in {folder}:")
-    typer.echo(f"  pictures to make   {first.pictures:>7,}  {_dollars(first.picture_cost)}")
-    for forecast in forecasts:
-        typer.echo(f"  pictures to judge  {forecast.verdicts:>7,}")
-        typer.echo(f"  questions to ask   {forecast.questions:>7,}  {_dollars(forecast.judge_cost)}")
-    typer.echo("  the first picture would be asked for with:")
-    for line in first.first.splitlines():
-        typer.echo(f"    {line}")
-
-
-def _dollars(cost: float | None) -> str:
-    return "at a price that is not known" if cost is None else f"about ${cost:,.2f}"

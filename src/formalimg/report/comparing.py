@@ -12,7 +12,7 @@ from typing import NamedTuple
 from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored, UnscoredReason, Verdict
 from formalimg.report.comparison import Comparison, Detail, PicturesOfEach, PublishedRow, Row, Section, Tally
-from formalimg.report.counterfactual import GATE_UNKNOWN, WHY_UNKNOWN, graded_pictures, score_summary
+from formalimg.report.counterfactual import WHY_NOT_COUNTED, graded_pictures, score_summary
 from formalimg.report.figures import counted, told
 from formalimg.report.more_tables import more_tables
 from formalimg.report.naming import names_of
@@ -102,7 +102,7 @@ def _summed_up(run: RunRecord, found: _Found, about: Suite, epsilon: float | Non
         return _SummedUp(summary, _most_first(found.unscored), found.details)
     graded = graded_pictures(run, found.pictures, about, how)
     unscored = Counter(picture.reason for picture in graded if picture.counting is None)
-    details = {**found.details, GATE_UNKNOWN: Detail(WHY_UNKNOWN, unscored[GATE_UNKNOWN])}
+    details = {**found.details, **{reason: Detail(why, unscored[reason]) for reason, why in WHY_NOT_COUNTED.items()}}
     known = {reason: details[reason] for reason in details if reason in unscored}
     return _SummedUp(partial(score_summary, graded, about, how), _most_first(unscored), known, graded)
 

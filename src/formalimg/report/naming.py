@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from formalimg.report.parties import party_text
 from formalimg.runs import RunCard, RunRecord
+from formalimg.studies import judge_names
 
 
 def names_of(runs: Sequence[RunRecord]) -> tuple[str, ...]:
@@ -39,16 +39,8 @@ def _settings_that_differ(runs: Sequence[RunRecord]) -> list[str]:
 
 def _judges_that_differ(runs: Sequence[RunRecord]) -> list[str]:
     """Who judged; where judges of one name differ, in what."""
-    judges = [run.card.judge for run in runs]
-    keys = sorted({key for judge in judges if judge for key in judge.settings})
-    differing = [key for key in keys if len({repr(judge.settings.get(key)) for judge in judges if judge}) > 1]
-    several = len({judge.name if judge else "" for judge in judges}) < len(set(map(party_text, judges)))
-    found = []
-    for judge in judges:
-        settings = [f"{key}={judge.settings[key]}" for key in differing if key in judge.settings] if judge else []
-        more = f" {' '.join(settings)}" if several and settings else ""
-        found.append(f"by {judge.name}{more}" if judge else "not judged")
-    return found
+    names = iter(judge_names([run.card.judge for run in runs if run.card.judge]))
+    return [f"by {next(names)}" if run.card.judge else "not judged" for run in runs]
 
 
 def _aspect(tell: Callable[[RunCard], str]) -> Callable[[Sequence[RunRecord]], list[str]]:

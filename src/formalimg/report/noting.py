@@ -8,6 +8,7 @@ from formalimg.report.comparison import PublishedRow, Row
 from formalimg.report.figures import listed
 from formalimg.report.parties import party_text
 from formalimg.runs import PlannedItem, RunRecord, StoredRun
+from formalimg.studies import judge_names
 
 
 def notes_on(
@@ -28,6 +29,7 @@ def notes_on(
     for what, tell in _DIFFERENCES.items():
         if len({tell(row) for row in rows}) > 1:
             yield f"The runs differ in their {what}: {_by_value(rows, tell)}."
+    yield from _note_on_judges(rows)
     for row in rows:
         if row.card.judge is None:
             yield f"{row.name}: nobody has judged the pictures yet."
@@ -39,18 +41,32 @@ def notes_on(
         yield f"Published figures are as their authors gave them, on their items and by their judge: {sources}.{made}"
 
 
+def _note_on_judges(rows: Sequence[Row]) -> Iterator[str]:
+    """That judges differ; and who judged which run, unless the names of the runs say it."""
+    judges = [row.card.judge for row in rows if row.card.judge]
+    names = dict(zip(map(party_text, judges), judge_names(judges), strict=True))
+
+    def judge_of(row: Row) -> str:
+        return names[party_text(row.card.judge)] if row.card.judge else "none"
+
+    if len(set(map(judge_of, rows))) > 1:
+        is_told = all(row.name.endswith(f"by {judge_of(row)}") for row in rows)
+        yield f"The runs differ in their judges{'' if is_told else f': {_by_value(rows, judge_of)}'}."
+
+
 def _note_on_hidden_judges(runs: Sequence[RunRecord], rows: Sequence[Row]) -> Iterator[str]:
     """Whose verdicts are there, but not shown: a run shows those of one judge."""
     shown = {(run.folder, party_text(run.card.judge)) for run in runs}
     hidden: dict[str, str] = {}
     for run, row in zip(runs, rows, strict=True):
         others = [
-            judge.name if row.card.judge is None or judge.name != row.card.judge.name else party_text(judge)
+            judge
             for judge in (run.judges() if isinstance(run, StoredRun) else ())
             if (run.folder, party_text(judge)) not in shown
         ]
         if others:
-            hidden[row.name] = listed(list(dict.fromkeys(others)))
+            names = judge_names([*others, *([row.card.judge] if row.card.judge else [])])
+            hidden[row.name] = listed(list(dict.fromkeys(names[: len(others)])))
     if hidden:
         found = _by_value([row for row in rows if row.name in hidden], lambda row: hidden[row.name])
         yield f"Verdicts of other judges are there, and not shown: {found}. See all with formalimg report --judges all."
@@ -65,7 +81,6 @@ _DIFFERENCES: dict[str, Callable[[Row], str]] = {
     "conditions": lambda row: row.card.condition or "words alone",
     "style texts": lambda row: row.card.style,
     "layouts": lambda row: row.card.layouts or "none",
-    "judges": lambda row: party_text(row.card.judge),
     "versions of the suite": lambda row: row.card.suite_version or "unknown",
     "pictures per item": lambda row: str(row.card.samples),
     "sizes of pictures": lambda row: f"{row.card.size} px",

@@ -22,10 +22,10 @@ from formalimg.stats.counterfactual import (
     prior_resistance,
     reasoning_retention,
 )
-from formalimg.stats.counterfactual_gate import apply_gate, closed_gates
+from formalimg.stats.counterfactual_gate import Gate, apply_gate, gates
 from formalimg.stats.counterfactual_pairs import ScoreDifference, score_difference
 from formalimg.stats.counterfactual_summary import summarize_scores
-from formalimg.stats.counterfactual_weights import WeightedAnswer, weighted_score
+from formalimg.stats.counterfactual_weights import WeightedAnswer, rescored, weighted_score
 from formalimg.stats.generalizing import generalizability
 from formalimg.stats.pairing import Paired, paired
 from formalimg.stats.summarizing import mean_of_levels, summarize
@@ -37,6 +37,7 @@ __all__ = [
     "Consistency",
     "Correlation",
     "Figures",
+    "Gate",
     "Generalizability",
     "Interval",
     "MeanConsistency",
@@ -54,10 +55,10 @@ __all__ = [
     "WeightedAnswer",
     "apply_gate",
     "clopper_pearson",
-    "closed_gates",
     "cohen_kappa",
     "consistency",
     "consistency_matrix",
+    "gates",
     "generalizability",
     "largest_side",
     "majority",
@@ -69,6 +70,7 @@ __all__ = [
     "pearson",
     "prior_resistance",
     "reasoning_retention",
+    "rescored",
     "score_difference",
     "summarize",
     "summarize_scores",

@@ -10,7 +10,8 @@ from formalimg.stats.counterfactual import ScoreObservation, ScoreProfile, check
 from formalimg.stats.counterfactual_weights import checked_profile
 from formalimg.stats.generalizing import NOISE
 
-Gate: TypeAlias = Literal["open", "closed", "unknown"]
+Gate: TypeAlias = Literal["open", "closed", "unknown", "not in the run"]
+"""What stands before a picture: whether level 1 of its group lets it count, or why nobody knows."""
 
 
 def apply_gate(
@@ -18,14 +19,34 @@ def apply_gate(
 ) -> list[ScoreObservation]:
     """The scores that count: those of levels above 1 are 0 where the group's picture of level 1 is below the threshold.
 
-    Sample n of level 1 is the gate of sample n above it; where level 1 has fewer samples, its sample 0 is. A score
-    equal to the threshold opens the gate. A picture without a score stays without one, whatever its gate.
+    A picture without a score stays without one, whatever its gate; so does one whose gate nobody knows.
 
     Args:
         observations: the scores as the judge gave them. They are not changed.
         threshold: the score that opens the gate, 0 to 1.
-        profile: under `paper`, where level 1 has no score nobody knows whether the gate is open, and what is above has
-            no score either. Under `official-code`, a level 1 without a score closes the gate.
+        profile: what a level 1 without a score means; see `gates`.
+
+    Raises:
+        FormalimgError: if this is no threshold or no profile, or a group has two pictures that could be its gate.
+    """
+    seen = list(observations)
+    return [
+        one._replace(score=_behind(gate, one.score))
+        for one, gate in zip(seen, gates(seen, threshold, profile=profile), strict=True)
+    ]
+
+
+def gates(observations: Iterable[ScoreObservation], threshold: float, *, profile: ScoreProfile = "paper") -> list[Gate]:
+    """What stands before each of these pictures; `open` for those of level 1.
+
+    Sample n of level 1 is the gate of sample n above it; where level 1 has fewer samples, its sample 0 is. A score
+    equal to the threshold opens the gate.
+
+    Args:
+        observations: the scores as the judge gave them.
+        threshold: the score that opens the gate, 0 to 1.
+        profile: under `paper`, a level 1 without a score leaves the gate `unknown`; under `official-code`, it closes
+            it. A group of which level 1 was never asked for is `not in the run`, under both.
 
     Raises:
         FormalimgError: if this is no threshold or no profile, or a group has two pictures that could be its gate.
@@ -34,10 +55,7 @@ def apply_gate(
     checked_profile(profile)
     seen = list(observations)
     factual = _factual(seen)
-    return [
-        one if one.level == 1 else one._replace(score=_behind(_gate(one, factual, threshold, profile), one.score))
-        for one in seen
-    ]
+    return ["open" if one.level == 1 else _gate(one, factual, threshold, profile) for one in seen]
 
 
 def checked_threshold(threshold: float) -> float:
@@ -45,16 +63,6 @@ def checked_threshold(threshold: float) -> float:
     if not 0 <= threshold <= 1:
         raise FormalimgError(f"the threshold {threshold!r} does not lie between 0 and 1: use 0.5, as the paper does")
     return threshold
-
-
-def closed_gates(
-    observations: Iterable[ScoreObservation], threshold: float, profile: ScoreProfile
-) -> list[ScoreObservation]:
-    """The scored pictures above level 1 that are behind a closed gate, as they were given."""
-    seen = list(observations)
-    factual = _factual(seen)
-    above = (one for one in seen if one.level > 1 and one.score is not None)
-    return [one for one in above if _gate(one, factual, threshold, profile) == "closed"]
 
 
 def _factual(observations: Iterable[ScoreObservation]) -> dict[tuple[str, int], float | None]:
@@ -79,14 +87,16 @@ def _gate(
     threshold: float,
     profile: ScoreProfile,
 ) -> Gate:
-    own, first = (one.group, one.sample), (one.group, 0)
-    score = factual[own] if own in factual else factual.get(first)
+    which = next((key for key in ((one.group, one.sample), (one.group, 0)) if key in factual), None)
+    if which is None:
+        return "not in the run"
+    score = factual[which]
     if score is None:
         return "unknown" if profile == "paper" else "closed"
     return "closed" if score < threshold - NOISE else "open"
 
 
 def _behind(gate: Gate, score: float | None) -> float | None:
-    if score is None or gate == "unknown":
+    if score is None or gate in ("unknown", "not in the run"):
         return None
     return score if gate == "open" else 0.0

@@ -18,7 +18,7 @@ from formalimg.stats.counterfactual import (
     prior_resistance,
     reasoning_retention,
 )
-from formalimg.stats.counterfactual_gate import apply_gate, closed_gates
+from formalimg.stats.counterfactual_gate import apply_gate, gates
 from formalimg.stats.counterfactual_resampling import Counted, ResampledMeans
 from formalimg.stats.counterfactual_weights import checked_profile
 from formalimg.stats.resampling import checked_resampling
@@ -49,8 +49,8 @@ def summarize_scores(
         confidence: of all intervals.
         resamples: how often groups are resampled for the intervals.
         seed: of the resampling. The same observations and seed give the same numbers.
-        profile: `official-code` closes the gate of groups whose level 1 has no score, and works PRR and RRR out from
-            means that are rounded to two decimals, as the published tables do.
+        profile: `official-code` closes the gate of groups whose level 1 has no score, though it was asked for, and
+            works PRR and RRR out from means that are rounded to two decimals, as the published tables do.
 
     Raises:
         FormalimgError: if an observation or an argument makes no sense, or if a score is missing and `missing` is
@@ -61,13 +61,12 @@ def summarize_scores(
     how = checked_resampling(checked_confidence(confidence), resamples, seed)
     seen = [_checked(one) for one in observations]
     counting = seen if threshold is None else apply_gate(seen, threshold, profile=profile)
-    closed = [] if threshold is None else closed_gates(seen, threshold, profile)
+    gated = Counter() if threshold is None else _gated(seen, threshold, profile)
     if missing == "error":
         _refuse_missing(counting)
     levels = sorted({one.level for one in counting})
     shown = [one._replace(score=0.0) if one.score is None and missing == "fail" else one for one in counting]
     draws = ResampledMeans(_by_group(shown), levels, how) if shown else None
-    gated = Counter(one.level for one in closed)
     means = {level: _mean(level, counting, shown, gated[level], draws) for level in levels}
 
     def ratio(before: int, after: int, least_before: float) -> ScoreRatio:
@@ -96,6 +95,12 @@ def _checked(one: ScoreObservation) -> ScoreObservation:
     if one.score is not None:
         checked_score(one.score)
     return one
+
+
+def _gated(seen: Sequence[ScoreObservation], threshold: float, profile: ScoreProfile) -> Counter[int]:
+    """How many scored pictures of each level are behind a closed gate."""
+    before = zip(seen, gates(seen, threshold, profile=profile), strict=True)
+    return Counter(one.level for one, gate in before if gate == "closed" and one.score is not None)
 
 
 def _by_group(observations: Iterable[ScoreObservation]) -> dict[str, dict[int, Counted]]:

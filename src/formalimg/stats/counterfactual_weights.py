@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import fsum
 from typing import NamedTuple, get_args
 
@@ -48,6 +48,30 @@ def weighted_score(answers: Iterable[tuple[str, float, float]], profile: ScorePr
     if not found:
         return None
     return fsum(weight * answer.score for weight, answer in zip(weights, found, strict=True)) / fsum(weights)
+
+
+def rescored(score: float, parts: Sequence[tuple[str, float, float]], profile: ScoreProfile) -> float:
+    """The score that a profile gives to a picture which was scored as the paper does.
+
+    Args:
+        score: its score, 0 to 1.
+        parts: dimension, weight and score of each question; questions of one dimension share its weight. None for a
+            picture that failed as a whole: its score is the same in any profile.
+        profile: `official-code` gives the full weight back to each question.
+
+    Raises:
+        FormalimgError: if a score or a weight makes no sense.
+    """
+    checked_profile(profile)
+    for _, _, given in parts:
+        checked_score(given)
+    checked_score(score)
+    if profile == "paper":
+        return score
+    times = Counter(dimension for dimension, *_ in parts)
+    weights = ((dimension, weight * times[dimension], given) for dimension, weight, given in parts)
+    found = weighted_score(weights, profile)
+    return score if found is None else found
 
 
 def checked_profile(profile: str) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from formalimg.studies.captions.studying import study_captions
     from formalimg.studies.captions.terminal import study_table
     from formalimg.studies.comparing_judges import compare_judges, compare_records, judge_named
+    from formalimg.studies.comparing_scores import compare_scores
     from formalimg.studies.consistency_gaps import Bin, ScoreGap, ScorePair, score_gap
     from formalimg.studies.consistency_in_words import scores_table, scores_text
     from formalimg.studies.consistency_study import Gaps, ScoresStudied, study_scores
@@ -32,9 +33,11 @@ if TYPE_CHECKING:
     from formalimg.studies.diagnosis_contrast import Contrast, Side
     from formalimg.studies.diagnosis_in_words import diagnosis_table, diagnosis_text
     from formalimg.studies.judges_compared import Disagreement, Fraction, JudgesCompared, JudgeScores, Scored
+    from formalimg.studies.naming_judges import judge_names
     from formalimg.studies.panels import JUDGE, MAJORITY, Panel, Score
     from formalimg.studies.people import Divergence, PeopleStudied, Share, study_votes
     from formalimg.studies.ratings import Rating, RatingsError, read_human_scores, read_labels
+    from formalimg.studies.scores_compared import QuestionScores, ScoreDisagreement, ScoresApart, ScoresCompared
     from formalimg.studies.tables_in_words import AgreementFormat
     from formalimg.studies.votes import Vote, VotesError, read_votes
 
@@ -60,6 +63,7 @@ __getattr__ = lazily(
         "captions.studying": ["study_captions"],
         "captions.terminal": ["study_table"],
         "comparing_judges": ["compare_judges", "compare_records", "judge_named"],
+        "comparing_scores": ["compare_scores"],
         "consistency_gaps": ["Bin", "ScoreGap", "ScorePair", "score_gap"],
         "consistency_in_words": ["scores_table", "scores_text"],
         "consistency_study": ["Gaps", "ScoresStudied", "study_scores"],
@@ -68,9 +72,11 @@ __getattr__ = lazily(
         "diagnosis_contrast": ["Contrast", "Side"],
         "diagnosis_in_words": ["diagnosis_table", "diagnosis_text"],
         "judges_compared": ["Disagreement", "Fraction", "JudgeScores", "JudgesCompared", "Scored"],
+        "naming_judges": ["judge_names"],
         "panels": ["JUDGE", "MAJORITY", "Panel", "Score"],
         "people": ["Divergence", "PeopleStudied", "Share", "study_votes"],
         "ratings": ["Rating", "RatingsError", "read_human_scores", "read_labels"],
+        "scores_compared": ["QuestionScores", "ScoreDisagreement", "ScoresApart", "ScoresCompared"],
         "tables_in_words": ["AgreementFormat"],
         "votes": ["Vote", "VotesError", "read_votes"],
     },
@@ -102,12 +108,16 @@ __all__ = [
     "Outlook",
     "Panel",
     "PeopleStudied",
+    "QuestionScores",
     "Rating",
     "RatingsError",
     "Score",
+    "ScoreDisagreement",
     "ScoreGap",
     "ScorePair",
     "Scored",
+    "ScoresApart",
+    "ScoresCompared",
     "ScoresStudied",
     "Share",
     "Side",
@@ -123,6 +133,7 @@ __all__ = [
     "calibration_text",
     "compare_judges",
     "compare_records",
+    "compare_scores",
     "counterfactual_specs",
     "diagnose",
     "diagnosis_table",
@@ -131,6 +142,7 @@ __all__ = [
     "find_mentions",
     "foresee_study",
     "judge_named",
+    "judge_names",
     "picture_score",
     "read_captions",
     "read_human_scores",

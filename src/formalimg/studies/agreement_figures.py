@@ -7,10 +7,12 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 from formalimg.stats import Consistency, Correlation, MeanConsistency, Rate
-from formalimg.studies.agreement_tables import judge_names
 from formalimg.studies.judges_compared import Fraction, JudgesCompared
+from formalimg.studies.naming_judges import judge_names
 from formalimg.studies.panels import JUDGE, MAJORITY, Panel
 from formalimg.studies.people import PeopleStudied, Share
+from formalimg.studies.scores_compared import ScoresCompared
+from formalimg.studies.scores_compared_tables import figures_of_scores
 from formalimg.studies.tables_in_words import rows_as_csv
 
 COLUMNS = (
@@ -31,16 +33,19 @@ COLUMNS = (
 """What each line tells: which figure, of what (pictures or questions), for whom, for which part; shares are 0 to 1."""
 
 
-def agreement_csv(studies: Iterable[JudgesCompared | PeopleStudied]) -> str:
+def agreement_csv(studies: Iterable[JudgesCompared | ScoresCompared | PeopleStudied]) -> str:
     """One line for each figure; what is not known or does not apply is empty."""
-    return rows_as_csv(
-        COLUMNS,
-        (
-            row
-            for study in studies
-            for row in (_of_judges(study) if isinstance(study, JudgesCompared) else _of_people(study))
-        ),
-    )
+    return rows_as_csv(COLUMNS, (row for study in studies for row in _rows(study)))
+
+
+def _rows(study: JudgesCompared | ScoresCompared | PeopleStudied) -> Iterator[dict[str, object]]:
+    match study:
+        case JudgesCompared():
+            return _of_judges(study)
+        case ScoresCompared():
+            return figures_of_scores(study)
+        case PeopleStudied():
+            return _of_people(study)
 
 
 def plain(value: object) -> object:
@@ -59,7 +64,7 @@ def plain(value: object) -> object:
 
 
 def _of_judges(study: JudgesCompared) -> Iterator[dict[str, object]]:
-    names = judge_names(study.first.judge, study.second.judge)
+    names = judge_names([study.first.judge, study.second.judge])
     for name, scores in zip(names, (study.first, study.second), strict=True):
         who = {"run": study.run, "first": name, "of": "pictures"}
         for figure, whole, levels in (

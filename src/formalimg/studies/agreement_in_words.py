@@ -10,19 +10,21 @@ from formalimg.studies.agreement_tables import AgreementTable, tables_of_judges
 from formalimg.studies.judges_compared import JudgesCompared
 from formalimg.studies.people import PeopleStudied
 from formalimg.studies.people_tables import tables_of_people
+from formalimg.studies.scores_compared import ScoresCompared
+from formalimg.studies.scores_compared_tables import tables_of_scores
 from formalimg.studies.tables_in_words import AgreementFormat, study_as, tables_shown
 
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
 
-Studies: TypeAlias = Sequence[JudgesCompared | PeopleStudied]
+Studies: TypeAlias = Sequence[JudgesCompared | ScoresCompared | PeopleStudied]
 
 
 def agreement_text(studies: Studies, format: AgreementFormat) -> str:  # noqa: A002  # what users call it
     """What judges and people say about each other, as a text.
 
     Args:
-        studies: what `compare_judges` and `study_votes` gave back.
+        studies: what `compare_judges`, `compare_scores` and `study_votes` gave back.
         format: terminal and md: tables; csv: one line for each figure; json: everything.
     """
     return study_as(format, lambda: _tables(studies), lambda: agreement_csv(studies), lambda: _data(studies))
@@ -36,10 +38,17 @@ def agreement_table(studies: Studies) -> ConsoleRenderable:
 def _data(studies: Studies) -> object:
     return {
         "judges": [plain(study) for study in studies if isinstance(study, JudgesCompared)],
+        "scores_of_judges": [plain(study) for study in studies if isinstance(study, ScoresCompared)],
         "people": [plain(study) for study in studies if isinstance(study, PeopleStudied)],
     }
 
 
 def _tables(studies: Studies) -> Iterator[AgreementTable]:
     for study in studies:
-        yield from tables_of_judges(study) if isinstance(study, JudgesCompared) else tables_of_people(study)
+        match study:
+            case JudgesCompared():
+                yield from tables_of_judges(study)
+            case ScoresCompared():
+                yield from tables_of_scores(study)
+            case PeopleStudied():
+                yield from tables_of_people(study)

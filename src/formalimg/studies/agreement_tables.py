@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from formalimg.runs import Party
 from formalimg.stats import Consistency
 from formalimg.studies.figures_in_words import NOTHING, counted, percent_with_interval
 from formalimg.studies.judges_compared import JudgesCompared
+from formalimg.studies.naming_judges import judge_names
 from formalimg.suites import suite
 
 _SHOWN = 10
@@ -29,21 +29,9 @@ Agreements: TypeAlias = Iterable[tuple[str, Consistency]]
 """Figures with their names."""
 
 
-def judge_names(first: Party, second: Party) -> tuple[str, str]:
-    """The names of two judges; with the settings in which they differ, if they have the same name."""
-    if first.name != second.name:
-        return first.name, second.name
-
-    def apart(one: Party, other: Party) -> str:
-        own = [f"{key}={value}" for key, value in one.settings.items() if other.settings.get(key) != value]
-        return f"{one.name} ({', '.join(own) or 'without'})"
-
-    return apart(first, second), apart(second, first)
-
-
 def tables_of_judges(found: JudgesCompared) -> Iterator[AgreementTable]:
     """How two judges score a run, how often they agree, and where they do not."""
-    names = judge_names(found.first.judge, found.second.judge)
+    names = judge_names([found.first.judge, found.second.judge])
     both = f"1 is {names[0]}, 2 is {names[1]}."
     level, intervals = suite(found.suite).level, intervals_told(found.confidence)
     scores, scored = (found.first, found.second), found.pictures

@@ -22,11 +22,11 @@ from formalimg.studies.counterfactual_scores import group_scores
 from formalimg.studies.ratings import Rating, sheet_of_labels
 from formalimg.studies.ratings_places import RatedPicture, one_judge, place
 from formalimg.studies.sheets import Sheet
+from formalimg.suites import CF_WORLD
 
 PAPER_THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7)
 """The thresholds of the paper's Table 4."""
 
-_SUITE = "cf-world"
 _FACTUAL = 1
 
 
@@ -96,8 +96,8 @@ def calibrate_gate(
     """
     judge = one_judge(runs)
     for run in runs:
-        if run.card.suite != _SUITE:
-            raise FormalimgError(f"{run.folder} is a run of {run.card.suite}: only {_SUITE} has a gate to calibrate")
+        if run.card.suite != CF_WORLD:
+            raise FormalimgError(f"{run.folder} is a run of {run.card.suite}: only {CF_WORLD} has a gate to calibrate")
     sheet = sheet_of_labels(labels) if isinstance(labels, str | Path) else Sheet("", tuple(labels))
     placed = place(sheet, runs, _refusal, levels=frozenset({_FACTUAL}))
     scores = {

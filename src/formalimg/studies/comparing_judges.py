@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ class _Pair(NamedTuple):
 def compare_judges(
     folder: str | Path, first: Party | None = None, second: Party | None = None, *, confidence: float = 0.95
 ) -> JudgesCompared:
-    """Compares two judges over the pictures of one run.
+    """Compares two judges over the pictures of one run. Scores of CF-World are compared by `compare_scores`.
 
     Args:
         folder: the run folder.
@@ -40,6 +40,19 @@ def compare_judges(
 
     Raises:
         FormalimgError: if it is no run, or fewer than two have judged it.
+    """
+    with two_judges(folder, first, second) as (one, other):
+        return compare_records(one, other, confidence=confidence)
+
+
+@contextmanager
+def two_judges(
+    folder: str | Path, first: Party | None = None, second: Party | None = None
+) -> Iterator[tuple[StoredRun, StoredRun]]:
+    """A run as two of its judges saw it; None for the last two.
+
+    Raises:
+        FormalimgError: if it is no run, or they are not two who have judged it.
     """
     with closing(open_run(folder)) as run:
         judges = list(run.judges())
@@ -51,7 +64,18 @@ def compare_judges(
     if first == second:
         raise FormalimgError(f"{first.name} cannot be compared with itself: name two judges")
     with closing(open_run(folder, first)) as one, closing(open_run(folder, second)) as other:
-        return compare_records(one, other, confidence=confidence)
+        yield one, other
+
+
+def judge_of(run: RunRecord) -> Party:
+    """Who judged a run.
+
+    Raises:
+        FormalimgError: if nobody has.
+    """
+    if run.card.judge is None:
+        raise FormalimgError(f"nobody has judged {run.folder} yet: use `formalimg judge`")
+    return run.card.judge
 
 
 def compare_records(first: RunRecord, second: RunRecord, *, confidence: float = 0.95) -> JudgesCompared:
@@ -148,8 +172,7 @@ def _questions(picture: PictureName, one: Opinion, other: Opinion) -> Iterable[_
 
 
 def _scores(run: RunRecord, said: Mapping[PictureName, Opinion], confidence: float) -> JudgeScores:
-    if run.card.judge is None:
-        raise FormalimgError(f"nobody has judged {run.folder} yet: use `formalimg judge`")
+    judge = judge_of(run)
     seen = [Observation(picture.item, opinion.level, opinion.passed) for picture, opinion in said.items()]
     summary = summarize(seen, bands={}, epsilon=None, confidence=confidence)
 
@@ -161,7 +184,7 @@ def _scores(run: RunRecord, said: Mapping[PictureName, Opinion], confidence: flo
         return Fraction(mean, _within_0_and_1(interval), len(known), len(chosen) - len(known))
 
     return JudgeScores(
-        run.card.judge,
+        judge,
         summary.overall,
         summary.levels,
         fraction(),

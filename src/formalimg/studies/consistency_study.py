@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import Unscored, Verdict
 from formalimg.runs import Party, RunRecord
 from formalimg.stats import ScoreProfile, weighted_score
 from formalimg.studies.consistency_gaps import ScoreGap, ScorePair, score_gap
-from formalimg.studies.counterfactual_scores import counterfactual_specs, score_of_verdict
-from formalimg.studies.opinions import numbered
+from formalimg.studies.counterfactual_scores import counterfactual_specs, score_of_verdict, scores_by_question
 from formalimg.studies.ratings import Rating, sheet_of_scores
 from formalimg.studies.ratings_places import RatedPicture, RatedPictures, one_judge, place
 from formalimg.studies.sheets import Sheet
@@ -166,20 +164,9 @@ def _scored(
             spec,
             {question: score for question, score in said.items() if question is not None},
             said.get(None),
-            _by_question(judged.verdict, spec),
-            score_of_verdict(judged.verdict, profile),
+            scores_by_question(judged.verdict, spec),
+            score_of_verdict(run, judged, profile),
         )
-
-
-def _by_question(verdict: Verdict | Unscored, spec: CounterfactualSpec) -> dict[int, float]:
-    """What the judge gave for each question, by number. A picture that fails as a whole fails each of them."""
-    if isinstance(verdict, Unscored):
-        return {}
-    asked = dict(enumerate(numbered(question.question for question in spec.questions), 1))
-    if not verdict.parts:
-        return dict.fromkeys(asked, verdict.score)
-    by_words = dict(zip(numbered(part.name for part in verdict.parts), verdict.parts, strict=True))
-    return {number: by_words[question].score for number, question in asked.items() if question in by_words}
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Part, Unscored, Verdict
-from formalimg.runs import RunRecord
-from formalimg.stats import ScoreProfile, weighted_score
+from formalimg.runs import Judged, RunRecord
+from formalimg.stats import ScoreProfile, rescored
+from formalimg.studies.opinions import numbered
 from formalimg.suites import CounterfactualSpec
 
 
@@ -32,17 +32,18 @@ def group_scores(run: RunRecord, profile: ScoreProfile = "paper") -> Iterator[Gr
         profile: `paper` for scores as they are stored; `official-code` gives each question its full weight.
 
     Raises:
-        FormalimgError: if the items of the run have no groups.
+        FormalimgError: if the items of the run have no groups, or the judge gave what is no score.
     """
     groups = {name: spec.group for name, spec in counterfactual_specs(run).items()}
     if profile == "paper":
         for outcome in run.outcomes():
             item, level, sample, _, score, reason, _ = outcome
-            yield GroupScore(item, groups[item], level, sample, score, reason)
+            given = None if score is None else picture_score(run, item, score, (), profile)
+            yield GroupScore(item, groups[item], level, sample, given, reason)
         return
     for judged in run.judged():
         item, level, sample, _, _, reason, _ = judged.outcome
-        yield GroupScore(item, groups[item], level, sample, score_of_verdict(judged.verdict, profile), reason)
+        yield GroupScore(item, groups[item], level, sample, score_of_verdict(run, judged, profile), reason)
 
 
 def counterfactual_specs(run: RunRecord) -> dict[str, CounterfactualSpec]:
@@ -57,17 +58,40 @@ def counterfactual_specs(run: RunRecord) -> dict[str, CounterfactualSpec]:
     return found
 
 
-def score_of_verdict(verdict: Verdict | Unscored, profile: ScoreProfile) -> float | None:
-    """The score of a picture; None if unscored."""
-    return None if isinstance(verdict, Unscored) else picture_score(verdict.score, verdict.parts, profile)
+def score_of_verdict(run: RunRecord, judged: Judged, profile: ScoreProfile) -> float | None:
+    """The score of a picture of a run; None if unscored.
+
+    Raises:
+        FormalimgError: as `picture_score` does.
+    """
+    verdict = judged.verdict
+    if isinstance(verdict, Unscored):
+        return None
+    return picture_score(run, judged.outcome.item, verdict.score, verdict.parts, profile)
 
 
-def picture_score(score: float, parts: Sequence[Part], profile: ScoreProfile) -> float | None:
+def picture_score(run: RunRecord, item: str, score: float, parts: Sequence[Part], profile: ScoreProfile) -> float:
     """The score of a picture of CF-World, by its score as it is stored and by the questions that it is made of.
 
-    Questions of one dimension share its weight in a verdict; `official-code` gives the full weight back to each.
+    Raises:
+        FormalimgError: if the judge gave what is no score.
     """
-    if profile == "paper" or not parts:  # pictures without anything on them fail as a whole
-        return score
-    times = Counter(part.kind for part in parts)
-    return weighted_score(((it.kind, it.weight * times[it.kind], it.score) for it in parts), profile)
+    wrong = next((given for given in (*(part.score for part in parts), score) if not 0 <= given <= 1), None)
+    if wrong is not None:
+        who = run.card.judge.name if run.card.judge else "the judge"
+        raise FormalimgError(
+            f"{who} gave item {item} of {run.folder} the score {wrong:g}: scores are from 0 to 1; mend the judge, give "
+            "it a new version in its settings, and let it judge again"
+        )
+    return rescored(score, [(part.kind, part.weight, part.score) for part in parts], profile)
+
+
+def scores_by_question(verdict: Verdict | Unscored, spec: CounterfactualSpec) -> dict[int, float]:
+    """What the judge gave for each question, by number. A picture that fails as a whole fails each of them."""
+    if isinstance(verdict, Unscored):
+        return {}
+    asked = dict(enumerate(numbered(question.question for question in spec.questions), 1))
+    if not verdict.parts:
+        return dict.fromkeys(asked, verdict.score)
+    by_words = dict(zip(numbered(part.name for part in verdict.parts), verdict.parts, strict=True))
+    return {number: by_words[question].score for number, question in asked.items() if question in by_words}

@@ -8,14 +8,11 @@ from typing import NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
 from formalimg.runs import Party, RunCard, RunRecord
-from formalimg.stats import ScoreObservation, ScoreProfile, apply_gate, closed_gates
+from formalimg.stats import ScoreObservation, ScoreProfile, apply_gate, gates
 from formalimg.studies.counterfactual_scores import group_scores
 from formalimg.studies.diagnosis_contrast import Contrast, Drawing, contrast
 from formalimg.studies.ratings_places import one_judge
-
-MAIN, RULES, ATTRIBUTES, DENOMINALISED = "cf-world", "cf-world-rules", "cf-world-attributes", "cf-world-denominalised"
-SUITES = (MAIN, RULES, ATTRIBUTES, DENOMINALISED)
-"""The benchmark itself, and its probes."""
+from formalimg.suites import CF_WORLD, CF_WORLD_ATTRIBUTES, CF_WORLD_DENOMINALISED, CF_WORLD_RULES, CF_WORLD_SUITES
 
 _FACTUAL, _COUNTERFACTUAL = 1, 2
 
@@ -28,10 +25,11 @@ class Lexical:
 
     Attributes:
         gated: both as CF-World counts them, 0 where the group's factual picture misses the threshold. The gate of both
-            is the factual picture of the run of cf-world; where that has no score, the group is left out here.
+            is the factual picture of the run of cf-world; where nobody knows it, the group is left out here.
         ungated: both as the judge scored them.
         closed: the groups whose gate is closed for at least one picture, by name.
-        unknown: the groups whose factual pictures have no score, by name.
+        unknown: the groups whose gate nobody knows, by name: their factual pictures have no score, or are not in the
+            run at all. Under `official-code` a factual picture without a score closes the gate.
     """
 
     gated: Contrast
@@ -100,11 +98,12 @@ def diagnose(
             judges of pictures that have to be compared differ.
     """
     how = _How(threshold, profile, Drawing(confidence, resamples, seed))
-    found = [_diagnosis(name, own, how) for name, own in _by_model(runs, model).items()]
+    by_model = _by_model(runs, model)
+    found = [_diagnosis(name, by_model, how) for name in by_model]
     if not any(it.rules or it.attributes or it.lexical for it in found):
         raise FormalimgError(
-            f"there is nothing to compare: name runs of {RULES} or {ATTRIBUTES}, or of both {MAIN} and {DENOMINALISED} "
-            "by the same model; --as NAME says that they are"
+            f"there is nothing to compare: name runs of {CF_WORLD_RULES} or {CF_WORLD_ATTRIBUTES}, or of both "
+            f"{CF_WORLD} and {CF_WORLD_DENOMINALISED} by the same model; --as NAME says that they are"
         )
     return found
 
@@ -121,8 +120,8 @@ def _by_model(runs: Sequence[RunRecord], model: str | None) -> dict[str, dict[st
     found: dict[str, dict[str, RunRecord]] = {}
     for run in runs:
         suite, name = run.card.suite, model or run.card.model.name
-        if suite not in SUITES:
-            raise FormalimgError(f"{run.folder} is a run of {suite}: name runs of {', '.join(SUITES)}")
+        if suite not in CF_WORLD_SUITES:
+            raise FormalimgError(f"{run.folder} is a run of {suite}: name runs of {', '.join(CF_WORLD_SUITES)}")
         own = found.setdefault(name, {})
         if suite in own:
             raise FormalimgError(f"{own[suite].folder} and {run.folder} are both runs of {suite} by {name}: name one")
@@ -130,8 +129,9 @@ def _by_model(runs: Sequence[RunRecord], model: str | None) -> dict[str, dict[st
     return found
 
 
-def _diagnosis(name: str, runs: Mapping[str, RunRecord], how: _How) -> Diagnosis:
-    judges = {suite: one_judge([runs[suite]]) for suite in SUITES if suite in runs}
+def _diagnosis(name: str, by_model: Mapping[str, Mapping[str, RunRecord]], how: _How) -> Diagnosis:
+    runs = by_model[name]
+    judges = {suite: one_judge([runs[suite]]) for suite in CF_WORLD_SUITES if suite in runs}
     seen = {suite: _observations(runs[suite], how.profile) for suite in judges}
 
     def probe(suite: str) -> Contrast | None:
@@ -139,15 +139,15 @@ def _diagnosis(name: str, runs: Mapping[str, RunRecord], how: _How) -> Diagnosis
             return None
         return contrast(_at(_FACTUAL, seen[suite]), _at(_COUNTERFACTUAL, seen[suite]), how.drawing)
 
-    both = MAIN in seen and DENOMINALISED in seen
+    both = CF_WORLD in seen and CF_WORLD_DENOMINALISED in seen
     return Diagnosis(
         name,
         {suite: runs[suite].folder.name for suite in judges},
         judges,
-        probe(RULES),
-        probe(ATTRIBUTES),
-        _lexical(seen[MAIN], seen[DENOMINALISED], how) if both else None,
-        tuple(_notes(runs)),
+        probe(CF_WORLD_RULES),
+        probe(CF_WORLD_ATTRIBUTES),
+        _lexical(seen[CF_WORLD], seen[CF_WORLD_DENOMINALISED], how) if both else None,
+        tuple(_notes(runs, [own for other, own in by_model.items() if other != name])),
         how.threshold,
         how.profile,
         how.drawing.confidence,
@@ -161,25 +161,30 @@ def _lexical(main: Observations, described: Observations, how: _How) -> Lexical:
     gated = [
         _at(_COUNTERFACTUAL, apply_gate([*factual, *side], threshold, profile=profile)) for side in (named, described)
     ]
-    closed = closed_gates([*factual, *named, *described], threshold, profile)
-    known = {one.group for one in factual if one.score is not None}
+    pictures = [*named, *described]
+    before = gates([*factual, *pictures], threshold, profile=profile)[len(factual) :]
+    closed = {
+        one.group for one, gate in zip(pictures, before, strict=True) if gate == "closed" and one.score is not None
+    }
+    known = {one.group for one, gate in zip(pictures, before, strict=True) if gate in ("open", "closed")}
     return Lexical(
         contrast(gated[0], gated[1], drawing),
         contrast(named, described, drawing),
-        tuple(sorted({one.group for one in closed})),
-        tuple(sorted({one.group for one in (*named, *described)} - known)),
+        tuple(sorted(closed)),
+        tuple(sorted({one.group for one in pictures} - known)),
     )
 
 
-def _notes(runs: Mapping[str, RunRecord]) -> Iterator[str]:
+def _notes(runs: Mapping[str, RunRecord], others: Sequence[Mapping[str, RunRecord]]) -> Iterator[str]:
     """What sets the runs apart whose pictures are compared; all else is compared within one run."""
-    if MAIN not in runs or DENOMINALISED not in runs:
-        if DENOMINALISED in runs:
-            yield f"no run of {MAIN}, so that {runs[DENOMINALISED].folder.name} has nothing to be compared with"
-        elif MAIN in runs:
-            yield f"no run of {DENOMINALISED} to compare {runs[MAIN].folder.name} with"
+    if CF_WORLD not in runs or CF_WORLD_DENOMINALISED not in runs:
+        for here, there in ((CF_WORLD, CF_WORLD_DENOMINALISED), (CF_WORLD_DENOMINALISED, CF_WORLD)):
+            if here in runs:
+                elsewhere = [own[there].folder.name for own in others if there in own]
+                way_out = f" (if {' or '.join(elsewhere)} is by the same model, say so: --as NAME)" if elsewhere else ""
+                yield f"no run of {there} to compare {runs[here].folder.name} with{way_out}"
         return
-    one, other = runs[MAIN], runs[DENOMINALISED]
+    one, other = runs[CF_WORLD], runs[CF_WORLD_DENOMINALISED]
     judges = one_judge([one]), one_judge([other])
     if judges[0].name != judges[1].name:
         raise FormalimgError(

@@ -9,6 +9,7 @@ from formalimg.studies.agreement_figures import plain
 from formalimg.studies.agreement_tables import AgreementTable
 from formalimg.studies.diagnosis import Diagnosis
 from formalimg.studies.diagnosis_contrast import Contrast, Side
+from formalimg.studies.figures_in_words import counted
 from formalimg.studies.tables_in_words import AgreementFormat, named, rows_as_csv, study_as, tables_shown
 
 if TYPE_CHECKING:
@@ -65,15 +66,15 @@ def _tables(found: Sequence[Diagnosis]) -> Iterator[AgreementTable]:
     notes = [f"{each.model}: {note}." for each in found for note in each.notes]
     weights = " Each question has its full weight, as in the published code." * (found[0].profile != "paper")
     for probe, title, heads, unit in (
-        ("rules", "Rules of the world: as they are, and changed", ("factual", "changed"), "rules"),
-        ("attributes", "Things seen together: often, and rarely", ("common", "rare"), "pairs"),
-        ("names", "Explicit prompts (L2): with names, and without", ("L2", "de-nominalised"), "groups"),
+        ("rules", "Rules of the world: as they are, and changed", ("factual", "changed"), "rule"),
+        ("attributes", "Things seen together: often, and rarely", ("common", "rare"), "pair"),
+        ("names", "Explicit prompts (L2): with names, and without", ("L2", "de-nominalised"), "group"),
     ):
         chosen = [row for row in rows if row.probe == probe]
         if not chosen:
             continue
         gates = ("gate",) if probe == "names" else ()
-        note = [f"{intervals} Differences are means over {unit}, each with itself.{weights}", *notes]
+        note = [f"{intervals} Differences are means over {unit}s, each with itself.{weights}", *notes]
         notes = []
         note += _left_out(chosen, heads, unit)
         if probe == "names":
@@ -81,7 +82,7 @@ def _tables(found: Sequence[Diagnosis]) -> Iterator[AgreementTable]:
         yield AgreementTable(
             title,
             " ".join(note),
-            ("model", *gates, *heads, "difference", unit, "higher", "lower"),
+            ("model", *gates, *heads, "difference", f"{unit}s", "higher", "lower"),
             tuple(
                 (
                     row.model,
@@ -107,24 +108,25 @@ def _left_out(rows: Sequence[_Row], heads: tuple[str, str], unit: str) -> Iterat
             (row.it.unscored, "neither scored"),
         ):
             if names:
-                yield f"{who}: {len(names)} {unit} not paired, {why} ({named(names)})."
+                yield f"{who}: {counted(len(names), unit)} not paired, {why} ({named(names)})."
         missing = sum(side.expected - side.scored for side in (row.it.first, row.it.second))
         if missing:
-            yield f"{who}: {missing} pictures of the paired {unit} are unscored."
+            yield f"{who}: of the {unit}s compared, {counted(missing, 'picture')} unscored."
 
 
 def _about_names(found: Sequence[Diagnosis]) -> Iterator[str]:
     for each in found:
         if each.lexical:
+            without = ", those without a factual score among them" if each.profile == "official-code" else ""
             yield (
                 f"{each.model}: the gate stands at {each.threshold:g} and is closed for "
-                f"{len(each.lexical.closed)} groups ({named(each.lexical.closed)})."
+                f"{counted(len(each.lexical.closed), 'group')} ({named(each.lexical.closed)}){without}."
             )
             if each.lexical.unknown:
-                then = "taken as closed" if each.profile == "official-code" else "left out of gated"
+                lacking = "picture" if each.profile == "official-code" else "score"
                 yield (
-                    f"{each.model}: {len(each.lexical.unknown)} groups have no factual score and are {then} "
-                    f"({named(each.lexical.unknown)})."
+                    f"{each.model}: left out of gated, for want of a factual {lacking}: "
+                    f"{counted(len(each.lexical.unknown), 'group')} ({named(each.lexical.unknown)})."
                 )
 
 

@@ -32,7 +32,13 @@ def tables_shown(tables: Iterable[AgreementTable]) -> ConsoleRenderable:
         table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
         for number, head in enumerate(found.heads):
             words = any(re.search(r"[^\W\d]{2}", row[number]) for row in found.rows)
-            table.add_column(Text(head), justify="left" if words or not number else "right")
+            # Names that are cut off look all the same, so they go on in the next line.
+            table.add_column(
+                Text(head),
+                justify="left" if words or not number else "right",
+                overflow="fold",
+                min_width=max(map(len, head.split()), default=None),
+            )
         for row in found.rows:
             table.add_row(*map(Text, row))
         shown += [Text(found.title, style="bold"), table, Text(f"{found.note}\n", style="dim")]

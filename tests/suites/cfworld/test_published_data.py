@@ -121,7 +121,7 @@ def test_everything_that_was_tidied_up_is_told(cf_world: Published) -> None:
         "assessment point of L3 differs": 7,
         "duplicate": 10,
         "no questions": 13,
-    }
+    }  # so no weight is unusual, and every prompt that has questions has some of integrity and of logic
     missing = Counter(each.where.split(",")[0] for each in cf_world.tidied if each.what == "no category")
     assert missing == {
         "prompt/Biology.json": 23,

@@ -25,13 +25,10 @@ from formalimg.judges.showing import shown
 from formalimg.judges.verdict import Part, Unscored, Verdict
 from formalimg.models import ChatModel, Setting
 from formalimg.prompts import load_prompts
-from formalimg.suites import CounterfactualSpec, Item, WeightedQuestion
+from formalimg.suites import PASS_MARK, CounterfactualSpec, Item, WeightedQuestion
 
 RULES = 1
 """The version of the rules from answers to verdicts: a new number wherever a verdict may come out differently."""
-
-PASSING = 0.5
-"""Pictures of this score and above pass."""
 
 Answers: TypeAlias = Literal["numbered", "published"]
 ANSWERS: tuple[Answers, ...] = get_args(Answers)
@@ -138,7 +135,7 @@ class ScoreJudge:
         ]
         parts = _parts(spec.questions, findings)
         # Weights such as 8/3 are not exact, and a picture on the line must not fall off it for that.
-        passed = round(Verdict(False, parts).score, 9) >= PASSING
+        passed = round(Verdict(False, parts).score, 9) >= PASS_MARK
         return Verdict(passed, parts, told, reply.cost)
 
     def _answer_type(self, count: int) -> type[Scores]:

@@ -27,7 +27,8 @@ def by_dimension(suite: Suite, runs: Sequence[SeenRun], how: HowCounted) -> Tabl
     return Table(
         "dimensions",
         "Scores by dimension",
-        "Of each picture the mean score of its questions of the dimension, without the gate. "
+        "Of each picture the mean score of its questions of the dimension, without the gate; pictures that failed by "
+        "rule have their score, 0, in each. "
         f"{intervals_told(how)}. {rule_text(how.missing, of_scores=True)}.",
         ("dimension", *run_head(runs), *level_heads(suite, levels)),
         with_figures(rows),
@@ -40,5 +41,8 @@ def _dimensions(runs: Sequence[SeenRun]) -> list[str]:
 
 
 def _of_dimension(picture: GradedPicture, dimension: str) -> GradedPicture:
+    """The picture with what its questions of a dimension give. One that failed as a whole failed each of them."""
+    if not picture.parts:
+        return picture._replace(counting=picture.score)
     scores = [part.score for part in picture.parts if part.kind == dimension]
     return picture._replace(counting=fmean(scores) if scores else None)

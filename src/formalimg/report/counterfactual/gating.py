@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from formalimg.report.counterfactual.captions import scoring_rules
 from formalimg.report.counterfactual.columns import intervals_told, levels_of, mean_figure
-from formalimg.report.counterfactual.graded import GATE_UNKNOWN
+from formalimg.report.counterfactual.graded import WHY_NOT_COUNTED
 from formalimg.report.counterfactual.summary import gated_means, means
 from formalimg.report.reading import HowCounted, SeenRun
 from formalimg.report.run_columns import with_figures
@@ -44,6 +44,6 @@ def _rows(suite: Suite, run: SeenRun, runs: Sequence[SeenRun], how: HowCounted) 
                 mean_figure(gated.levels.get(level)),
                 Figure(closed, "count"),
                 Figure(closed / counting if counting and level > 1 else None, "percent"),
-                Figure(sum(one.reason == GATE_UNKNOWN for one in here), "count"),
+                Figure(sum(one.reason in WHY_NOT_COUNTED for one in here), "count"),
             ),
         )

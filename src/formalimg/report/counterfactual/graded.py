@@ -6,14 +6,19 @@ from collections.abc import Sequence
 
 from formalimg.report.reading import GradedPicture, HowCounted, SeenPicture
 from formalimg.runs import RunRecord
-from formalimg.stats import ScoreObservation, apply_gate, closed_gates
+from formalimg.stats import Gate, ScoreObservation, apply_gate, gates
 from formalimg.studies import counterfactual_specs, picture_score
 from formalimg.suites import Suite
 
 GATE_UNKNOWN = "gate unknown"
+NO_FACTUAL = "level 1 is not part of the run"
 """Why a picture does not count although it has a score."""
 
-WHY_UNKNOWN = "the factual picture of the group has no score"
+WHY_NOT_COUNTED = {
+    GATE_UNKNOWN: "the factual picture of the group has no score",
+    NO_FACTUAL: "so nobody knows whether the gate is open; go on with all levels",
+}
+"""What there is to say about these reasons."""
 
 NO_QUESTIONS = "no questions"
 """Why nobody can score the pictures of an item."""
@@ -29,13 +34,16 @@ def graded_pictures(
             specs[one.item].group,
             one.level,
             one.sample,
-            None if one.score is None else picture_score(one.score, one.parts, how.profile),
+            None if one.score is None else picture_score(run, one.item, one.score, one.parts, how.profile),
         )
         for one in pictures
     ]
     threshold = threshold_of(suite, how)
-    counting = seen if threshold is None else apply_gate(seen, threshold, profile=how.profile)
-    closed = set() if threshold is None else set(closed_gates(seen, threshold, how.profile))
+    before: Sequence[Gate] = ["open"] * len(seen)
+    counting = seen
+    if threshold is not None:
+        before = gates(seen, threshold, profile=how.profile)
+        counting = apply_gate(seen, threshold, profile=how.profile)
     return tuple(
         GradedPicture(
             one.item,
@@ -44,13 +52,13 @@ def graded_pictures(
             one.sample,
             raw.score,
             counts.score,
-            raw in closed,
+            gate == "closed" and raw.score is not None,
             one.parts,
             frozenset(asked.dimension for asked in specs[one.item].questions),
             run.items[one.item].tags,
-            _why(one, raw.score, counts.score, bool(specs[one.item].questions)),
+            "" if counts.score is not None else _why(one, raw.score, gate, bool(specs[one.item].questions)),
         )
-        for one, raw, counts in zip(pictures, seen, counting, strict=True)
+        for one, raw, counts, gate in zip(pictures, seen, counting, before, strict=True)
     )
 
 
@@ -64,9 +72,7 @@ def has_gate(suite: Suite) -> bool:
     return suite.kind == "counterfactual" and bool(suite.bands)
 
 
-def _why(picture: SeenPicture, score: float | None, counting: float | None, has_questions: bool) -> str:
-    if counting is not None:
-        return ""
+def _why(picture: SeenPicture, score: float | None, gate: Gate, has_questions: bool) -> str:
     if score is not None:
-        return GATE_UNKNOWN
+        return NO_FACTUAL if gate == "not in the run" else GATE_UNKNOWN
     return picture.reason if has_questions else NO_QUESTIONS

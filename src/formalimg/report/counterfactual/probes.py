@@ -23,7 +23,7 @@ def differences(suite: Suite, runs: Sequence[SeenRun], how: HowCounted) -> Table
     """The means of both levels, and the difference between them, group by group."""
     published = reference_rows(suite.name) if how.references else ()
     word = _GROUPS.get(suite.name, "group")
-    rows = [TableRow(run.name, (run.name, *_figures(run.graded, how), _both(run.graded, how))) for run in runs]
+    rows = [TableRow(run.name, (run.name, *_figures(run.graded, how))) for run in runs]
     rows += [
         TableRow(
             row.name,
@@ -59,7 +59,8 @@ def by_group(suite: Suite, runs: Sequence[SeenRun], how: HowCounted) -> Table:
         for run in runs:
             here = [one for one in run.graded if one.group == group]
             if here:
-                plain = [_without_interval(figure) for figure in _figures(here, how)]
+                *figures, _ = _figures(here, how)
+                plain = [figure._replace(interval=None) for figure in figures]  # one or two pictures tell of no others
                 rows.append(TableRow(run.name, (group, *run_cell(run.name, runs), *plain)))
     return Table(
         f"by {word}",
@@ -71,13 +72,10 @@ def by_group(suite: Suite, runs: Sequence[SeenRun], how: HowCounted) -> Table:
 
 
 def _figures(pictures: Sequence[GradedPicture], how: HowCounted) -> tuple[Figure, ...]:
+    """The means of both levels, the difference between them, and how many groups have both."""
     found = score_difference(_counted(pictures, how), confidence=how.confidence)
-    means_ = [figure for figure in mean_figures(means(pictures, how), _LEVELS) if isinstance(figure, Figure)]
-    return (*means_, Figure(found.value, "difference", found.interval))
-
-
-def _both(pictures: Iterable[GradedPicture], how: HowCounted) -> Figure:
-    return Figure(score_difference(_counted(pictures, how)).groups, "count")
+    both = [figure for figure in mean_figures(means(pictures, how), _LEVELS) if isinstance(figure, Figure)]
+    return (*both, Figure(found.value, "difference", found.interval), Figure(found.groups, "count"))
 
 
 def _counted(pictures: Iterable[GradedPicture], how: HowCounted) -> list[ScoreObservation]:
@@ -88,8 +86,3 @@ def _counted(pictures: Iterable[GradedPicture], how: HowCounted) -> list[ScoreOb
         )
         for one in pictures
     ]
-
-
-def _without_interval(figure: Figure) -> Figure:
-    """One or two pictures say nothing about others."""
-    return figure._replace(interval=None)

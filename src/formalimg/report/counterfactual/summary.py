@@ -16,10 +16,7 @@ from formalimg.stats import (
     Summary,
     summarize_scores,
 )
-from formalimg.suites import Suite
-
-_PASSES = 0.5
-"""A picture with this score passes, whatever opens the gate."""
+from formalimg.suites import PASS_MARK, Suite
 
 
 def score_summary(pictures: Sequence[GradedPicture], suite: Suite, how: HowCounted) -> Summary:
@@ -60,7 +57,7 @@ def means(pictures: Iterable[GradedPicture], how: HowCounted, *, of_all_levels: 
 
 
 def _rate(mean: MeanScore, pictures: Sequence[GradedPicture]) -> Rate:
-    passed = sum(one.counting is not None and round(one.counting, 9) >= _PASSES for one in pictures)
+    passed = sum(one.counting is not None and round(one.counting, 9) >= PASS_MARK for one in pictures)
     return Rate(passed, mean.scored, mean.expected, mean.value, mean.interval)
 
 

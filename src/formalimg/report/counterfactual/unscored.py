@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from formalimg.report.counterfactual.graded import GATE_UNKNOWN
+from formalimg.report.counterfactual.graded import GATE_UNKNOWN, NO_FACTUAL
 from formalimg.report.reading import GradedPicture, SeenRun
 from formalimg.report.run_columns import run_cell, run_head
 from formalimg.report.tables import Table, TableRow
 from formalimg.report.words import level_name
 from formalimg.suites import Suite
 
-_PENDING = ("no image", "not judged")
+_PENDING = ("no image", "not judged", NO_FACTUAL)
 """What will be there when the run goes on."""
 
 
@@ -20,8 +20,8 @@ def groups_without_scores(suite: Suite, runs: Sequence[SeenRun]) -> Table:
     return Table(
         "groups without scores",
         "Groups that cannot be scored",
-        "Groups of which some picture has no score that counts, and why. Pictures that the run has not come to yet are "
-        "not among them.",
+        "Groups of which some picture has no score that counts, and why. Pictures that the run has not come to yet, or "
+        "whose level 1 is not part of it, are not among them.",
         ("group", *run_head(runs), "why"),
         tuple(
             TableRow(run.name, (group, *run_cell(run.name, runs), why))

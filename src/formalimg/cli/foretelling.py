@@ -1,0 +1,58 @@
+"""What is told before anything is done: what a run would cost, and which of its pictures cannot count."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from formalimg.runs import Forecast, Order
+    from formalimg.suites import Item
+
+
+def warnings_about(suite: str, items: Sequence[Item[Any]], place: Path | None) -> Iterator[str]:
+    """Which pictures of these items of CF-World cannot count, and why, one line each; nothing for other suites.
+
+    Args:
+        suite: the suite.
+        items: those that are to be run.
+        place: where the user has them from; None for those that ship.
+    """
+    from formalimg.suites import CF_WORLD
+    from formalimg.suites import suite as suite_of
+
+    if suite_of(suite).kind != "counterfactual":
+        return
+    with_gate = {item.spec.group for item in items if item.level == 1}
+    without = {item.spec.group for item in items if item.level > 1} - with_gate
+    if suite == CF_WORLD and without:
+        whose = f" of {len(without):,} group{'s' * (len(without) != 1)}" if with_gate else ""
+        yield f"level 1{whose} is left out: L2 and L3 count only where the run has L1 of their group, which is the gate"
+    silent = sum(not item.spec.questions for item in items)
+    if silent:
+        where = "" if place is None else f" --items {shlex.quote(str(place))}"
+        yield (
+            f"{silent:,} prompt{'s' * (silent != 1)} without questions cannot be scored; "
+            f"`formalimg census {suite}{where}` lists what was tidied up"
+        )
+
+
+def show_forecast(order: Order, folder: Path, forecasts: Sequence[Forecast]) -> None:
+    """Say what would be done; of the pictures once, of the questions for each judge."""
+    first = forecasts[0]
+    typer.echo(f"{order.model.name}, in {folder}:")
+    typer.echo(f"  pictures to make   {first.pictures:>7,}  {_dollars(first.picture_cost)}")
+    for forecast in forecasts:
+        typer.echo(f"  pictures to judge  {forecast.verdicts:>7,}")
+        typer.echo(f"  questions to ask   {forecast.questions:>7,}  {_dollars(forecast.judge_cost)}")
+    typer.echo("  the first picture would be asked for with:")
+    for line in first.first.splitlines():
+        typer.echo(f"    {line}")
+
+
+def _dollars(cost: float | None) -> str:
+    return "at a price that is not known" if cost is None else f"about ${cost:,.2f}"

@@ -1,0 +1,99 @@
+"""Commands on CF-World: what a census counts, and that what cannot count is told before anything is made."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from formalimg.cli import app
+from tests.suites.cfworld.test_tidying import ASKED, GROUP, repository
+
+
+def formalimg(*arguments: object) -> Result:
+    return CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
+
+
+@pytest.fixture
+def published(tmp_path: Path) -> Path:
+    """A sound group, and one that has no questions above L1."""
+    some = [{**asked, "id": str(10 + int(asked["id"])), "source_id": "1"} for asked in ASKED[:3]]
+    bare = {key: value for key, value in GROUP.items() if key != "ap_l2"} | {"id": "1", "prompt_l1": " A boat floats."}
+    return repository(tmp_path / "published data", [GROUP, bare], [*ASKED, *some])
+
+
+def test_a_census_of_published_groups_tells_everything_once(published: Path) -> None:
+    said = formalimg("census", "cf-world", "--items", published).stdout
+    assert "6 items of cf-world in 2 groups (L1: 2, L2: 2, L3: 2)" in said
+    without = "2 cannot be scored, for lack of questions: "
+    assert f"{without}physics-classical-mechanics-1-l2, physics-classical-mechanics-1-l3\n" in said
+    assert said.count("physics-classical-mechanics-1-l2") == 1
+    assert said.count("12 questions") == said.count("blanks at the edges: 1") == 1
+    assert "no questions" not in said
+    assert "prompts" not in said
+
+
+def test_directions_of_rules_are_counted_in_one_line() -> None:
+    lines = formalimg("census", "cf-world-rules").stdout.splitlines()
+    assert len(lines) == 3
+    assert lines[1].startswith("rules are changed in ")
+    assert "without a field" not in formalimg("census", "cf-world-attributes").stdout
+
+
+@pytest.mark.parametrize("command", ["run", "generate"])
+def test_what_cannot_count_is_told_at_the_start(command: str, published: Path, tmp_path: Path) -> None:
+    pictures = tmp_path / "pictures"
+    pictures.mkdir()
+    for number in (0, 1):
+        for level in (1, 2, 3):
+            (pictures / f"physics-classical-mechanics-{number}-l{level}.png").write_bytes(b"")
+
+    def told(*more: object) -> list[str]:
+        judge = ("--judge", "openai/q", "-J", "base_url=http://127.0.0.1:9/v1") if command == "run" else ()
+        asked = (command, "cf-world", "-m", f"folder/{pictures}", *judge, "--items", published, "--dry-run", *more)
+        done = formalimg(*asked)
+        assert done.exit_code == 0, done.output
+        return [line for line in done.stderr.splitlines() if "count" in line or "scored" in line]
+
+    silent = (
+        "2 prompts without questions cannot be scored; "
+        f"`formalimg census cf-world --items '{published}'` lists what was tidied up"
+    )
+    gate = "level 1 is left out: L2 and L3 count only where the run has L1 of their group, which is the gate"
+    assert told() == [silent]
+    assert told("--levels", "1") == []
+    assert told("--levels", "2,3") == [gate, silent]
+    assert told("--levels", "3", "--per-level", 1) == [gate]
+
+
+def test_items_of_ones_own_may_lack_some_factual_prompts(published: Path, tmp_path: Path) -> None:
+    from formalimg.cli.foretelling import warnings_about
+    from formalimg.suites import load
+
+    items = load("cf-world", published)
+    kept = [item for item in items if item.id != "physics-classical-mechanics-0-l1"]
+    first, _ = warnings_about("cf-world", kept, None)
+    assert first.startswith("level 1 of 1 group is left out")
+    probe = [item for item in items if item.level == 2]
+    assert not [told for told in warnings_about("cf-world-denominalised", probe, None) if "level 1" in told]
+
+
+def test_agree_gives_people_the_published_weights_too(tmp_path: Path) -> None:
+    from tests.studies.counterfactual_runs import scored_item, scored_run
+
+    items = [scored_item("g-l1", dimensions=("logic", "logic", "assessment"))]
+    run = scored_run(tmp_path / "run", items, {"g-l1": [[1.0, 1.0, 0.0]]})
+    sheet = tmp_path / "scores.csv"
+    rows = [f"run,g-l1,{number},ann,{score}" for number, score in enumerate((1, 1, 0), 1)]
+    sheet.write_text("\n".join(["model,item,question,rater,score", *rows]))
+    for profile, expected in (("paper", 8 / 23), ("official-code", 16 / 31)):
+        said = formalimg("agree", run, "--scores", sheet, "--profile", profile, "--format", "json").stdout
+        (study,) = json.loads(said)["scores"]
+        overall = study["questions"]["overall"]
+        assert (study["profile"], overall["judge"], overall["people"]) == (
+            profile,
+            pytest.approx(expected),
+            pytest.approx(expected),
+        )
