@@ -4,20 +4,37 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+from typer.testing import CliRunner
 
 import formalimg as package
 from formalimg.cli import app
 from tests.support.command import formalimg
 
 
+def commands() -> Iterator[tuple[tuple[str, ...], Any]]:
+    """All commands with the words that call them; those of groups as well."""
+    waiting: list[tuple[tuple[str, ...], Any]] = [((), typer.main.get_command(app))]
+    while waiting:
+        words, command = waiting.pop()
+        inside = getattr(command, "commands", {})
+        waiting += [((*words, name), each) for name, each in inside.items()]
+        if not inside:
+            yield words, command
+
+
 def test_every_command_has_help_and_every_option_is_explained() -> None:
-    for command in app.registered_commands:
-        assert command.name is not None
-        code, out, _ = formalimg(command.name, "--help")
-        assert code == 0
-        assert command.callback is not None
-        assert command.callback.__doc__
-        assert command.callback.__doc__.splitlines()[0] in " ".join(out.split())
+    found = dict(commands())
+    assert ("review", "import") in found
+    for words, command in found.items():
+        done = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200"})
+        assert done.exit_code == 0
+        assert command.help.splitlines()[0] in " ".join(done.output.split()), words
+        for parameter in command.params:
+            assert getattr(parameter, "help", None), (words, parameter.name)
 
 
 def test_version() -> None:
