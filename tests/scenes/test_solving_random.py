@@ -33,9 +33,9 @@ def test_witnesses_are_true_and_proofs_are_not_contradicted() -> None:
             for style in (*STYLES, "plain"):
                 tried += 1
                 assert not truth(formula, scene, strict=True, style=style), f"{formula} in {scene.to_json()}"
-    assert satisfied > 200
-    assert refuted > 60
-    assert tried > 5000
+    assert satisfied > 120
+    assert refuted > 36
+    assert tried > 3000
     assert undecided < 4
 
 
