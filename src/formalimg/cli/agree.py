@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from formalimg.cli.studied import put_out, studied_format
+from formalimg.cli.studied import StudyFile, StudyFormat, put_out, studied_format
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -51,17 +51,8 @@ def agree_command(
         Literal["paper", "official-code"],
         typer.Option(help="CF-World: official-code compares scores in which each question has its full weight."),
     ] = "paper",
-    format: Annotated[  # noqa: A002  # what users call it
-        Literal["terminal", "md", "csv", "json"] | None,
-        typer.Option(
-            help="json holds everything. Default: by the ending of --out (md, csv, json, txt); terminal without it.",
-            show_default=False,
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The file to write. Default: standard output.", show_default=False),
-    ] = None,
+    format: StudyFormat = None,  # noqa: A002  # what users call it
+    out: StudyFile = None,
 ) -> None:
     """Tell how far two judges, or people and a judge, say the same about the same pictures."""
     from formalimg.studies import agreement_table, agreement_text  # here, so that other commands start faster

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from formalimg.cli.studied import put_out, runs_judged_by, studied_format
+from formalimg.cli.studied import StudyFile, StudyFormat, put_out, runs_judged_by, studied_format
 
 
 def calibrate_command(
@@ -28,18 +28,8 @@ def calibrate_command(
         Literal["paper", "official-code"],
         typer.Option(help="official-code: scores in which each question has its full weight."),
     ] = "paper",
-    format: Annotated[  # noqa: A002  # what users call it
-        Literal["terminal", "md", "csv", "json"] | None,
-        typer.Option(
-            help="csv and json have all thresholds. Default: by the ending of --out (md, csv, json, txt); terminal "
-            "without it.",
-            show_default=False,
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The file to write. Default: standard output.", show_default=False),
-    ] = None,
+    format: StudyFormat = None,  # noqa: A002  # what users call it
+    out: StudyFile = None,
 ) -> None:
     """Tell which threshold of CF-World's gate agrees best with what people recognise in factual pictures."""
     from formalimg.studies import (  # here, so that other commands start faster

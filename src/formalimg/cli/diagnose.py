@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from formalimg.cli.studied import put_out, runs_judged_by, studied_format
+from formalimg.cli.studied import StudyFile, StudyFormat, put_out, runs_judged_by, studied_format
 
 
 def diagnose_command(
@@ -40,17 +40,8 @@ def diagnose_command(
             help="official-code: each question has its full weight, and a gate that is not known counts as closed."
         ),
     ] = "paper",
-    format: Annotated[  # noqa: A002  # what users call it
-        Literal["terminal", "md", "csv", "json"] | None,
-        typer.Option(
-            help="json holds everything. Default: by the ending of --out (md, csv, json, txt); terminal without it.",
-            show_default=False,
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The file to write. Default: standard output.", show_default=False),
-    ] = None,
+    format: StudyFormat = None,  # noqa: A002  # what users call it
+    out: StudyFile = None,
 ) -> None:
     """Tell why a model fails in counterfactual worlds: changed rules, rare pairs, or the names of things."""
     from formalimg.studies import diagnose, diagnosis_table, diagnosis_text  # here, so that other commands start faster

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -20,6 +20,19 @@ if TYPE_CHECKING:
 
 
 _BY_ENDING: dict[str, AgreementFormat] = {".md": "md", ".csv": "csv", ".json": "json", ".txt": "terminal"}
+
+
+StudyFormat = Annotated[
+    Literal["terminal", "md", "csv", "json"] | None,
+    typer.Option(
+        help="csv and json hold everything. Default: by the ending of --out (md, csv, json, txt); terminal without it.",
+        show_default=False,
+    ),
+]
+StudyFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="The file to write. Default: standard output.", show_default=False),
+]
 
 
 def studied_format(format: AgreementFormat | None, out: Path | None, what: str) -> AgreementFormat:  # noqa: A002
