@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from formalimg.judges.icons.cells import GRIDS, Grid, as_cells
 from formalimg.judges.icons.finding import Edges
-from formalimg.judges.icons.templates import GRIDS, Grid, Look, as_cells, templates
+from formalimg.judges.icons.templates import Look, templates
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
