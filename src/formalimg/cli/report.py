@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -16,6 +16,7 @@ from formalimg.stats import Missing
 from formalimg.suites import Profile
 
 if TYPE_CHECKING:
+    from formalimg.report import Comparison, DrawingFormat
     from formalimg.runs import StoredRun
 
 _PAPERS_GATE = 0.5
@@ -74,11 +75,19 @@ def report_command(
         typer.Option(help="Whose verdicts: those of the judge that looked last, or a row for each judge of a run."),
     ] = "last",
     gallery: Annotated[int, typer.Option(min=0, help="How many pictures of each run an html page shows.")] = 24,
+    figures: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Write figures for papers into this folder besides.", show_default=False),
+    ] = None,
+    figures_as: Annotated[
+        str, typer.Option(metavar="FORMATS", help="How figures are written: any of svg, png, pdf, with commas.")
+    ] = "svg,png",
 ) -> None:
     """Show runs side by side, with intervals, and with what could not be scored."""
     from formalimg.report import compare, format_of, render, terminal_table, write_html
     from formalimg.runs import write_atomically
 
+    drawn_as = () if figures is None else _formats_of_figures(figures_as)
     form: Format = format or (format_of(out) if out else "terminal")
     with ExitStack() as opened:
         records = [
@@ -100,10 +109,15 @@ def report_command(
                 threshold=gate,
             )
             typer.echo(path)
-            return
+            if figures is None:
+                return
         comparison = compare(
             records, missing=missing, epsilon=epsilon, references=reference, profile=profile, threshold=gate
         )
+    if figures is not None:
+        _write_figures(comparison, figures, drawn_as)
+    if form == "html":
+        return
     if out is not None:
         write_atomically(out, [render(comparison, form, details=details).encode()])
         typer.echo(out)
@@ -111,6 +125,24 @@ def report_command(
         print_table(terminal_table(comparison, details=details))
     else:
         typer.echo(render(comparison, form), nl=False)
+
+
+def _formats_of_figures(listed: str) -> tuple[DrawingFormat, ...]:
+    """The formats, known to be possible before any run is read."""
+    from formalimg.report import drawing_formats
+
+    return drawing_formats(listed)
+
+
+def _write_figures(comparison: Comparison, folder: Path, formats: Sequence[DrawingFormat]) -> None:
+    """Write the figures, and say so where no table is disturbed by it."""
+    from formalimg.report import drawings_of, write_drawings
+
+    drawings = drawings_of(comparison)
+    if not drawings:
+        raise FormalimgError("there is nothing to draw: no picture of these runs is scored yet")
+    written = write_drawings(drawings, folder, formats)
+    typer.echo(f"{len(drawings)} figures in {len(written)} files in {folder}", err=True)
 
 
 def _without_effect(suites: set[str], epsilon: float | None, threshold: float | None) -> Iterator[str]:

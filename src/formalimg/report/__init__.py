@@ -7,6 +7,7 @@ from formalimg.lazily import lazily
 if TYPE_CHECKING:
     from formalimg.report.comparing import compare
     from formalimg.report.comparison import Comparison, PublishedRow, Row, Section, Tally
+    from formalimg.report.drawings import Drawing, DrawingFormat, drawing_formats, drawings_of, write_drawings
     from formalimg.report.exporting import Exported, export_concepts
     from formalimg.report.formats import Format, format_of
     from formalimg.report.reference import ReferenceRow, reference_rows
@@ -20,6 +21,7 @@ __getattr__ = lazily(
     {
         "comparing": ["compare"],
         "comparison": ["Comparison", "PublishedRow", "Row", "Section", "Tally"],
+        "drawings": ["Drawing", "DrawingFormat", "drawing_formats", "drawings_of", "write_drawings"],
         "exporting": ["Exported", "export_concepts"],
         "formats": ["Format", "format_of"],
         "reference": ["ReferenceRow", "reference_rows"],
@@ -32,6 +34,8 @@ __getattr__ = lazily(
 
 __all__ = [
     "Comparison",
+    "Drawing",
+    "DrawingFormat",
     "Exported",
     "Figure",
     "Format",
@@ -43,10 +47,13 @@ __all__ = [
     "TableRow",
     "Tally",
     "compare",
+    "drawing_formats",
+    "drawings_of",
     "export_concepts",
     "format_of",
     "reference_rows",
     "render",
     "terminal_table",
+    "write_drawings",
     "write_html",
 ]

@@ -25,7 +25,7 @@ def _table(section: Section, comparison: Comparison) -> str:
     runs = [line for line in grid.lines if not line.published]
     published = [line for line in grid.lines if line.published]
     lines = [
-        r"% needs \usepackage{booktabs}; \usepackage[T1]{fontenc} for any quotation marks in names",
+        r"% needs \usepackage{booktabs}; \usepackage[T1]{fontenc} for quotation marks and letters beyond a to z",
         r"\begin{table*}",
         r"  \centering",
         r"  \footnotesize",

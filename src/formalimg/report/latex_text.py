@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from unicodedata import normalize
 
 from formalimg.report.figures import INCOMPLETE, NOTHING
 
@@ -30,14 +31,30 @@ _SPECIAL = {
 }
 
 
+_LETTERS = (set(map(chr, range(0xA1, 0x180))) - set("ĦħĸĿŀŉŦŧſ")) | set("—‘’“”…•€™")
+"""What LaTeX has letters for besides ASCII, in the encoding T1 and with any of its engines."""
+
+_RUN_TOGETHER = {"--", "``", "''", ",,", "!`", "?`"}
+"""Two signs that LaTeX takes for one: dashes and marks of quotation."""
+
+
 def escaped(text: str) -> str:
-    """Text that LaTeX prints as it stands; two hyphens in a row would become a dash."""
-    line = " ".join(text.split())
+    """Text that LaTeX prints as it stands. A sign that it may have no letter for is told by its number, as U+6A21."""
+    line = " ".join(normalize("NFC", text).split())
     return "".join(
-        _SPECIAL.get(one, one) + "{}" * (one == after == "-") for one, after in zip(line, f"{line[1:]} ", strict=False)
+        _sign(one) + "{}" * (one + after in _RUN_TOGETHER) for one, after in zip(line, f"{line[1:]} ", strict=False)
     )
+
+
+def _sign(one: str) -> str:
+    if one in _SPECIAL:
+        return _SPECIAL[one]
+    return one if one in _LETTERS or (one.isascii() and one.isprintable()) else f"U+{ord(one):04X}"
 
 
 def table_row(cells: Iterable[str]) -> str:
     """The cells as one row of a table."""
-    return rf"    {' & '.join(cells)} \\"
+    row = " & ".join(cells)
+    # LaTeX would take either for an option of what ends the row before.
+    guard = "{}" if row.startswith(("[", "*")) else ""
+    return rf"    {guard}{row} \\"

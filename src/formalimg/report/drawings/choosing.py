@@ -1,0 +1,44 @@
+"""Which figures a comparison has: those for which its runs hold the data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from formalimg.report.comparison import Comparison, Section
+from formalimg.report.drawings.drawing import Drawing
+from formalimg.report.drawings.failing import failures_by_kind, failures_by_word
+from formalimg.report.drawings.levels import concept_fractions, rates_by_level, ratios_between_levels
+from formalimg.report.drawings.lines import line_chart
+from formalimg.report.drawings.rows import bar_chart, dot_chart
+from formalimg.report.drawings.series import Chart
+from formalimg.report.drawings.values import categories_of_one_concept, values_by_category
+from formalimg.report.words import words_of
+
+
+def drawings_of(comparison: Comparison) -> tuple[Drawing, ...]:
+    """All figures of a comparison, suite by suite; none for what no run tells anything about."""
+    return tuple(drawing for section in comparison.sections for drawing in _of_section(section, comparison))
+
+
+def _of_section(section: Section, comparison: Comparison) -> Iterator[Drawing]:
+    suite, words = section.suite.name, words_of(section.suite)
+    if _tells(chart := rates_by_level(section, comparison)):
+        yield line_chart(f"{suite}-{words.figures.lower()}", chart, section.epsilon)
+    if _tells(chart := ratios_between_levels(section, comparison)):
+        yield bar_chart(f"{suite}-ratios", chart)
+    if _tells(chart := concept_fractions(section)):
+        yield line_chart(f"{suite}-concept-fraction", chart)
+    if _tells(chart := categories_of_one_concept(section)):
+        yield bar_chart(f"{suite}-categories", chart)
+    for category, chart in values_by_category(section).items():
+        yield dot_chart(f"{suite}-values-{re.sub(r'[^a-z0-9]+', '-', category.lower())}", chart)
+    if _tells(chart := failures_by_kind(section)):
+        yield bar_chart(f"{suite}-failures-by-{words.kind.split()[0]}", chart)
+    # The values of concepts have figures of their own, with intervals.
+    if section.suite.kind != "concepts" and _tells(chart := failures_by_word(section)):
+        yield dot_chart(f"{suite}-failures-by-{words.about}", chart)
+
+
+def _tells(chart: Chart) -> bool:
+    return any(one.points for one in chart.series if one.look.is_run)
