@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from math import sqrt
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 
 from formalimg.stats import Consistency, clopper_pearson
 from formalimg.studies import PeopleStudied, agreement_text
+from formalimg.studies.agreement_tables import tables_of_panels
 from tests.studies.voted_runs import studied, voted_runs
 
 WHOLE = {
@@ -129,6 +132,59 @@ def test_everyone_and_everyone(study: PeopleStudied) -> None:
     assert _counts(matrix["ann"]["judge"]) == (8, 10, 0)
     assert matrix["majority"]["judge"] == study.whole.with_judge
     assert study.whole.people == pytest.approx(((6 / 10 + 6 / 9 + 5 / 9) / 3, 3, 0))
+
+
+def test_how_far_people_can_be_relied_on(study: PeopleStudied) -> None:
+    """Of 29 votes 16 are yes. Five pictures have two against one, which adds 2 each, and c2 one against one: 12 in all.
+
+    By chance it would be 2 · 16 · 13 / 28.
+    """
+    assert study.whole is not None
+    assert study.whole.alpha.value == pytest.approx(1 - 12 * 28 / (2 * 16 * 13))
+    assert (study.whole.alpha.n, study.whole.alpha.left_out) == (10, 0)
+
+
+def test_the_judge_measured_by_the_majority(study: PeopleStudied) -> None:
+    """The judge passes a1, b1 and both of the second run, but neither a2 nor the last b2, which people like."""
+    assert study.whole is not None
+    found = study.whole.classified
+    assert found.confusion == (4, 0, 2, 3)
+    assert (found.n, found.left_out) == (9, 1)
+    assert found.recall == (4, 6, 4 / 6, clopper_pearson(4, 6))
+    assert (found.precision.value, found.specificity.value, found.f1.value) == (1, 1, 0.8)
+    assert found.balanced_accuracy.value == pytest.approx(5 / 6)
+    assert found.accuracy.value == study.whole.with_judge.value
+
+
+def test_runs_are_ranked_by_people_and_judge(study: PeopleStudied) -> None:
+    """At level 2 people give ½, ½ and 1, the judge ½, 0 and 1: ranks 1½, 1½, 3 and 2, 1, 3."""
+    assert study.whole is not None
+    assert study.whole.ranks.by_level[2].value == pytest.approx(sqrt(3) / 2)
+    assert study.whole.ranks.mean == pytest.approx(sqrt(3) / 2)
+    assert (study.whole.ranks.levels, study.whole.ranks.left_out) == (1, 2)
+
+
+def test_alpha_and_the_measured_judge_are_told(study: PeopleStudied) -> None:
+    people = json.loads(agreement_text([study], "json"))["people"][0]["whole"]
+    assert people["alpha"]["value"] == pytest.approx(5 / 26)
+    assert people["classified"]["f1"]["value"] == 0.8
+    rows = list(csv.DictReader(agreement_text([study], "csv").splitlines()))
+    whole = {(row["figure"], row["level"]): row for row in rows if row["of"] == "whole pictures"}
+    assert float(whole["Krippendorff's alpha of people", ""]["value"]) == pytest.approx(5 / 26)
+    recall, f1 = whole["recall (sensitivity)", ""], whole["F1", ""]
+    assert float(recall["value"]) == pytest.approx(4 / 6)
+    assert recall["n"] == "6"
+    assert (f1["value"], f1["n"], f1["left_out"]) == ("0.8", "9", "1")
+    assert float(f1["low"]) < 0.8 < float(f1["high"])
+    assert float(whole["rank correlation of runs", "2"]["value"]) == pytest.approx(sqrt(3) / 2)
+    assert whole["mean rank correlation of runs", ""]["n"] == "1"
+    assert study.whole is not None
+    relied, measured = tables_of_panels({"whole pictures": study.whole}, "with 95 % intervals")
+    assert relied.rows == (("whole pictures", "0.19", "10", "0", "0.87", "1", "2"),)
+    told = {row[0]: row[1] for row in measured.rows}
+    assert told["recall (sensitivity)"].startswith("66.7 (22.3–95.7")
+    assert told["F1"].startswith("80.0 (")
+    assert (told["false negatives"], told["left out"]) == ("2", "1")
 
 
 def test_scores_that_go_together(study: PeopleStudied) -> None:

@@ -12,6 +12,8 @@ from formalimg.stats.agreeing import (
 from formalimg.stats.averaging import largest_side, mean_interval
 from formalimg.stats.binomial import clopper_pearson
 from formalimg.stats.bounding import Bounds, Figures, missing_bounds
+from formalimg.stats.classifying import Classification, Confusion, Share, classification
+from formalimg.stats.compliance import ComplianceRule, complies
 from formalimg.stats.correlating import Correlation, pearson
 from formalimg.stats.counterfactual import (
     MeanScore,
@@ -27,15 +29,23 @@ from formalimg.stats.counterfactual_pairs import ScoreDifference, score_differen
 from formalimg.stats.counterfactual_summary import summarize_scores
 from formalimg.stats.counterfactual_weights import WeightedAnswer, rescored, weighted_score
 from formalimg.stats.generalizing import generalizability
+from formalimg.stats.krippendorff import RatingScale, krippendorff_alpha
 from formalimg.stats.pairing import Paired, paired
+from formalimg.stats.ranking import RankAgreement, rank_agreement, spearman
+from formalimg.stats.redrawing import Estimate
+from formalimg.stats.reliability import Reliability, cronbach_alpha
 from formalimg.stats.summarizing import mean_of_levels, summarize
 from formalimg.stats.summary import Band, Generalizability, Interval, Missing, Observation, Rate, Summary
 
 __all__ = [
     "Band",
     "Bounds",
+    "Classification",
+    "ComplianceRule",
+    "Confusion",
     "Consistency",
     "Correlation",
+    "Estimate",
     "Figures",
     "Gate",
     "Generalizability",
@@ -45,21 +55,29 @@ __all__ = [
     "Missing",
     "Observation",
     "Paired",
+    "RankAgreement",
     "Rate",
+    "RatingScale",
+    "Reliability",
     "ScoreDifference",
     "ScoreObservation",
     "ScoreProfile",
     "ScoreRatio",
     "ScoreSummary",
+    "Share",
     "Summary",
     "WeightedAnswer",
     "apply_gate",
+    "classification",
     "clopper_pearson",
     "cohen_kappa",
+    "complies",
     "consistency",
     "consistency_matrix",
+    "cronbach_alpha",
     "gates",
     "generalizability",
+    "krippendorff_alpha",
     "largest_side",
     "majority",
     "mean_consistency",
@@ -69,9 +87,11 @@ __all__ = [
     "paired",
     "pearson",
     "prior_resistance",
+    "rank_agreement",
     "reasoning_retention",
     "rescored",
     "score_difference",
+    "spearman",
     "summarize",
     "summarize_scores",
     "weighted_score",

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
-from formalimg.stats import Consistency, Correlation, MeanConsistency, Rate
+from formalimg.stats import Consistency, Correlation, Estimate, MeanConsistency, Rate, Reliability
+from formalimg.studies.agreement_tables import figures_of_judge
 from formalimg.studies.judges_compared import Fraction, JudgesCompared
 from formalimg.studies.naming_judges import judge_names
 from formalimg.studies.panels import JUDGE, MAJORITY, Panel
@@ -122,14 +123,23 @@ def _of_panel(panel: Panel) -> Iterator[dict[str, object]]:
         for second in names[number + 1 :]:
             yield {"figure": "agreement", "first": first, "second": second, **_numbers(panel.matrix[first][second])}
     yield {"figure": "mean agreement of people", **_numbers(panel.people)}
+    yield {"figure": "Krippendorff's alpha of people", **_numbers(panel.alpha)}
+    for name, figure_of in figures_of_judge(panel.classified).items():
+        whole = {"n": panel.classified.n, "left_out": panel.classified.left_out}
+        yield {"figure": name, "first": MAJORITY, "second": JUDGE, **whole, **_numbers(figure_of)}
     for run, r in panel.r_by_level.items():
         yield {"figure": "r from level to level", "run": run, "first": MAJORITY, "second": JUDGE, **_numbers(r)}
     for level, r in panel.r_by_run.items():
         yield {"figure": "r from run to run", "level": level, "first": MAJORITY, "second": JUDGE, **_numbers(r)}
+    ranks = {"figure": "rank correlation of runs", "first": MAJORITY, "second": JUDGE}
+    for level, r in panel.ranks.by_level.items():
+        yield {**ranks, "level": level, **_numbers(r)}
+    mean = {"value": panel.ranks.mean, "n": panel.ranks.levels, "left_out": panel.ranks.left_out}
+    yield {**ranks, "figure": "mean rank correlation of runs", **mean}
 
 
 def _numbers(
-    figure: Rate | Fraction | Consistency | MeanConsistency | Correlation | Share,
+    figure: Rate | Fraction | Consistency | MeanConsistency | Correlation | Reliability | Share | Estimate,
 ) -> dict[str, object]:
     found: dict[str, object] = {"value": figure.value}
     match figure:
@@ -139,6 +149,8 @@ def _numbers(
             return found | {"n": figure.pairs, "left_out": figure.left_out}
         case Share():
             found |= {"n": figure.n}
+        case Estimate():
+            pass
         case _:
             found |= {"n": figure.n, "left_out": figure.left_out}
     if isinstance(figure, Consistency):

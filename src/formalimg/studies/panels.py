@@ -7,16 +7,22 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from formalimg.stats import (
+    Classification,
     Consistency,
     Correlation,
     MeanConsistency,
     Observation,
+    RankAgreement,
     Rate,
+    Reliability,
     Summary,
+    classification,
     consistency,
     consistency_matrix,
+    krippendorff_alpha,
     mean_consistency,
     pearson,
+    rank_agreement,
     summarize,
 )
 
@@ -80,18 +86,23 @@ class Panel:
         matrix: for each rater (also the majority and the judge) and each other one, how often they say the same. The
             majority contains the vote of each rater it is compared with.
         people: the mean consistency of any two people.
+        alpha: Krippendorff's alpha of all people, for answers that are yes or no.
+        classified: how well the judge tells what the majority says.
         with_judge: how often majority and judge say the same.
         with_judge_by_level, with_judge_by_run, with_judge_by_kind: the same for parts of the cases.
         scores: run by run, each level and then all of them.
         r_by_level: for each run, how the scores of people and judge on the cases of both go together from level to
             level.
         r_by_run: for each level, how they go together from run to run.
+        ranks: for each level, how alike people and judge rank the runs by the same scores, and the mean of that.
     """
 
     cases: int
     undecided: int
     matrix: Mapping[str, Mapping[str, Consistency]]
     people: MeanConsistency
+    alpha: Reliability
+    classified: Classification
     with_judge: Consistency
     with_judge_by_level: Mapping[int, Consistency]
     with_judge_by_run: Mapping[str, Consistency]
@@ -99,6 +110,7 @@ class Panel:
     scores: tuple[Score, ...]
     r_by_level: Mapping[str, Correlation]
     r_by_run: Mapping[int, Correlation]
+    ranks: RankAgreement
 
 
 def panel_of(
@@ -123,6 +135,7 @@ def panel_of(
         pairs = [(majority[case], judge[case]) for case in those]
         return consistency(pairs, items=[items[case] for case in those], confidence=confidence)
 
+    belongs = [items[case] for case in cases]
     levels = sorted({about[case].level for case in cases})
     runs = sorted({case.run for case in cases})
     kinds = sorted({about[case].kind for case in cases} - {""})
@@ -132,6 +145,10 @@ def panel_of(
         sum(said is None for said in majority.values()),
         matrix,
         mean_consistency(matrix, raters),
+        krippendorff_alpha(
+            [[said.get(case) for said in raters.values()] for case in cases], items=belongs, confidence=confidence
+        ),
+        classification([(majority[case], judge[case]) for case in cases], items=belongs, confidence=confidence),
         with_judge(cases),
         {level: with_judge(case for case in cases if about[case].level == level) for level in levels},
         {run: with_judge(case for case in cases if case.run == run) for run in runs},
@@ -142,6 +159,9 @@ def panel_of(
             for run in runs
         },
         {level: _r([score for score in scores if score.level == level], confidence) for level in levels},
+        rank_agreement(
+            {level: _on_both(score for score in scores if score.level == level) for level in levels}, confidence
+        ),
     )
 
 
@@ -160,4 +180,9 @@ def _scores(run: str, majority: Answers, judge: Answers, about: Mapping[Case, Ab
 
 
 def _r(scores: list[Score], confidence: float) -> Correlation:
-    return pearson([(score.people_of_both.value, score.judge_of_both.value) for score in scores], confidence)
+    return pearson(_on_both(scores), confidence)
+
+
+def _on_both(scores: Iterable[Score]) -> list[tuple[float | None, float | None]]:
+    """What people and judge give, on what both decided."""
+    return [(score.people_of_both.value, score.judge_of_both.value) for score in scores]

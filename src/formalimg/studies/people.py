@@ -8,20 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.runs import Party, StoredRun
-from formalimg.stats import Consistency, Interval, consistency, majority
+from formalimg.stats import Consistency, consistency, majority
+from formalimg.stats import Share as Share  # others of this room take it from here
 from formalimg.studies.ballots import cast
 from formalimg.studies.panels import Answers, Case, Panel, panel_of
 from formalimg.studies.sheets import Sheet
 from formalimg.studies.votes import Vote, sheet_of_votes
-
-
-class Share(NamedTuple):
-    """How often something happened: in so many of n cases."""
-
-    happened: int
-    n: int
-    value: float | None
-    interval: Interval | None
 
 
 class Divergence(NamedTuple):

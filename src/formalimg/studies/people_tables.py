@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from formalimg.stats import Correlation, Rate
-from formalimg.studies.agreement_tables import AgreementTable, agreements, by_level, intervals_told
+from formalimg.studies.agreement_tables import AgreementTable, agreements, by_level, intervals_told, tables_of_panels
 from formalimg.studies.figures_in_words import alike_told, counted, percent, percent_with_interval
 from formalimg.studies.panels import Panel, Score
 from formalimg.studies.people import PeopleStudied
@@ -31,6 +31,7 @@ def tables_of_people(found: PeopleStudied) -> Iterator[AgreementTable]:
             ],
         )
         yield _matrix(f"Any two: {name}", panel)
+    yield from tables_of_panels(there, intervals)
     correlations = [row for name, panel in there.items() for row in _correlations(name, panel, level)]
     if correlations:
         heads = ("scores on", "from", "r", "points", "left out")

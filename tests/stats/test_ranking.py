@@ -1,0 +1,93 @@
+"""Whether two rank alike, in all and level by level."""
+
+from __future__ import annotations
+
+import random
+from math import asin, pi, sqrt
+from statistics import correlation, mean
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from formalimg.errors import FormalimgError
+from formalimg.stats import pearson, rank_agreement, spearman
+
+PAIRS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=3, max_size=15)
+
+
+def _ranks(values: list[int]) -> list[float]:
+    return [sum(it < value for it in values) + (sum(it == value for it in values) + 1) / 2 for value in values]
+
+
+def test_spearman_by_hand() -> None:
+    """Ranks 1…5 and 2, 1, 4, 3, 5: 1 − 6 · 4 / (5 · 24), and artanh 0.8 = 1.0986 ± 1.96 · √(1.32 / 2)."""
+    found = spearman([(1, 20), (2, 10), (30, 41), (40, 40.5), (500, 5000), (6, None), (None, 2)])
+    assert (found.n, found.left_out) == (5, 2)
+    assert found.value == pytest.approx(0.8)
+    assert found.interval == pytest.approx((-0.4571, 0.9908), abs=1e-4)
+
+
+def test_equal_scores_share_their_ranks() -> None:
+    """Ranks 1, 2½, 2½, 4 and 1, 2, 3, 4: 4.5 / √(4.5 · 5)."""
+    assert spearman([(0.1, 1), (0.2, 2), (0.2, 3), (0.9, 4)]).value == pytest.approx(sqrt(0.9))
+
+
+def test_no_ranking_is_made_up() -> None:
+    assert spearman([]) == (None, None, 0, 0)
+    assert spearman([(0.1, 0.3), (0.2, 0.9)]) == (None, None, 2, 0)
+    assert spearman([(0.5, 0.1), (0.5, 0.2), (0.5, 0.9)]) == (None, None, 3, 0)
+    same = spearman([(n, n**3) for n in range(7)])
+    assert same.value == pytest.approx(1)
+    assert same.interval is None
+    with pytest.raises(FormalimgError, match="only numbers"):
+        spearman([(0.1, float("inf")), (0.2, 0.9)])
+
+
+@given(PAIRS)
+def test_spearman_is_pearson_of_ranks_and_knows_only_order(pairs: list[tuple[int, int]]) -> None:
+    found = spearman(pairs)
+    one, other = [first for first, _ in pairs], [second for _, second in pairs]
+    if min(len(set(one)), len(set(other))) == 1:
+        assert found.value is None
+        return
+    assert found.value is not None
+    assert found.value == pytest.approx(correlation(_ranks(one), _ranks(other)), abs=1e-12)
+    assert spearman([(first**3 / 7, second) for first, second in pairs]) == found
+    turned = spearman([(first, -second) for first, second in pairs]).value
+    assert turned == pytest.approx(-found.value, abs=1e-12)
+    wider = pearson(list(zip(_ranks(one), _ranks(other), strict=True))).interval
+    if found.interval is not None:
+        assert wider is not None
+        assert found.interval.high - found.interval.low >= wider.high - wider.low
+
+
+def test_the_interval_holds_the_true_rank_correlation_as_often_as_it_says() -> None:
+    chance = random.Random(4)
+    truth = 6 / pi * asin(0.8 / 2)  # of normal scores whose correlation is 0.8
+    held = []
+    for _ in range(1000):
+        common = [chance.gauss(0, 1) for _ in range(20)]
+        interval = spearman([(it + chance.gauss(0, 0.5), it + chance.gauss(0, 0.5)) for it in common]).interval
+        assert interval is not None
+        held.append(interval.low <= truth <= interval.high)
+    assert 0.925 < mean(held) < 0.975
+
+
+def test_models_are_ranked_level_by_level() -> None:
+    """Four models: the same order, one neighbouring pair exchanged (1 − 6 · 2 / 60), and nobody passes."""
+    found = rank_agreement(
+        {
+            7: [(0.0, 0.0), (0.0, 0.1), (0.0, 0.0), (0.0, 0.0)],
+            1: [(0.9, 0.8), (0.7, 0.75), (0.5, 0.3), (0.2, 0.1)],
+            3: [(0.8, 0.6), (0.6, 0.7), (0.3, 0.2), (0.1, 0.0)],
+            9: [(0.1, None), (0.2, 0.2), (0.3, 0.3)],
+        }
+    )
+    assert list(found.by_level) == [1, 3, 7, 9]
+    assert [found.by_level[level].value for level in (1, 3)] == pytest.approx([1, 0.8])
+    assert found.by_level[7].value is None
+    assert found.by_level[9] == (None, None, 2, 1)
+    assert found.mean == pytest.approx(0.9)
+    assert (found.levels, found.left_out) == (2, 2)
+    assert rank_agreement({}) == ({}, None, 0, 0)
