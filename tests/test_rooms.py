@@ -22,8 +22,9 @@ MAY_IMPORT = {
     "stats": set(),
     "doctor": {"logic", "scenes", "suites", "models", "judges", "runs", "stats"},
     "studies": {"logic", "scenes", "suites", "models", "judges", "runs", "stats"},
+    "rating": {"logic", "scenes", "suites", "models", "judges", "runs", "stats", "studies"},
     "report": {"logic", "scenes", "suites", "models", "judges", "runs", "stats", "studies"},
-    "web": {"logic", "scenes", "suites", "models", "judges", "runs", "stats", "studies", "report"},
+    "web": {"logic", "scenes", "suites", "models", "judges", "runs", "stats", "studies", "rating", "report"},
 }
 MAY_IMPORT["cli"] = set(MAY_IMPORT)
 

@@ -1,0 +1,82 @@
+"""Where raters are in a study, and what lies there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from formalimg.errors import FormalimgError
+from formalimg.rating.steps import Step
+from formalimg.scenes import Scene
+
+PICTURES_OF_TASKS = "FROM tasks JOIN pictures ON token = picture"
+TASK = f"""
+    SELECT id, picture, words, steps, grounded
+    {PICTURES_OF_TASKS} JOIN asked ON asked.number = asked
+    WHERE rater = :number AND tasks.position = :position
+"""
+PLACES = """
+    SELECT name, raters.number, count(tasks.id), count(finished.task)
+    FROM raters LEFT JOIN tasks ON rater = raters.number LEFT JOIN finished ON finished.task = id GROUP BY raters.number
+"""
+PROGRESS = """
+    SELECT name, count(finished.task), count(tasks.id), total(spent), coalesce(max(last), '')
+    FROM raters LEFT JOIN tasks ON rater = raters.number LEFT JOIN finished ON finished.task = id
+    LEFT JOIN (SELECT task, sum(seconds) AS spent, max(at) AS last FROM answers GROUP BY task) AS said ON said.task = id
+    GROUP BY raters.number ORDER BY raters.number
+"""
+
+
+@dataclass
+class Place:
+    """Where a rater is. Tasks are finished one after the other, and nobody else finishes them meanwhile."""
+
+    number: int
+    of: int
+    finished: int
+
+
+class CurrentTask(NamedTuple):
+    """The task that a rater is at."""
+
+    id: str
+    picture: str
+    words: str
+    steps: tuple[Step, ...]
+    grounded: str | None
+
+
+@lru_cache(4096)
+def steps_of(text: str) -> tuple[Step, ...]:
+    """The steps that are kept as JSON."""
+    return tuple(Step(**step) for step in json.loads(text))
+
+
+def words_of(grounded: str | None) -> set[tuple[str, str]]:
+    """The words that a grounder has written on things, with their kinds: people may leave them as they are."""
+    if grounded is None:
+        return set()
+    found: Mapping[str, object] = json.loads(grounded)
+    return {word for thing in Scene.from_json(found).things for word in (("class", thing.label), *thing.attributes())}
+
+
+def read_picture(path: Path, sha256: str) -> bytes:
+    """A picture's file, if it is what it was.
+
+    Raises:
+        FormalimgError: if it is gone, or another.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise FormalimgError(
+            f"cannot read {path}: {error.strerror}; put the run back where it was when the study was made"
+        ) from error
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise FormalimgError(f"{path} is another picture than when the study was made: put the old one back")
+    return data
