@@ -17,7 +17,7 @@ demo: $(VENV)/.installed-core  ## Score the three embedded image models, print t
 test: $(VENV)/.installed-test  ## Run the tests
 	$(BIN)/python -m pytest -n auto
 
-test-local: $(VENV)/.installed-local  ## Run the tests that install things or compute with torch: slower, and they need the package index
+test-local: $(VENV)/.installed-local  ## Run the tests that take long, install things or compute with torch; they need the package index
 	$(BIN)/python -m pytest tests_local
 
 lint: $(VENV)/.installed-lint  ## Check style and types
@@ -30,6 +30,7 @@ bench: $(VENV)/.installed-core  ## Measure speed against the baselines
 	$(BIN)/python benchmarks/solve.py
 	$(BIN)/python benchmarks/synthesize.py
 	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/viewer.py
 
 clean:  ## Remove everything that was installed, cached or made by the demo
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -32,6 +32,7 @@ from formalimg.cli.show import show_command
 from formalimg.cli.solve import solve_command
 from formalimg.cli.synth import synth_command
 from formalimg.cli.verify import verify_command
+from formalimg.cli.view import view_command
 from formalimg.cli.vocabulary import vocabulary_command
 from formalimg.cli.write import write_command
 from formalimg.errors import FormalimgError
@@ -47,6 +48,7 @@ app.command("run")(run_command)
 app.command("generate")(generate_command)
 app.command("judge")(judge_command)
 app.command("report")(report_command)
+app.command("view")(view_command)
 app.command("agree")(agree_command)
 app.command("calibrate")(calibrate_command)
 app.command("diagnose")(diagnose_command)

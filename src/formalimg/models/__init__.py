@@ -42,6 +42,7 @@ from formalimg.models.secrets import key, redacted
 if TYPE_CHECKING:
     from formalimg.models.local import INSTALL_LOCAL, Checkpoint, hush, is_out_of_memory, read_checkpoint
     from formalimg.models.needs import require_modules
+    from formalimg.models.remembering import cache_folder
 
 # Only what computes on this machine needs these.
 __getattr__ = lazily(
@@ -49,6 +50,7 @@ __getattr__ = lazily(
     {
         "local": ["INSTALL_LOCAL", "Checkpoint", "hush", "is_out_of_memory", "read_checkpoint"],
         "needs": ["require_modules"],
+        "remembering": ["cache_folder"],
     },
 )
 
@@ -90,6 +92,7 @@ __all__ = [
     "Usage",
     "Wanted",
     "asking",
+    "cache_folder",
     "chat_manners",
     "chat_model_providers",
     "hush",

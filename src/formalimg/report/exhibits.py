@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from formalimg.report.thumbnails import Thumbnail, thumbnail_of
+from formalimg.report.thumbnails import Shown, thumbnail_of
 from formalimg.runs import Judged, Outcome, PlannedItem, RunRecord
 
 _UNSCORED_SHARE = 6
@@ -25,7 +25,7 @@ class Exhibit:
 
     item: PlannedItem
     judged: Judged
-    thumbnail: Thumbnail | str
+    thumbnail: Shown | str
 
 
 def exhibits_of(run: RunRecord, count: int) -> tuple[Exhibit, ...]:

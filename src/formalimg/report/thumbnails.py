@@ -5,13 +5,32 @@ from __future__ import annotations
 import base64
 import io
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from formalimg.judges import Unscored
 from formalimg.runs import inspect
 
 LONGEST_SIDE = 320
 _QUALITY = 72
+
+
+class Shown(Protocol):
+    """A picture that a page can show: its address, and its size in pixels."""
+
+    @property
+    def address(self) -> str:
+        """Where the page finds it."""
+        ...
+
+    @property
+    def width(self) -> int:
+        """Its width."""
+        ...
+
+    @property
+    def height(self) -> int:
+        """Its height."""
+        ...
 
 
 class Thumbnail(NamedTuple):

@@ -6,6 +6,7 @@ from formalimg.runs.inspection import inspect
 from formalimg.runs.layouts import layouts_of
 from formalimg.runs.lock import LockedError
 from formalimg.runs.naming import run_name
+from formalimg.runs.paging import ListedPicture, PictureFile, PicturePage, WantedPictures
 from formalimg.runs.plan import Selection, require_covered, style_for
 from formalimg.runs.progress import Progress
 from formalimg.runs.reading import StoredRun, open_run
@@ -15,10 +16,13 @@ from formalimg.runs.running import Order, carry_out, judge_run
 __all__ = [
     "Forecast",
     "Judged",
+    "ListedPicture",
     "LockedError",
     "Order",
     "Outcome",
     "Party",
+    "PictureFile",
+    "PicturePage",
     "PlannedItem",
     "Progress",
     "RunCard",
@@ -26,6 +30,7 @@ __all__ = [
     "Selection",
     "Spent",
     "StoredRun",
+    "WantedPictures",
     "carry_out",
     "foresee",
     "inspect",

@@ -14,6 +14,15 @@ from formalimg.runs.card import judged_by, read_card
 from formalimg.runs.database import open_for_reading, told
 from formalimg.runs.files import IMAGES
 from formalimg.runs.keys import judge_key
+from formalimg.runs.paging import (
+    ListedPicture,
+    PictureFile,
+    PicturePage,
+    WantedPictures,
+    file_of_picture,
+    neighbours,
+    picture_page,
+)
 from formalimg.runs.record import Judged, Outcome, Party, PlannedItem, RunCard, Spent
 from formalimg.suites import Item, decode_item
 
@@ -75,10 +84,18 @@ class StoredRun:
     def items(self) -> Mapping[str, PlannedItem]:
         """The items, by id, in the order of the suite."""
         rows = self._rows("SELECT id, level, prompt, formula, tags FROM items ORDER BY position")
-        return {
-            id_: PlannedItem(id_, level, prompt, formula, tuple(json.loads(tags)))
-            for id_, level, prompt, formula, tags in rows
-        }
+        return {row[0]: _planned(row) for row in rows}
+
+    def item(self, name: str) -> PlannedItem | None:
+        """The item of this id; None if there is none."""
+        query = "SELECT id, level, prompt, formula, tags FROM items WHERE id = :item"
+        rows = self._rows(query, item=name)
+        return next((_planned(row) for row in rows), None)
+
+    def suite_item(self, name: str) -> Item[object] | None:
+        """The item of this id as the suite has it; None if there is none."""
+        rows = self._rows("SELECT record FROM items WHERE id = :item", item=name)
+        return next((decode_item(record, self._card.suite) for (record,) in rows), None)
 
     def suite_items(self) -> list[Item[object]]:
         """The items as the suite has them, for judging them again."""
@@ -109,6 +126,20 @@ class StoredRun:
             rows = (row for item, sample in pictures for row in self._rows(one, item=item, sample=sample))
         for row in rows:
             yield self._whole(row)
+
+    def page(self, wanted: WantedPictures, start: int, count: int) -> PicturePage:
+        """Some of the pictures that are wanted, from the one with number `start` on, and how many there are."""
+        return picture_page(self._rows, _outcome, wanted, start, count)
+
+    def neighbours(
+        self, wanted: WantedPictures, item: str, sample: int
+    ) -> tuple[ListedPicture | None, ListedPicture | None]:
+        """The wanted pictures right before and right after a picture."""
+        return neighbours(self._rows, _outcome, wanted, item, sample)
+
+    def picture_file(self, item: str, sample: int) -> PictureFile | None:
+        """The file of a picture; None if there is none, or if its name leads out of the run."""
+        return file_of_picture(self._rows, self._folder / IMAGES, item, sample)
 
     def made(self) -> dict[tuple[str, int], MadeBefore]:
         """The pictures that are there, by item and sample."""
@@ -154,6 +185,11 @@ def open_run(folder: str | Path, judge: Party | None = None) -> StoredRun:
         FormalimgError: if it is no run, or one of another version of formalimg.
     """
     return StoredRun(folder, judge)
+
+
+def _planned(row: tuple[Any, ...]) -> PlannedItem:
+    id_, level, prompt, formula, tags = row
+    return PlannedItem(id_, level, prompt, formula, tuple(json.loads(tags)))
 
 
 def _outcome(row: tuple[Any, ...]) -> Outcome:

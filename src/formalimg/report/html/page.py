@@ -33,7 +33,7 @@ def html_page(comparison: Comparison, pictures: Gallery | None = None) -> str:
             element("meta", name="viewport", content="width=device-width, initial-scale=1"),
             element("meta", name="color-scheme", content="light dark"),
             element("title", f"{title}: report"),
-            element("style", _packaged("page.css")),
+            element("style", page_style()),
         ),
         element(
             "body",
@@ -50,6 +50,11 @@ def html_page(comparison: Comparison, pictures: Gallery | None = None) -> str:
         lang="en",
     )
     return f"<!DOCTYPE html>\n{page}\n"
+
+
+def page_style() -> Markup:
+    """The style of the page, for other pages in which its pieces are shown."""
+    return _packaged("page.css")
 
 
 def _contents(comparison: Comparison) -> str:

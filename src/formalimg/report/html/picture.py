@@ -9,7 +9,7 @@ from typing import NamedTuple
 from formalimg.judges import Unscored, Verdict
 from formalimg.report.exhibits import Exhibit
 from formalimg.report.html.markup import Markup, element
-from formalimg.report.thumbnails import Thumbnail
+from formalimg.report.thumbnails import Shown
 from formalimg.scenes import CANVAS, Scene, SceneError, Thing
 
 _VARIABLE = re.compile(r"\?([^\s()]+)")
@@ -69,7 +69,7 @@ class _Frame(NamedTuple):
     height: float
 
 
-def _box(thing: Thing, at_fault: bool, small: Thumbnail) -> Markup:
+def _box(thing: Thing, at_fault: bool, small: Shown) -> Markup:
     across, down = small.width / CANVAS, small.height / CANVAS
     frame = _Frame(
         thing.box.xmin * across,

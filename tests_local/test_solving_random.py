@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 
-from formalimg.scenes import Box, Scene, Thing
-from formalimg.scenes.solving import LEAST_SIDE, SolverLimitError, Unsatisfiable, keeps_margin, solve
 from tests.support.brute_force import truth
 from tests.support.random_logic import CLASSES, COLORS, STYLES, random_formula
+
+from formalimg.scenes import Box, Scene, Thing
+from formalimg.scenes.solving import LEAST_SIDE, SolverLimitError, Unsatisfiable, keeps_margin, solve
 
 UP_TO = 3
 

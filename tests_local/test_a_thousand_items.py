@@ -6,12 +6,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-
-from formalimg.runs import carry_out
 from tests.remote.knowing_server import KnowingServer, knolling, looker, order, painter, successes
 from tests.support.loopback import Fault, at_random
 from tests.support.remote_models import stand_alone
 from tests.support.run_contents import outcomes
+
+from formalimg.runs import carry_out
 
 COUNT = 1000
 KINDS: tuple[str | Fault, ...] = (

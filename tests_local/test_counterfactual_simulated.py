@@ -13,6 +13,9 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
+from tests.report.counterfactual_runs import WEIGHTS, ScoringJudge, groups_of, scored_run
+from tests.support.models import speckled
+from tests.support.run_contents import contents
 
 from formalimg.judges import Picture
 from formalimg.models import open_image_model
@@ -20,11 +23,8 @@ from formalimg.report import Comparison, Figure, Section, compare
 from formalimg.runs import Order, carry_out, open_run
 from formalimg.stats import Interval
 from formalimg.suites import CounterfactualSpec, Item, load
-from tests.report.counterfactual_runs import WEIGHTS, ScoringJudge, groups_of, scored_run
-from tests.support.models import speckled
-from tests.support.run_contents import contents
 
-PUBLISHED = Path(__file__).parents[3] / "shared" / "official" / "cf-world"
+PUBLISHED = Path(__file__).parents[2] / "shared" / "official" / "cf-world"
 
 CHANCES: Mapping[tuple[int, str], tuple[float, float, float]] = {
     # chances of the scores 0, 0.5 and 1

@@ -1,0 +1,110 @@
+"""The pictures of a run, page by page, as the filters want them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from formalimg.report import Row, Section, level_name, words_of
+from formalimg.runs import ListedPicture, WantedPictures
+from formalimg.web.asking import Look, address, look_of, number
+from formalimg.web.pages import page
+from formalimg.web.run import split_word
+from formalimg.web.site import Site
+
+PER_PAGE = 48
+
+SIGNS = {"fail": "✗", "pass": "✓", "unscored": "?"}
+
+
+class _Tile(NamedTuple):
+    """A picture of the wall."""
+
+    item: str
+    sample: int
+    level: str
+    outcome: str
+    sign: str
+    prompt: str
+    reason: str
+    address: str
+    thumbnail: str
+
+
+class _Choice(NamedTuple):
+    """Something to choose among the filters."""
+
+    value: str
+    words: str
+
+
+def gallery_page(site: Site, request: Request) -> Response:
+    """One page of the gallery."""
+    look = look_of(request)
+    wanted_page = max(number(request.query_params, "page") or 1, 1)
+    (section,) = site.compared(look.run, look.judge).sections
+    (row,) = section.rows
+    with site.opened(look.run, look.judge) as run:
+        found = run.page(look.wanted, (wanted_page - 1) * PER_PAGE, PER_PAGE)
+    opening = _common_opening([picture.prompt for picture in found.pictures])
+    pages = max(-(-found.total // PER_PAGE), 1)
+    return page(
+        "gallery.html",
+        look=look,
+        suite=section.suite,
+        row=row,
+        words=words_of(section.suite),
+        tiles=[_tile(picture, look, section, opening) for picture in found.pictures],
+        total=found.total,
+        is_filtered=look.wanted != WantedPictures(),
+        number=wanted_page,
+        pages=pages,
+        before=look.address("/gallery", page=wanted_page - 1) if 1 < wanted_page <= pages else "",
+        after=look.address("/gallery", page=wanted_page + 1) if wanted_page < pages else "",
+        levels=[_Choice(str(level), level_name(section.suite, level)) for level in section.levels],
+        kinds=sorted(row.kinds),
+        known_words=_words(row, section),
+    )
+
+
+def outcome_sort(passed: bool | None) -> str:
+    """Pass, fail or unscored."""
+    return "unscored" if passed is None else "pass" if passed else "fail"
+
+
+def _tile(picture: ListedPicture, look: Look, section: Section, opening: str) -> _Tile:
+    outcome = picture.outcome
+    sort = outcome_sort(outcome.passed)
+    return _Tile(
+        outcome.item,
+        outcome.sample,
+        level_name(section.suite, outcome.level),
+        sort,
+        SIGNS[sort],
+        picture.prompt.removeprefix(opening),
+        outcome.reason,
+        look.address("/item", item=outcome.item, sample=outcome.sample),
+        thumbnail_address(look.run, outcome.item, outcome.sample, picture.sha256),
+    )
+
+
+def thumbnail_address(run: str, item: str, sample: int, sha256: str | None) -> str:
+    """Where the small picture is; empty if there is none. The digest is in it, so browsers may keep it for good."""
+    return "" if sha256 is None else address("/thumbnail", run=run, item=item, sample=sample, sha256=sha256[:16])
+
+
+def _common_opening(prompts: Sequence[str]) -> str:
+    """Whole sentences that all prompts of a page begin with, such as one on style: they would hide what differs."""
+    if len(prompts) < 2:
+        return ""
+    first, last = min(prompts), max(prompts)  # what these two share, all share
+    shared = "".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False)))
+    return shared[: shared.rfind(". ") + 2] if ". " in shared else ""
+
+
+def _words(row: Row, section: Section) -> list[str]:
+    return sorted({split_word(name, row, section)[1] for name in row.predicates})

@@ -1,0 +1,36 @@
+"""From values to pages: the templates. Everything is escaped but what the report's own drawing code has built."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.responses import Response
+
+from formalimg.web.asking import address
+
+
+def page(template: str, status: int = 200, **values: object) -> Response:
+    """A page made from a template."""
+    words = _templates().get_template(template).render(values)
+    # What judges wrote may hold halves of characters, which no page can.
+    return Response(words.encode("utf-8", "replace"), status, media_type="text/html; charset=utf-8")
+
+
+def drawn(markup: str) -> Markup:
+    """Markup that the report has built, in which all that is foreign is escaped already."""
+    return Markup(markup)
+
+
+@cache
+def _templates() -> Environment:
+    found = Environment(
+        loader=PackageLoader("formalimg.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.globals["address"] = address
+    return found

@@ -1,0 +1,125 @@
+"""One run: its curve, its table, what fails, what is unscored, and ways into the gallery."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from formalimg.errors import FormalimgError
+from formalimg.report import Row, Section, Tally, curve, level_name, more_table, table, words_of
+from formalimg.web.asking import Look, look_of
+from formalimg.web.figures import NOTHING, percent
+from formalimg.web.pages import drawn, page
+from formalimg.web.runcard import card_facts
+from formalimg.web.site import Site
+
+_BOUNDS = ("builtin/oracle", "builtin/scatter")
+
+
+class _Failure(NamedTuple):
+    """How often something failed: a line of a chart that leads to the pictures."""
+
+    name: str
+    failed: int
+    asked: int
+    width: float
+    share: str
+    address: str
+
+
+class _Level(NamedTuple):
+    name: str
+    rate: str
+    address: str
+
+
+def run_page(site: Site, request: Request) -> Response:
+    """The page of a run."""
+    look = look_of(request)
+    compared = site.compared(look.run, look.judge)
+    (section,) = compared.sections
+    (row,) = section.rows
+    with site.opened(look.run, look.judge) as run:
+        judges = run.judges()
+    return page(
+        "run.html",
+        look=look,
+        suite=section.suite,
+        row=row,
+        facts=card_facts(row.card, row.items, row.spent),
+        judges=[(judge.name, judge == row.card.judge) for judge in judges],
+        words=words_of(section.suite),
+        curve=drawn(curve(replace(section, rows=(row, *_bounds(site, row))))),
+        table=drawn(table(section, compared)),
+        tables=[drawn(more_table(one, section)) for one in section.tables],
+        levels=_levels(section, row, look),
+        by_kind=_by_kind(row.kinds, look),
+        by_word=_by_word(row, section, look),
+    )
+
+
+def _bounds(site: Site, row: Row) -> Iterator[Row]:
+    """What is possible and what chance gives on the same items, where the folder has such runs."""
+    wanted = {*_BOUNDS} - {row.card.model.name}
+    for found in site.runs():
+        try:
+            with site.opened(found.name) as run:
+                card = run.card
+            if card.model.name in wanted and card.items_digest == row.card.items_digest:
+                yield site.compared(found.name).sections[0].rows[0]
+                wanted.remove(card.model.name)
+        except (FormalimgError, sqlite3.Error, OSError, ValueError, LookupError, TypeError):
+            continue  # the first page tells why
+
+
+def split_word(name: str, row: Row, section: Section) -> tuple[str, str]:
+    """The kind and the word that failures are grouped by; words of concepts carry their category in front."""
+    if section.suite.kind != "concepts":
+        return "", name
+    kinds = [kind for kind in row.kinds if name.startswith(f"{kind} ")]
+    return (kinds[0], name.removeprefix(f"{kinds[0]} ")) if kinds else ("", name)
+
+
+def _levels(section: Section, row: Row, look: Look) -> list[_Level]:
+    return [
+        _Level(
+            level_name(section.suite, level),
+            percent(rate.value) if (rate := row.summary.levels.get(level)) else NOTHING,
+            look.address("/gallery", level=level),
+        )
+        for level in section.levels
+    ]
+
+
+def _by_kind(kinds: Mapping[str, Tally], look: Look) -> list[_Failure]:
+    return _worst_first(
+        [_failure(name, tally, look.address("/gallery", kind=name)) for name, tally in kinds.items()],
+    )
+
+
+def _by_word(row: Row, section: Section, look: Look) -> list[_Failure]:
+    found = []
+    for name, tally in row.predicates.items():
+        kind, word = split_word(name, row, section)
+        found.append(_failure(name, tally, look.address("/gallery", kind=kind, word=word)))
+    return _worst_first(found)
+
+
+def _failure(name: str, tally: Tally, address: str) -> _Failure:
+    return _Failure(
+        name,
+        tally.failed,
+        tally.asked,
+        round(100 * tally.share, 1),
+        percent(tally.share),
+        address if tally.failed else "",
+    )
+
+
+def _worst_first(failures: list[_Failure]) -> list[_Failure]:
+    return sorted(failures, key=lambda one: (-one.width, -one.asked, one.name))

@@ -1,0 +1,73 @@
+"use strict";
+(() => {
+  const root = document.documentElement;
+
+  // The theme: what the system wants, until the reader chooses.
+  const button = document.querySelector(".theme");
+  const remember = (theme) => { try { localStorage.setItem("formalimg-theme", theme); } catch { /* not allowed here */ } };
+  const remembered = () => { try { return localStorage.getItem("formalimg-theme"); } catch { return null; } };
+  const isDark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const name = () => { button.textContent = isDark() ? "light" : "dark"; button.ariaLabel = `Switch to ${button.textContent} colours`; };
+  if (["light", "dark"].includes(remembered())) root.dataset.theme = remembered();
+  button.hidden = false;
+  name();
+  button.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; remember(root.dataset.theme); name(); });
+
+  // Filters: a choice is shown at once, and only what was chosen is in the address.
+  const filters = document.querySelector("form.filters");
+  const show = () => {
+    const query = new URLSearchParams([...new FormData(filters)].filter(([, value]) => value !== ""));
+    location.assign(`${new URL(filters.action).pathname}?${query}`);
+  };
+  filters?.addEventListener("change", (event) => { if (event.target.tagName === "SELECT") show(); });
+  filters?.addEventListener("submit", (event) => { event.preventDefault(); show(); });
+
+  // Boxes.
+  const boxes = document.querySelector(".all-boxes-switch");
+  const picture = document.querySelector(".item-picture");
+  if (boxes && picture.querySelector(".thing")) {
+    boxes.closest("label").hidden = false;
+    boxes.addEventListener("change", () => picture.classList.toggle("all-boxes", boxes.checked));
+  }
+
+  // Keys. They are not taken from those who write, nor from the browser's own shortcuts.
+  const steps = [...document.querySelectorAll(".step")];
+  const here = () => steps.indexOf(document.activeElement.closest?.(".step") ?? document.activeElement.closest?.("tr")?.querySelector(".step"));
+  const step = (by) => {
+    const place = here();
+    const next = place < 0 ? (by > 0 ? 0 : steps.length - 1) : Math.min(Math.max(place + by, 0), steps.length - 1);
+    steps[next]?.focus();
+    steps[next]?.scrollIntoView({ block: "nearest" });
+  };
+  const columns = () => {
+    const top = steps[0]?.getBoundingClientRect().top;
+    return Math.max(steps.filter((one) => Math.abs(one.getBoundingClientRect().top - top) < 4).length, 1);
+  };
+  const follow = (selector) => { const link = document.querySelector(selector); if (link) location.assign(link.href); return Boolean(link); };
+  const item = document.body.classList.contains("item-body");
+  const gallery = document.body.classList.contains("gallery-body");
+  const before = () => (item ? follow("a[rel=prev]") : steps.length ? (step(-1), true) : false);
+  const after = () => (item ? follow("a[rel=next]") : steps.length ? (step(1), true) : false);
+  const moved = (by) => (gallery ? (step(by), true) : false);
+  const actions = {
+    j: after,
+    k: before,
+    ArrowRight: () => (item || gallery) && after(),
+    ArrowLeft: () => (item || gallery) && before(),
+    ArrowDown: () => moved(columns()),
+    ArrowUp: () => moved(-columns()),
+    n: () => follow("a[rel=next]"),
+    p: () => follow("a[rel=prev]"),
+    u: () => follow("a[data-up]") || follow("header nav a"),
+    g: () => follow("main .actions a.button"),
+    b: () => { if (boxes && !boxes.closest("label").hidden) boxes.click(); return true; },
+    x: () => { const box = document.activeElement.closest("tr")?.querySelector("input[type=checkbox]"); if (box) box.checked = !box.checked; return Boolean(box); },
+    "/": () => { const search = document.querySelector("input[type=search]"); search?.focus(); search?.select(); return Boolean(search); },
+  };
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (event.target.matches("input[type=search]")) { if (event.key === "Escape") event.target.blur(); return; }
+    if (event.target.matches("select, textarea") || (event.target.matches(".wide, pre") && event.key.startsWith("Arrow"))) return;
+    if (actions[event.key]?.()) event.preventDefault();
+  });
+})();

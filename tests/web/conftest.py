@@ -1,0 +1,31 @@
+"""One folder of runs for all tests of the viewer, and a cache of their own."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.web.sites import Eye, concept_run, knolling_run
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORMALIMG_CACHE", str(tmp_path_factory.getbasetemp() / "viewer-cache"))
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs, one of them in a folder of its own, one judged twice, a damaged one and a folder that is none."""
+    folder = tmp_path_factory.mktemp("viewer")
+    concept_run(folder / "first", 110)
+    concept_run(folder / "nested" / "<b>second&", model="test/<i>other", judge=Eye(turned=True))
+    concept_run(folder / "nested" / "<b>second&", model="test/<i>other", judge=Eye("test/<u>later"))
+    card = folder / "first" / "run.toml"
+    card.write_text(re.sub(r'created = "\d+', 'created = "2020', card.read_text(encoding="utf-8")), encoding="utf-8")
+    knolling_run(folder / "knolling")
+    (folder / "damaged").mkdir()
+    (folder / "damaged" / "run.toml").write_text("<script>pwned=1</script> = [", encoding="utf-8")
+    (folder / "foreign").mkdir()
+    return folder

@@ -1,0 +1,156 @@
+"""The pages in a real browser: looking, filtering, moving by keyboard; and no script but our own."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import uvicorn
+
+from formalimg.web import Site, make_app
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+]
+
+pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no browser at {CHROMIUM}")
+
+
+@pytest.fixture(scope="module")
+def address(runs: Path) -> Iterator[str]:
+    server = uvicorn.Server(uvicorn.Config(make_app(Site(runs), token=None), port=0, log_level="warning"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    server.should_exit = True
+    thread.join(10)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    """A page that has seen no complaint: no error of a script, nothing that the policy had to stop, nothing outside."""
+    complaints: list[str] = []
+    context = browser.new_context(base_url=address, viewport={"width": 1100, "height": 800})
+    context.set_default_timeout(8000)
+    opened = context.new_page()
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    opened.on("dialog", lambda dialog: complaints.append(dialog.message))
+    opened.on("request", lambda request: None if request.url.startswith(address) else complaints.append(request.url))
+    yield opened
+    harmed = opened.evaluate("typeof pwned")
+    context.close()
+    assert not complaints
+    assert harmed == "undefined"
+
+
+def test_from_the_runs_to_a_picture_and_back_by_keyboard(page: Page) -> None:
+    page.goto("/")
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.className") == "step"
+    page.get_by_role("link", name="test/painter").click()
+    page.wait_for_url("**/run?run=first")
+    page.keyboard.press("g")
+    page.wait_for_url("**/gallery?run=first")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/item?run=first&item=item-1&sample=0")
+    page.keyboard.press("j")
+    page.wait_for_url("**&item=item-2&**")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url("**&item=item-1&**")
+    page.keyboard.press("u")
+    page.wait_for_url("**/gallery?run=first")
+    page.keyboard.press("n")
+    page.wait_for_url("**page=2")
+    page.keyboard.press("u")
+    page.wait_for_url("**/run?run=first")
+
+
+def test_a_choice_is_shown_at_once_and_is_in_the_address(page: Page) -> None:
+    page.goto("/gallery?run=first")
+    page.get_by_label("outcome").select_option("unscored")
+    page.wait_for_url("**/gallery?run=first&outcome=unscored")
+    assert page.locator(".count").inner_text().startswith("15 pictures")
+    assert page.locator(".tile").count() == 15
+    page.keyboard.press("/")
+    page.keyboard.type("number 6 with")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**text=number+6+with")
+    assert page.locator(".tile").count() == 1
+    assert page.get_by_label("outcome").input_value() == "unscored"
+
+
+def test_thumbnails_are_loaded(page: Page) -> None:
+    page.goto("/gallery?run=knolling")
+    assert page.evaluate(
+        "document.querySelector('.tile img').decode().then(() => document.querySelector('.tile img').naturalWidth)"
+    )
+
+
+def test_boxes_show_when_they_are_asked_for(page: Page) -> None:
+    page.goto("/item?run=knolling&item=0&sample=0")
+    seen = "getComputedStyle(document.querySelector('.thing:not(.fault)')).opacity"
+    page.mouse.move(2, 2)
+    assert page.evaluate(seen) == "0"
+    page.keyboard.press("b")
+    assert page.evaluate(seen) == "1"
+    page.keyboard.press("b")
+    page.locator(".item-picture .picture").hover()
+    assert page.evaluate(seen) == "1"
+
+
+def test_chosen_runs_are_compared(page: Page) -> None:
+    page.goto("/")
+    page.get_by_label("Compare first").check()
+    page.get_by_label("Compare nested/<b>second&").check()
+    page.get_by_role("button", name="Compare").click()
+    page.wait_for_url("**/compare?run=**")
+    assert page.get_by_role("heading", name="Item by item").is_visible()
+    assert page.locator("svg.curve .run").count() == 2
+
+
+def test_the_colours_can_be_switched_and_stay_so(page: Page) -> None:
+    page.goto("/")
+    paper = "getComputedStyle(document.documentElement).backgroundColor"
+    light = page.evaluate(paper)
+    page.get_by_role("button", name="Switch to dark colours").click()
+    assert page.evaluate(paper) != light
+    page.goto("/run?run=first")
+    assert page.evaluate(paper) != light
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/run?run=first", "/gallery?run=first", "/item?run=first&item=item-3&sample=0", "/compare?run=first"]
+)
+def test_narrow_windows_do_not_scroll_sideways(page: Page, path: str) -> None:
+    page.set_viewport_size({"width": 360, "height": 700})
+    page.goto(path)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -1,0 +1,55 @@
+"""Numbers are worked out once for each state of a run, and rarely while it changes."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from formalimg.web import remembering
+from formalimg.web.remembering import Remembered
+
+
+class _Work:
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.times, self._seconds = 0, seconds
+
+    def __call__(self) -> int:
+        time.sleep(self._seconds)
+        self.times += 1
+        return self.times
+
+
+def test_a_value_is_worked_out_again_when_its_source_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(100))
+    monkeypatch.setattr(remembering, "monotonic", lambda: next(clock))
+    kept, work = Remembered[int](8), _Work()
+    assert [kept.get("run", state, work) for state in "aaab"] == [1, 1, 1, 1]  # took 1 s: it stands for 10
+    assert [kept.get("run", "b", work) for _ in range(9)] == [1] * 6 + [2] * 3
+    assert kept.get("other", "a", work) == 3
+
+
+def test_many_who_ask_at_once_wait_for_one_answer() -> None:
+    kept, work = Remembered[int](8), _Work(0.05)
+    threads = [threading.Thread(target=kept.get, args=("run", "a", work)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert work.times == 1
+
+
+def test_only_so_many_values_are_kept() -> None:
+    kept, work = Remembered[int](2), _Work()
+    for name in "abc":
+        kept.get(name, "", work)
+    assert kept.get("c", "", work) == 3
+    assert kept.get("a", "", work) == 4
+
+
+def test_what_could_not_be_worked_out_is_tried_again() -> None:
+    kept, work = Remembered[int](2), _Work()
+    with pytest.raises(ZeroDivisionError):
+        kept.get("run", "a", lambda: 1 // 0)
+    assert kept.get("run", "a", work) == 1
