@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
-from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
 from formalimg.errors import FormalimgError
 from formalimg.rating.card import SCHEMA
+from formalimg.runs import address_for_reading, told_of
 
 RATINGS_FILE = "ratings.sqlite"
 _PATIENCE = 30
@@ -40,31 +39,19 @@ def open_for_answers(folder: Path) -> sqlite3.Connection:
 def open_for_reading(folder: Path) -> sqlite3.Connection:
     """The ratings of a study, for reading only; people may go on answering meanwhile."""
     _require_there(folder)
-    # Where nobody can write, the library must be told that nothing changes: it would look for files beside.
-    settled = not os.access(folder, os.W_OK) and not (folder / f"{RATINGS_FILE}-wal").exists()
     with told(folder):
-        uri = (folder / RATINGS_FILE).absolute().as_uri()
-        connection = _connected(f"{uri}?{'immutable=1' if settled else 'mode=rw'}")
+        connection = _connected(address_for_reading(folder / RATINGS_FILE))
         connection.execute("PRAGMA query_only = ON")
         return _of_our_schema(connection, folder)
 
 
-@contextlib.contextmanager
-def told(folder: Path) -> Iterator[None]:
+def told(folder: Path) -> contextlib.AbstractContextManager[None]:
     """Errors of the database, as errors that users can act on."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        reason = str(error)
-        if "full" in reason or "disk I/O" in reason:
-            advice = "make room, then go on; nothing that was answered is lost"
-        elif "readonly" in reason or "unable to open" in reason:
-            advice = "check the permissions of the folder"
-        elif "malformed" in reason or "not a database" in reason:
-            advice = "the file is damaged: restore it from a copy"
-        else:
-            raise
-        raise FormalimgError(f"cannot use {folder / RATINGS_FILE} ({reason}): {advice}") from error
+    return told_of(
+        folder / RATINGS_FILE,
+        full="make room, then go on; nothing that was answered is lost",
+        damaged="the file is damaged: restore it from a copy",
+    )
 
 
 def _connected(uri: str) -> sqlite3.Connection:

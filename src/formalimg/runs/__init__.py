@@ -1,5 +1,6 @@
 """Runs: one suite, one image model and one judge in one folder, made and judged without losing anything."""
 
+from formalimg.runs.database import address_for_reading, told_of
 from formalimg.runs.files import write_atomically
 from formalimg.runs.forecast import Forecast, foresee
 from formalimg.runs.inspection import inspect
@@ -31,6 +32,7 @@ __all__ = [
     "Spent",
     "StoredRun",
     "WantedPictures",
+    "address_for_reading",
     "carry_out",
     "foresee",
     "inspect",
@@ -40,5 +42,6 @@ __all__ = [
     "require_covered",
     "run_name",
     "style_for",
+    "told_of",
     "write_atomically",
 ]

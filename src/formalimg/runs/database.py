@@ -38,7 +38,7 @@ def open_for_reading(folder: Path) -> sqlite3.Connection:
         raise FormalimgError(f"{folder} is no run: it has no {RESULTS_FILE}")
     with told(folder):
         connection = sqlite3.connect(
-            f"{(folder / RESULTS_FILE).absolute().as_uri()}?{_how_to_read(folder)}",
+            address_for_reading(folder / RESULTS_FILE),
             uri=True,
             timeout=_PATIENCE,
             isolation_level=None,
@@ -48,32 +48,47 @@ def open_for_reading(folder: Path) -> sqlite3.Connection:
         return _of_our_schema(connection, folder)
 
 
-@contextlib.contextmanager
-def told(folder: Path) -> Iterator[None]:
+def told(folder: Path) -> contextlib.AbstractContextManager[None]:
     """Errors of the database, as errors that users can act on."""
+    return told_of(
+        folder / RESULTS_FILE,
+        full="make room, then give the same command again to go on",
+        damaged="the file is damaged: restore it, or move the run folder away and start anew",
+    )
+
+
+@contextlib.contextmanager
+def told_of(file: Path, *, full: str, damaged: str) -> Iterator[None]:
+    """Errors of a database, as errors that users can act on.
+
+    Args:
+        file: the database.
+        full: what to do when the disk is full.
+        damaged: what to do when the file is damaged.
+    """
     try:
         yield
     except sqlite3.DatabaseError as error:
         reason = str(error)
         if "full" in reason or "disk I/O" in reason:
-            advice = "make room, then give the same command again to go on"
+            advice = full
         elif "readonly" in reason or "unable to open" in reason:
             advice = "check the permissions of the folder"
         elif "malformed" in reason or "not a database" in reason:
-            advice = "the file is damaged: restore it, or move the run folder away and start anew"
+            advice = damaged
         else:
             raise
-        raise FormalimgError(f"cannot use {folder / RESULTS_FILE} ({reason}): {advice}") from error
+        raise FormalimgError(f"cannot use {file} ({reason}): {advice}") from error
 
 
-def _how_to_read(folder: Path) -> str:
-    """How to open the results for a reader that changes none of them.
+def address_for_reading(file: Path) -> str:
+    """How to open a database for a reader that changes nothing in it.
 
     Where nobody can write, nothing changes, and the library must be told so: it would look for files beside. Everywhere
     else it has to be allowed to write, or it would leave such files behind.
     """
-    settled = not os.access(folder, os.W_OK) and not (folder / f"{RESULTS_FILE}-wal").exists()
-    return "immutable=1" if settled else "mode=rw"
+    settled = not os.access(file.parent, os.W_OK) and not file.with_name(f"{file.name}-wal").exists()
+    return f"{file.absolute().as_uri()}?{'immutable=1' if settled else 'mode=rw'}"
 
 
 def _of_our_schema(connection: sqlite3.Connection, folder: Path) -> sqlite3.Connection:
