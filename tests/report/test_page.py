@@ -125,7 +125,7 @@ def test_prompts_names_and_evidence_cannot_become_markup(tmp_path: Path) -> None
     write_html([run], tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     read = Page(text)
-    assert len(read.all("script")) == 1
+    assert len(read.all("script")) == 2  # the theme, and the gallery
     assert len(read.all("style")) == 1
     assert "\x00" not in text
     assert read.words.count("<script>alert(1)</script>\"'&</style>·") >= 7

@@ -56,7 +56,8 @@ def test_what_others_wrote_never_becomes_markup(runs: Path, page: str) -> None:
     elements = _Elements()
     elements.feed(answer.text)
     assert [values for tag, values in elements.found if tag == "script"] == [
-        {"src": "/static/viewer.js", "defer": None}
+        {"src": "/static/theme.js", "defer": None},
+        {"src": "/static/viewer.js", "defer": None},
     ]
     for tag, values in elements.found:
         assert tag not in ("i", "u", "iframe", "object", "base", "style")

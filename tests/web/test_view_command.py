@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.web.serving import is_loopback, site_address
+from formalimg.web.serving import Served, is_loopback
 
 
 def _started(*words: str, cache: Path) -> subprocess.Popen[str]:
@@ -82,4 +82,4 @@ def test_only_addresses_of_this_machine_need_no_token(host: str, alone: bool) ->
 
 
 def test_addresses_with_colons_can_be_opened() -> None:
-    assert site_address("::1", 80, None) == "http://[::1]:80/"
+    assert Served("::1", 80, None).address() == "http://[::1]:80/"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from formalimg.report.exhibits import Exhibit
     from formalimg.report.exporting import Exported, export_concepts
     from formalimg.report.formats import Format, format_of
-    from formalimg.report.html import curve, more_table, page_style, picture, table
+    from formalimg.report.html import curve, more_table, page_style, picture, table, theme_script
     from formalimg.report.reference import ReferenceRow, reference_rows
     from formalimg.report.rendering import render
     from formalimg.report.tables import Figure, Table, TableRow
@@ -29,7 +29,7 @@ __getattr__ = lazily(
         "exhibits": ["Exhibit"],
         "exporting": ["Exported", "export_concepts"],
         "formats": ["Format", "format_of"],
-        "html": ["curve", "more_table", "page_style", "picture", "table"],
+        "html": ["curve", "more_table", "page_style", "picture", "table", "theme_script"],
         "reference": ["ReferenceRow", "reference_rows"],
         "rendering": ["render"],
         "tables": ["Figure", "Table", "TableRow"],
@@ -71,6 +71,7 @@ __all__ = [
     "render",
     "table",
     "terminal_table",
+    "theme_script",
     "thumbnail_of",
     "words_of",
     "write_drawings",

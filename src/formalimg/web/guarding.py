@@ -17,8 +17,8 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _SAFE_METHODS = frozenset({"GET", "HEAD"})
 
 _HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "Content-Security-Policy": "default-src 'none'; img-src 'self' data: blob:; style-src 'self'; script-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -35,9 +35,16 @@ class Guard:
     got it from.
     """
 
-    def __init__(self, app: ASGIApp, token: str | None) -> None:
-        """Guard `app`; with a token, nothing is answered without it."""
-        self._app, self._token = app, token
+    def __init__(self, app: ASGIApp, token: str | None, command: str, open_below: tuple[str, ...] = ()) -> None:
+        """Guard an application.
+
+        Args:
+            app: what is guarded.
+            token: what a visitor must know; None for a site that only this machine can reach.
+            command: the command that prints the link with the token.
+            open_below: beginnings of paths that are answered without the token, because a secret is in them.
+        """
+        self._app, self._token, self._command, self._open_below = app, token, command, open_below
         self._cookie = "" if token is None else f"formalimg-{hashlib.sha256(token.encode()).hexdigest()[:12]}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -52,13 +59,13 @@ class Guard:
         headers = Headers(scope=scope)
         if self._token is None and host_name(headers.get("host", "")) not in LOOPBACK:
             return _refusal("this site answers only on this machine: open it as http://127.0.0.1")
-        if self._token is not None:
+        if self._token is not None and not scope["path"].startswith(self._open_below):
             query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
             shown = [value for name, value in query if name == "token"]
             if shown and scope["method"] in _SAFE_METHODS and _same(shown[0], self._token):
                 return self._welcome(scope, [pair for pair in query if pair[0] != "token"])
             if not _same(cookie_parser(headers.get("cookie", "")).get(self._cookie, ""), self._token):
-                return _refusal("this site needs its token: open the link that `formalimg view` printed")
+                return _refusal(f"this site needs its token: open the link that `{self._command}` printed")
         if scope["method"] not in _SAFE_METHODS and not _from_our_own_page(headers):
             return _refusal("this was sent by a page of another site")
         return self._app

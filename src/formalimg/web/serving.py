@@ -9,8 +9,10 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Callable
+from typing import NamedTuple
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from formalimg.errors import FormalimgError
 from formalimg.web.app import make_app
@@ -26,7 +28,7 @@ def serve(
     opens_browser: bool = True,
     tell: Callable[[str], None] = print,
 ) -> None:
-    """Serve the site until it is interrupted.
+    """Serve the viewer until it is interrupted.
 
     Args:
         site: the runs to show.
@@ -39,15 +41,64 @@ def serve(
     Raises:
         FormalimgError: if nothing can listen there.
     """
+
+    def told(place: Served) -> None:
+        tell(place.address())
+        threading.Thread(target=_work_out_numbers, args=(site,), daemon=True).start()
+
+    serve_app(lambda token: make_app(site, token=token), host=host, port=port, opens_browser=opens_browser, told=told)
+
+
+class Served(NamedTuple):
+    """Where a site is served.
+
+    Attributes:
+        host: what it listens on.
+        port: the port.
+        token: what visitors must know; None if only this machine can reach it.
+    """
+
+    host: str
+    port: int
+    token: str | None
+
+    def address(self, path: str = "/", *, secret: bool = True) -> str:
+        """The address of a page, with the token, if there is one and it is wanted.
+
+        A site that listens everywhere is opened by this machine's name.
+        """
+        name = socket.gethostname() if self.host in ("0.0.0.0", "::") else self.host
+        shown = f"[{name}]" if ":" in name else name
+        return f"http://{shown}:{self.port}{path}" + (f"?token={self.token}" if self.token and secret else "")
+
+
+def serve_app(
+    make: Callable[[str | None], ASGIApp],
+    *,
+    host: str,
+    port: int,
+    opens_browser: bool,
+    told: Callable[[Served], None],
+) -> None:
+    """Serve any of our sites until it is interrupted.
+
+    Args:
+        make: makes the site, with the token that visitors must know.
+        host: the address to listen on; there is a token with any other than this machine's own.
+        port: the port; 0 for any that is free.
+        opens_browser: whether a browser is opened at the first page.
+        told: is called when the port is taken, before the first visitor is answered.
+
+    Raises:
+        FormalimgError: if nothing can listen there.
+    """
     token = None if is_loopback(host) else secrets.token_urlsafe(24)
     listening = _listening(host, port)
-    address = site_address(host, listening.getsockname()[1], token)
-    config = uvicorn.Config(make_app(site, token=token), log_level="warning", server_header=False)
-    server = uvicorn.Server(config)
-    tell(address)
+    place = Served(host, listening.getsockname()[1], token)
+    server = uvicorn.Server(uvicorn.Config(make(token), log_level="warning", server_header=False))
+    told(place)
     if opens_browser:
-        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-    threading.Thread(target=_work_out_numbers, args=(site,), daemon=True).start()
+        threading.Thread(target=webbrowser.open, args=(place.address(),), daemon=True).start()
     with listening, contextlib.suppress(KeyboardInterrupt):  # which is how it is meant to end
         server.run(sockets=[listening])
 
@@ -60,13 +111,6 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def site_address(host: str, port: int, token: str | None) -> str:
-    """The address to open. A site that listens everywhere is opened by this machine's name."""
-    name = socket.gethostname() if host in ("0.0.0.0", "::") else host
-    shown = f"[{name}]" if ":" in name else name
-    return f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -45,6 +45,7 @@ def html_page(comparison: Comparison, pictures: Gallery | None = None) -> str:
             ),
             element("main", (_section(section, comparison, pictures or {}) for section in comparison.sections)),
             element("footer", element("p", "Made with formalimg. Everything on this page is in this one file.")),
+            element("script", theme_script()),
             element("script", _packaged("page.js")),
         ),
         lang="en",
@@ -55,6 +56,11 @@ def html_page(comparison: Comparison, pictures: Gallery | None = None) -> str:
 def page_style() -> Markup:
     """The style of the page, for other pages in which its pieces are shown."""
     return _packaged("page.css")
+
+
+def theme_script() -> Markup:
+    """The script behind the button for light and dark colours, for other pages that have one."""
+    return _packaged("theme.js")
 
 
 def _contents(comparison: Comparison) -> str:
