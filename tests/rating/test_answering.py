@@ -69,6 +69,24 @@ def test_answers_can_be_corrected_until_the_task_is_finished(tmp_path: Path) -> 
         assert (following.number, following.of) == (2, 2)
 
 
+def test_an_answer_that_arrives_again_under_its_key_is_kept_once(tmp_path: Path) -> None:
+    with small_study(tmp_path, "questions", concept_items(2), raters=2) as study:
+        task = study.next_task(ME)
+        assert task is not None
+        for _ in range(2):
+            study.answer(ME, task.id, "alignment", True, 1, "a")
+        _refused(study, "no way back", ME, task.id, "alignment", True, 1, "b")
+        _refused(study, "not your current task", "rater-2", task.id, "alignment", True, 1, "a")  # a key is no way in
+        for step in study.next_task(ME).steps[1:]:  # type: ignore[union-attr]
+            study.answer(ME, task.id, step.name, True, 1, "a")  # the same key, but of another step
+            study.answer(ME, task.id, step.name, False, 1, None)
+            study.answer(ME, task.id, step.name, False, 1, None)
+        study.finish(ME, task.id)
+        study.answer(ME, task.id, "alignment", True, 1, "a")  # late
+        (kept,) = [task for task in read_study(study.folder).tasks if task.finished]
+        assert [it.value for it in kept.history] == [True, *[True, False, False] * (len(kept.steps) - 1)]
+
+
 def test_a_study_goes_on_where_it_was_left(tmp_path: Path) -> None:
     with small_study(tmp_path, "questions", concept_items(4)) as study:
         take(study, ME, lambda task, step: True, 2)

@@ -7,14 +7,22 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 
 import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.logic import parse
-from formalimg.rating import Study, make_study, open_study, read_study
+from formalimg.rating import (
+    Study,
+    WantedStudy,
+    make_study,
+    open_study,
+    read_study,
+    read_study_card,
+    require_wanted,
+)
 from formalimg.rating.attention import is_foreign
 from formalimg.runs import StoredRun
 from formalimg.suites import FormulaSpec
@@ -122,6 +130,29 @@ def test_links_are_kept_as_digests_and_can_be_renewed(runs: list[StoredRun], tmp
                 study.rater_of(wrong)
     kept = b"".join(path.read_bytes() for path in made.folder.iterdir())
     assert not any(link.encode() in kept for link in (*made.links.values(), new))
+
+
+def test_a_study_is_gone_on_with_only_if_it_is_the_one_that_is_wanted(runs: list[StoredRun], tmp_path: Path) -> None:
+    made = make_study(tmp_path / "study", runs, "likert", raters=2, per_picture=1, levels=[2], per_level=3, seed=7)
+    card = read_study_card(made.folder)
+    folders = tuple(run.folder for run in runs)
+    same = WantedStudy(folders[::-1], "likert", 2, 1, (2,), 3, 0.0, 7)
+    for wanted in (same, WantedStudy()):
+        require_wanted(made.folder, card, wanted)
+    changes: dict[str, object] = {
+        "runs": folders[:1],
+        "protocol": "questions",
+        "raters": 3,
+        "per_picture": 2,
+        "levels": (1, 2),
+        "per_level": 4,
+        "checks": 0.1,
+        "seed": 8,
+    }
+    assert {*changes} == {field.name for field in fields(WantedStudy)}
+    for name, value in changes.items():
+        with pytest.raises(FormalimgError, match=rf"other settings \({name.replace('_', ' ')}: was "):
+            require_wanted(made.folder, card, replace(same, **{name: value}))  # type: ignore[arg-type]
 
 
 def test_levels_and_numbers_are_chosen(runs: list[StoredRun], tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ HOSTILE = [
     r"a_b%c&d#e$f{g}h~i^j\k",
     r"[red] \end{tabular} \input{x}",
     "*starred* --flag ``x'' ?`",
+    r"\input{secret} \immediate\write18{touch pwned} ^^5cwrite18{touch pwned} \openout3=pwned \catcode`\%=0",
     "± – † ε √ − é ß „x“ ﬁ ħ 模型 😀 e\u0301 \u202e \u0000",
 ]
 
@@ -91,10 +92,14 @@ def test_the_tables_compile(tables: str, tmp_path: Path) -> None:
     before = rf"\documentclass[twocolumn]{{article}}{packages}\begin{{document}}"
     page = "\n".join([before, tables, r"\end{document}"])
     (tmp_path / "page.tex").write_text(page, encoding="utf-8")
-    asked = [latex, "-draftmode", "-interaction=batchmode", "-no-shell-escape", "page.tex"]
+    (tmp_path / "secret.tex").write_text(r"\errmessage{it was read}", encoding="utf-8")
+    # With the door to the shell open, so that nothing but the escaping keeps names from going through it.
+    asked = [latex, "-draftmode", "-interaction=batchmode", "-shell-escape", "page.tex"]
     done = subprocess.run(asked, cwd=tmp_path, capture_output=True, timeout=60, check=False)
     log = (tmp_path / "page.log").read_text(encoding="utf-8", errors="replace")
     if "booktabs.sty' not found" in log:
         pytest.skip("the LaTeX that is installed has no booktabs")
     assert [line for line in log.splitlines() if line.startswith("!")] == []
     assert done.returncode == 0
+    assert "it was read" not in log
+    assert not list(tmp_path.glob("pwned*"))

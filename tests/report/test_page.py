@@ -8,17 +8,20 @@ import random
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha256
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from formalimg.errors import FormalimgError
 from formalimg.judges import Part, Verdict
-from formalimg.report import compare, render, write_html
+from formalimg.report import compare, curve, drawings_of, render, write_html
 from formalimg.report.html.formula import formula_tree
 from formalimg.report.html.labels import spread
 from formalimg.report.html.markup import element
@@ -82,6 +85,18 @@ def test_it_is_one_well_formed_file_that_asks_for_nothing(page: str) -> None:
     for tag, attributes in read.elements:
         assert not any(name.startswith("on") for name in attributes), tag
         assert (attributes.get("src") or "data:image/webp;").startswith("data:image/webp;")
+
+
+def test_a_policy_forbids_every_script_but_our_own(page: str) -> None:
+    assert page.index("Content-Security-Policy") < page.index("<style>")
+    (policy,) = [one["content"] for one in Page(page).all("meta") if one.get("http-equiv") == "Content-Security-Policy"]
+    assert policy is not None
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    inside = re.findall(r"<(?:style|script)>(.*?)</(?:style|script)>", page, re.DOTALL)
+    digests = {f"'sha256-{base64.b64encode(sha256(one.encode()).digest()).decode()}'" for one in inside}
+    assert digests == set(re.findall(r"'sha256-[^']*'", policy))
+    assert len(digests) == 3
 
 
 def test_every_picture_has_words_and_every_picture_is_small(page: str) -> None:
@@ -202,14 +217,82 @@ def test_labels_keep_their_order_their_distance_and_their_room(wanted: list[floa
         assert heights == pytest.approx(wanted)
 
 
-def test_several_large_runs_make_a_page_that_can_be_sent(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def heavy(tmp_path_factory: pytest.TempPathFactory) -> DrawnRun:
     """Photographs are heavier than drawings: noise over colours stands for them."""
     dice = random.Random(1)
-    run = drawn_run(tmp_path / "a", "lab/first", per_level=1, unscored=0, size=128)
+    run = drawn_run(tmp_path_factory.mktemp("heavy"), "lab/first", per_level=1, unscored=0, size=128)
     for judged in run.pictures:
         assert judged.image is not None
         coarse = Image.frombytes("RGB", (48, 48), dice.randbytes(48 * 48 * 3))
         coarse.resize((512, 512), Image.Resampling.BICUBIC).save(judged.image)
-    write_html([run], tmp_path / "report.html")
-    per_picture = (tmp_path / "report.html").stat().st_size / len(run.pictures)
+    return run
+
+
+def test_several_large_runs_make_a_page_that_can_be_sent(heavy: DrawnRun, tmp_path: Path) -> None:
+    write_html([heavy], tmp_path / "report.html")
+    per_picture = (tmp_path / "report.html").stat().st_size / len(heavy.pictures)
     assert 3 * 24 * per_picture < 4_500_000
+
+
+def test_a_page_that_would_be_too_large_shows_fewer_pictures_and_says_so(heavy: DrawnRun, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    write_html([heavy], path)
+    whole = path.stat().st_size
+    write_html([heavy], path, gallery=10, most_megabytes=0.6 * whole / 1e6)
+    assert path.stat().st_size <= 0.6 * whole
+    read = Page(path.read_text(encoding="utf-8"))
+    shown = len(read.all("img"))
+    assert 2 <= shown < 10
+    assert f"{shown} pictures of each run instead of 10, to keep the page below" in read.words
+    with pytest.raises(FormalimgError, match="even without pictures"):
+        write_html([heavy], path, most_megabytes=0.01)
+    assert len(Page(path.read_text(encoding="utf-8")).all("img")) == shown  # what was there is left alone
+
+
+def test_pictures_in_a_folder_are_larger_and_those_of_an_earlier_page_go(heavy: DrawnRun, tmp_path: Path) -> None:
+    path, folder = tmp_path / "report.html", tmp_path / "report_files"
+    write_html([heavy], path, images="folder")
+    (folder / "mine.webp").write_text("not ours")
+    write_html([heavy], path, gallery=3, images="folder")
+    named = {one["src"] for one in Page(path.read_text(encoding="utf-8")).all("img")}
+    assert len(named) == 3
+    assert {f"report_files/{file.name}" for file in folder.iterdir()} == named | {"report_files/mine.webp"}
+    for name in named:
+        with Image.open(tmp_path / str(name)) as image:
+            assert image.size == (512, 512)
+
+
+def test_a_page_without_pictures_still_tells_what_was_asked_and_why(heavy: DrawnRun, tmp_path: Path) -> None:
+    write_html([heavy], tmp_path / "report.html", images="none")
+    read = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert not read.all("img")
+    assert "checkbox" not in [one.get("type") for one in read.all("input")]
+    assert len(read.all("figure", "exhibit")) == len(heavy.pictures)
+    assert next(iter(heavy.items.values())).prompt in read.words
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_what_runs_have_in_common_is_told_once(runs: Sequence[DrawnRun], page: str) -> None:
+    words = Page(page).words
+    assert words.count(runs[0].card.items_digest) == 1
+    assert words.count(runs[0].card.created) == 1
+    other = replace(runs[1], card=replace(runs[1].card, created="2027-02-02T00:00:00Z"))
+    words = Page(render(compare([runs[0], other]), "html")).words
+    assert words.index("All of them") > max(words.index(one.card.created) for one in (runs[0], other))
+
+
+def test_figures_hold_no_script_no_event_and_no_foreign_address() -> None:
+    """In the SVG of papers and in that of the page, whatever models and reasons are called."""
+    harm = "<script>x</script><a href='javascript:x' onload=x>]]></svg>&\x00\x1b\u202e\ufffe"
+    compared = compare([plain_run(f"{harm} {n}", {1: [True, False], 2: [False, "refused"]}) for n in range(2)])
+    pages = [drawing.svg() for drawing in drawings_of(compared)] + [curve(compared.sections[0])]
+    assert len(pages) > 2
+    for page in pages:
+        elements = list(ElementTree.fromstring(page).iter())
+        assert {one.tag.rpartition("}")[2] for one in elements}.isdisjoint(
+            {"script", "a", "image", "use", "style", "foreignObject", "iframe", "animate", "set"}
+        )
+        names = {name.rpartition("}")[2] for one in elements for name in one.attrib}
+        assert not [name for name in names if name.startswith("on") or name in ("href", "src", "style")]
+        assert "<script>x</script>" in "".join(one.text or "" for one in elements)

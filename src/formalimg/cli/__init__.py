@@ -14,6 +14,7 @@ import typer
 
 from formalimg import __version__
 from formalimg.cli.agree import agree_command
+from formalimg.cli.annotate import annotate_command
 from formalimg.cli.calibrate import calibrate_command
 from formalimg.cli.captions import captions_command
 from formalimg.cli.census import census_command
@@ -49,6 +50,7 @@ app.command("generate")(generate_command)
 app.command("judge")(judge_command)
 app.command("report")(report_command)
 app.command("view")(view_command)
+app.command("annotate")(annotate_command)
 app.command("agree")(agree_command)
 app.command("calibrate")(calibrate_command)
 app.command("diagnose")(diagnose_command)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from formalimg.cli.agreeing import judges_compared, people_studied, ratings_studied, scores_studied
+from formalimg.cli.figures import Figures, FiguresAs, formats_of_figures, put_figures
 from formalimg.cli.studied import StudyFile, StudyFormat, put_out, studied_format
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.runs import Party, StoredRun
-    from formalimg.stats import ScoreProfile
-    from formalimg.studies import JudgesCompared, PeopleStudied, ScoresCompared, ScoresStudied
+    from formalimg.report import DrawingFormat
+    from formalimg.studies import JudgesCompared, PeopleStudied, ScoresCompared, StudyOfPeople
 
 
 def agree_command(
@@ -47,80 +47,84 @@ def agree_command(
             show_default=False,
         ),
     ] = None,
+    ratings: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="STUDY",
+            help="What people said in a study that `formalimg annotate` made (its folder), or a CSV file with votes, "
+            "scores, or ratings from 1 to 5: compared with each other and with the last judge, or with both of "
+            "--judges. Corrected boxes measure the grounder.",
+            show_default=False,
+        ),
+    ] = None,
+    without_inattentive: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="With --ratings: leave out raters who missed more than this share of their attention checks, such as "
+            "0.2. They are named. Default: everybody counts.",
+            show_default=False,
+        ),
+    ] = None,
+    iou: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="For corrected boxes: how far boxes must overlap (intersection over union) to be the same. Default: "
+            "0.9, as in the paper.",
+            show_default=False,
+        ),
+    ] = None,
     profile: Annotated[
         Literal["paper", "official-code"],
         typer.Option(help="CF-World: official-code compares scores in which each question has its full weight."),
     ] = "paper",
+    figures: Figures = None,
+    figures_as: FiguresAs = "svg,png",
     format: StudyFormat = None,  # noqa: A002  # what users call it
     out: StudyFile = None,
 ) -> None:
     """Tell how far two judges, or people and a judge, say the same about the same pictures."""
-    from formalimg.studies import agreement_table, agreement_text  # here, so that other commands start faster
-
     form = studied_format(format, out, "the agreement")
-    if scores:
-        if votes:
-            raise FormalimgError("votes and scores are different studies: give --votes or --scores, not both")
+    drawn_as = formats_of_figures(figures, figures_as)
+    if sum(map(bool, (votes, scores, ratings))) > 1:
+        raise FormalimgError("these are different studies: give --votes, --scores or --ratings, not both")
+    if not ratings and (without_inattentive is not None or iou is not None):
+        option = "--iou" if without_inattentive is None else "--without-inattentive"
+        raise FormalimgError(f"{option} is about a study that was annotated: give it with --ratings")
+    if ratings:
+        from formalimg.studies import people_table, people_text  # here, so that other commands start faster
+
+        people = ratings_studied(runs, judges, ratings, without_inattentive, iou, profile)
+        put_out(form, out, lambda: people_text(people, form), lambda: people_table(people))
+        _draw(people, figures, drawn_as)
+    elif scores:
         from formalimg.studies import scores_table, scores_text
 
-        found = _scores_studied(runs, judges, scores, profile)
+        found = scores_studied(runs, judges, scores, profile)
         put_out(form, out, lambda: scores_text(found, form), lambda: scores_table(found))
+        _draw(found, figures, drawn_as)
+    else:
+        from formalimg.studies import agreement_table, agreement_text
+
+        studies: list[JudgesCompared | ScoresCompared | PeopleStudied] = [
+            *(judges_compared(runs, judges, profile) if judges or not votes else []),
+            *(people_studied(runs, judges, votes) if votes else []),
+        ]
+        put_out(form, out, lambda: agreement_text(studies, form), lambda: agreement_table(studies))
+        _draw(studies, figures, drawn_as)
+
+
+def _draw(
+    studies: Sequence[StudyOfPeople | JudgesCompared | ScoresCompared],
+    figures: Path | None,
+    formats: Sequence[DrawingFormat],
+) -> None:
+    """Write the figures of all studies; where there are several, each has a numbered folder of its own."""
+    if figures is None:
         return
-    studies: list[JudgesCompared | ScoresCompared | PeopleStudied] = [
-        *(_judges_compared(runs, judges, profile) if judges or not votes else []),
-        *(_people_studied(runs, judges, votes) if votes else []),
-    ]
-    put_out(form, out, lambda: agreement_text(studies, form), lambda: agreement_table(studies))
+    from formalimg.report import drawings_of_study
 
-
-def _judges_compared(
-    runs: list[Path], judges: tuple[str, str] | None, profile: ScoreProfile
-) -> Iterator[JudgesCompared | ScoresCompared]:
-    """What two judges say about each run: whether pictures pass, or how they score."""
-    from formalimg.runs import open_run
-    from formalimg.studies import compare_judges, compare_scores
-    from formalimg.suites import suite
-
-    for folder in runs:
-        with closing(open_run(folder)) as run:
-            first, second = _named(run, judges) if judges else (None, None)
-            has_scores = suite(run.card.suite).kind == "counterfactual"
-        if has_scores:
-            yield compare_scores(folder, first, second, profile=profile)
-        else:
-            yield compare_judges(folder, first, second)
-
-
-def _people_studied(runs: list[Path], judges: tuple[str, str] | None, votes: Path) -> list[PeopleStudied]:
-    """One study for each judge to compare with."""
-    from formalimg.studies import study_votes
-
-    return [study_votes(votes, there) for there in _opened(runs, judges)]
-
-
-def _scores_studied(
-    runs: list[Path], judges: tuple[str, str] | None, scores: Path, profile: ScoreProfile
-) -> list[ScoresStudied]:
-    """One study for each judge to compare with."""
-    from formalimg.studies import study_scores
-
-    return [study_scores(scores, there, profile=profile) for there in _opened(runs, judges)]
-
-
-def _opened(runs: list[Path], judges: tuple[str, str] | None) -> Iterator[list[StoredRun]]:
-    """The runs, opened with the last judge; or once with each of two judges."""
-    from formalimg.runs import open_run
-
-    for which in range(2 if judges else 1):
-        with ExitStack() as opened:
-            there = [opened.enter_context(closing(open_run(folder))) for folder in runs]
-            if judges:
-                chosen = [_named(run, judges)[which] for run in there]
-                there = [opened.enter_context(closing(open_run(*pair))) for pair in zip(runs, chosen, strict=True)]
-            yield there
-
-
-def _named(run: StoredRun, judges: tuple[str, str]) -> tuple[Party, Party]:
-    from formalimg.studies import judge_named
-
-    return judge_named(run, judges[0]), judge_named(run, judges[1])
+    for number, study in enumerate(studies, 1):
+        folder = figures / str(number) if len(studies) > 1 else figures
+        put_figures(drawings_of_study(study), folder, formats, "no picture has both")

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from formalimg.cli.figures import Figures, FiguresAs, formats_of_figures, put_figures
 from formalimg.cli.studied import StudyFile, StudyFormat, put_out, runs_judged_by, studied_format
 
 
@@ -30,6 +31,8 @@ def calibrate_command(
     ] = "paper",
     format: StudyFormat = None,  # noqa: A002  # what users call it
     out: StudyFile = None,
+    figures: Figures = None,
+    figures_as: FiguresAs = "svg,png",
 ) -> None:
     """Tell which threshold of CF-World's gate agrees best with what people recognise in factual pictures."""
     from formalimg.studies import (  # here, so that other commands start faster
@@ -38,7 +41,12 @@ def calibrate_command(
         calibration_text,
     )
 
+    drawn_as = formats_of_figures(figures, figures_as)
     form = studied_format(format, out, "a calibration")
     with runs_judged_by(runs, judge) as opened:
         found = calibrate_gate(labels, opened, profile=profile)
+    if figures is not None:
+        from formalimg.report import drawings_of_study
+
+        put_figures(drawings_of_study(found), figures, drawn_as, "no labelled picture has a score")
     put_out(form, out, lambda: calibration_text(found, form), lambda: calibration_table(found))

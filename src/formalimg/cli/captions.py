@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from formalimg.cli.figures import Figures, FiguresAs, formats_of_figures, put_figures
 from formalimg.cli.options import DryRun, Prompts, read_options
 from formalimg.cli.printing import print_table
 from formalimg.cli.progress import progress_of
@@ -58,6 +59,8 @@ def captions_command(
     ] = "terminal",
     prompts: Prompts = None,
     dry_run: DryRun = False,
+    figures: Figures = None,
+    figures_as: FiguresAs = "svg,png",
 ) -> None:
     """Show which kinds of visual concepts captions speak of, and how many at a time.
 
@@ -67,6 +70,7 @@ def captions_command(
 
     if model is None and (model_options or prompts or dry_run):
         raise FormalimgError("-M, --prompts and --dry-run are for a chat model: name it with --model")
+    drawn_as = formats_of_figures(figures, figures_as)
     asked = _opened(model, model_options)
     if asked is not None and dry_run:
         _show_outlook(file, asked, column, limit, out, prompts)
@@ -78,6 +82,10 @@ def captions_command(
         kept = f"all answers so far are kept in {out}, and the same command goes on from there" if model and out else ""
         typer.echo(f"stopped; {kept or 'nothing was written'}", err=True)
         raise typer.Exit(130) from None
+    if figures is not None:
+        from formalimg.report import drawings_of_study
+
+        put_figures(drawings_of_study(study), figures, drawn_as, "no caption names a thing")
     _show(study, format)
     if out is not None:
         typer.echo(f"all that was found is in {out}", err=True)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from formalimg.cli.figures import Figures, FiguresAs, formats_of_figures, put_figures
 from formalimg.suites import CATEGORIES, TAGGED_BY_FIELD, Item, load
 from formalimg.suites import suite as suite_of
 
@@ -18,17 +19,27 @@ def census_command(
     items: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Where the items lie. Default: the default suite.")
     ] = None,
+    figures: Figures = None,
+    figures_as: FiguresAs = "svg,png",
 ) -> None:
     """Show what the items of a suite are made of: predicates and classes, concepts, or fields and questions."""
+    drawn_as = formats_of_figures(figures, figures_as)
+    counted: Sequence[Item[Any]]
+    tidied: Sequence[str] = ()
     if items is not None and suite_of(suite).kind == "counterfactual" and _is_published(items):
         from formalimg.suites import read_cf_world, tidied_lines
 
         published = read_cf_world(items, suite)
-        show_census(suite, published.items)
-        for line in tidied_lines(published.tidied):
-            typer.echo(line)
-        return
-    show_census(suite, load(suite, items))
+        counted, tidied = published.items, tuple(tidied_lines(published.tidied))
+    else:
+        counted = load(suite, items)
+    if figures is not None:
+        from formalimg.report import drawings_of_items
+
+        put_figures(drawings_of_items(counted), figures, drawn_as, "there are no items")
+    show_census(suite, counted)
+    for line in tidied:
+        typer.echo(line)
 
 
 def _is_published(items: Path) -> bool:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from formalimg.cli.agreeing import ratings_studied
+from formalimg.cli.figures import Figures, FiguresAs, formats_of_figures, put_figures
 from formalimg.cli.printing import print_table
 from formalimg.errors import FormalimgError
 from formalimg.report import Format
@@ -18,6 +20,7 @@ from formalimg.suites import Profile
 if TYPE_CHECKING:
     from formalimg.report import Comparison, DrawingFormat
     from formalimg.runs import StoredRun
+    from formalimg.studies import StudyOfPeople
 
 _PAPERS_GATE = 0.5
 
@@ -74,20 +77,45 @@ def report_command(
         Literal["last", "all"],
         typer.Option(help="Whose verdicts: those of the judge that looked last, or a row for each judge of a run."),
     ] = "last",
-    gallery: Annotated[int, typer.Option(min=0, help="How many pictures of each run an html page shows.")] = 24,
-    figures: Annotated[
+    ratings: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Write figures for papers into this folder besides.", show_default=False),
+        typer.Option(
+            metavar="STUDY",
+            help="Compare with people: a study of `formalimg annotate` (its folder), or a CSV file with votes, scores, "
+            "or ratings from 1 to 5.",
+            show_default=False,
+        ),
     ] = None,
-    figures_as: Annotated[
-        str, typer.Option(metavar="FORMATS", help="How figures are written: any of svg, png, pdf, with commas.")
-    ] = "svg,png",
+    without_inattentive: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="With --ratings: leave out raters who missed more than this share of their attention checks.",
+            show_default=False,
+        ),
+    ] = None,
+    gallery: Annotated[int, typer.Option(min=0, help="How many pictures of each run an html page shows.")] = 24,
+    images: Annotated[
+        Literal["embed", "folder", "none"],
+        typer.Option(
+            help="Pictures of an html page: small ones inside it, larger ones in a folder beside it, or none."
+        ),
+    ] = "embed",
+    max_size: Annotated[
+        float,
+        typer.Option(min=0.1, metavar="MB", help="An html page that would be larger has fewer pictures, and says so."),
+    ] = 15,
+    figures: Figures = None,
+    figures_as: FiguresAs = "svg,png",
 ) -> None:
     """Show runs side by side, with intervals, and with what could not be scored."""
     from formalimg.report import compare, format_of, render, terminal_table, write_html
     from formalimg.runs import write_atomically
+    from formalimg.studies import people_table
 
-    drawn_as = () if figures is None else _formats_of_figures(figures_as)
+    if ratings is None and without_inattentive is not None:
+        raise FormalimgError("--without-inattentive is about a study of people: give it with --ratings")
+    drawn_as = formats_of_figures(figures, figures_as)
     form: Format = format or (format_of(out) if out else "terminal")
     with ExitStack() as opened:
         records = [
@@ -96,6 +124,7 @@ def report_command(
         for note in _without_effect({record.card.suite for record in records}, epsilon, threshold):
             typer.echo(note, err=True)
         gate = _PAPERS_GATE if threshold is None else threshold
+        studied = [] if ratings is None else ratings_studied(runs, None, ratings, without_inattentive, None, profile)
         if form == "html":
             path = out or runs[0] / "report.html"
             write_html(
@@ -105,8 +134,11 @@ def report_command(
                 epsilon=epsilon,
                 references=reference,
                 gallery=gallery,
+                images=images,
+                most_megabytes=max_size,
                 profile=profile,
                 threshold=gate,
+                studied=studied,
             )
             typer.echo(path)
             if figures is None:
@@ -115,34 +147,27 @@ def report_command(
             records, missing=missing, epsilon=epsilon, references=reference, profile=profile, threshold=gate
         )
     if figures is not None:
-        _write_figures(comparison, figures, drawn_as)
+        _draw(comparison, studied, figures, drawn_as)
     if form == "html":
         return
     if out is not None:
-        write_atomically(out, [render(comparison, form, details=details).encode()])
+        write_atomically(out, [render(comparison, form, details=details, studied=studied).encode()])
         typer.echo(out)
     elif form == "terminal":
         print_table(terminal_table(comparison, details=details))
+        if studied:
+            print_table(people_table(studied))
     else:
-        typer.echo(render(comparison, form), nl=False)
+        typer.echo(render(comparison, form, studied=studied), nl=False)
 
 
-def _formats_of_figures(listed: str) -> tuple[DrawingFormat, ...]:
-    """The formats, known to be possible before any run is read."""
-    from formalimg.report import drawing_formats
+def _draw(
+    comparison: Comparison, studied: Sequence[StudyOfPeople], folder: Path, formats: Sequence[DrawingFormat]
+) -> None:
+    from formalimg.report import drawings_of, drawings_of_study
 
-    return drawing_formats(listed)
-
-
-def _write_figures(comparison: Comparison, folder: Path, formats: Sequence[DrawingFormat]) -> None:
-    """Write the figures, and say so where no table is disturbed by it."""
-    from formalimg.report import drawings_of, write_drawings
-
-    drawings = drawings_of(comparison)
-    if not drawings:
-        raise FormalimgError("there is nothing to draw: no picture of these runs is scored yet")
-    written = write_drawings(drawings, folder, formats)
-    typer.echo(f"{len(drawings)} figures in {len(written)} files in {folder}", err=True)
+    drawings = [*drawings_of(comparison), *(drawing for study in studied for drawing in drawings_of_study(study))]
+    put_figures(drawings, folder, formats, "no picture of these runs is scored yet")
 
 
 def _without_effect(suites: set[str], epsilon: float | None, threshold: float | None) -> Iterator[str]:

@@ -7,8 +7,11 @@ from typing import Annotated
 
 import typer
 
+from formalimg.cli.serving_options import HERE, Browser, Host, Port, needing_web, tell_address
+
 review_app = typer.Typer(
-    no_args_is_help=True, help="Let people decide which groups of CF-World are kept: a file out, and back in."
+    no_args_is_help=True,
+    help="Let people decide which groups of CF-World are kept: a file out, a page to decide on, and back in.",
 )
 
 
@@ -26,12 +29,31 @@ def export_queue_command(
 ) -> None:
     """Write groups to a queue, one line each, with what the checker finds and an empty decision.
 
-    For each line set decision to accept, reject, or edit; to edit, change the fields of the line itself.
+    Decide with `formalimg review open`, or in the file: set the decision of each line to accept, reject, or edit; to
+    edit, change the fields of the line itself.
     """
     from formalimg.writers import export_queue  # here, so that other commands start faster
 
     count = export_queue(source, out)
     typer.echo(f"{count:,} group{'s' * (count != 1)} in {out}: set each decision to accept, reject or edit")
+
+
+@review_app.command("open")
+def open_queue_command(
+    queue: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The queue, as `review export` wrote it.", show_default=False)
+    ],
+    port: Port = 8423,
+    host: Host = HERE,
+    browser: Browser = True,
+) -> None:
+    """Decide about the groups of a queue in the browser: accept, reject, or edit them while the checker looks on.
+
+    Every decision is written to the file at once; `review import` reads it afterwards.
+    """
+    with needing_web("the review page"):
+        from formalimg.web import serve_review
+    serve_review(queue, host=host, port=port, opens_browser=browser, tell=tell_address)
 
 
 @review_app.command("import")

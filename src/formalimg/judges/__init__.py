@@ -12,11 +12,14 @@ from formalimg.lazily import lazily
 if TYPE_CHECKING:
     from formalimg.judges.certification import (
         CONDITIONS,
+        LEAST_OVERLAP,
         PUBLISHED_PARSER,
         Certificate,
+        Match,
         Reading,
         certify,
         impostors,
+        match,
         random_scenes,
     )
     from formalimg.judges.clause_judge import ClauseJudge
@@ -31,11 +34,14 @@ __getattr__ = lazily(
     {
         "certification": [
             "CONDITIONS",
+            "LEAST_OVERLAP",
             "PUBLISHED_PARSER",
             "Certificate",
+            "Match",
             "Reading",
             "certify",
             "impostors",
+            "match",
             "random_scenes",
         ],
         "clause_judge": ["ClauseJudge"],
@@ -48,6 +54,7 @@ __getattr__ = lazily(
 
 __all__ = [
     "CONDITIONS",
+    "LEAST_OVERLAP",
     "PUBLISHED_PARSER",
     "BoxConvention",
     "Certificate",
@@ -57,6 +64,7 @@ __all__ = [
     "IconGrounder",
     "Judge",
     "LayoutJudge",
+    "Match",
     "Part",
     "Picture",
     "QuestionJudge",
@@ -72,6 +80,7 @@ __all__ = [
     "ground_icons",
     "impostors",
     "judge_grounding",
+    "match",
     "open_grounder",
     "open_judge",
     "random_scenes",

@@ -89,6 +89,11 @@ def write_study_card(card: StudyCard, folder: Path) -> None:
     write_atomically(folder / CARD_FILE, (f"{line}\n".encode() for line in lines))
 
 
+def is_study(folder: Path) -> bool:
+    """Is the folder a study, or was it meant to be one?"""
+    return (folder / CARD_FILE).is_file()
+
+
 def read_study_card(folder: Path) -> StudyCard:
     """The card of a study.
 

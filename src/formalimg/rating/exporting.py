@@ -85,19 +85,7 @@ def export_study(folder: str | Path, out: str | Path, *, leave_out: Collection[s
         FormalimgError: if it is no study, nobody has finished anything yet, or a rater is left out whom nobody knows.
     """
     study = read_study(folder)
-    raters = summarize_raters(study)
-    unknown = sorted(set(leave_out) - {rater.rater for rater in raters})
-    if unknown:
-        raise FormalimgError(f"there is no rater {unknown[0]!r} to be left out: take {raters[0].rater} or another")
-    counted = [task for task in study.tasks if not task.is_check and task.rater not in leave_out]
-    done = [task for task in counted if task.finished]
-    if not done:
-        raise FormalimgError(f"nobody has finished a picture of {folder} yet: let people answer first")
-    texts = {
-        "answers.jsonl": _lines(_told(task, it) for task in study.tasks for it in task.history),
-        "raters.csv": _table(RaterSummary._fields, raters),
-        **_by_protocol(study.card.protocol, counted, done),
-    }
+    texts = exported_texts(study, leave_out)
     home = Path(out)
     try:
         home.mkdir(parents=True, exist_ok=True)
@@ -105,7 +93,30 @@ def export_study(folder: str | Path, out: str | Path, *, leave_out: Collection[s
         raise FormalimgError(f"cannot write to {home}: {error.strerror}") from error
     for name, text in texts.items():
         write_atomically(home / name, [text.encode()])
-    return Exported(tuple(home / name for name in texts), raters, len(done), len(counted) - len(done))
+    counted = _counted(study, leave_out)
+    done = sum(bool(task.finished) for task in counted)
+    return Exported(tuple(home / name for name in texts), summarize_raters(study), done, len(counted) - done)
+
+
+def exported_texts(study: StudyRecord, leave_out: Collection[str] = ()) -> dict[str, str]:
+    """What `export_study` writes: the text of each file, by name.
+
+    Raises:
+        FormalimgError: if nobody has finished anything yet, or a rater is left out whom nobody knows.
+    """
+    raters = summarize_raters(study)
+    unknown = sorted(set(leave_out) - {rater.rater for rater in raters})
+    if unknown:
+        raise FormalimgError(f"there is no rater {unknown[0]!r} to be left out: take {raters[0].rater} or another")
+    counted = _counted(study, leave_out)
+    done = [task for task in counted if task.finished]
+    if not done:
+        raise FormalimgError("nobody has finished a picture yet: let people answer first")
+    return {
+        "answers.jsonl": _lines(_told(task, it) for task in study.tasks for it in task.history),
+        "raters.csv": _table(RaterSummary._fields, raters),
+        **_by_protocol(study.card.protocol, counted, done),
+    }
 
 
 def summarize_raters(study: StudyRecord) -> tuple[RaterSummary, ...]:
@@ -114,6 +125,10 @@ def summarize_raters(study: StudyRecord) -> tuple[RaterSummary, ...]:
     for task in study.tasks:
         by_rater[task.rater].append(task)
     return tuple(_summary(rater, tasks, study.card.protocol) for rater, tasks in by_rater.items())
+
+
+def _counted(study: StudyRecord, leave_out: Collection[str]) -> list[RatedTask]:
+    return [task for task in study.tasks if not task.is_check and task.rater not in leave_out]
 
 
 def _summary(rater: str, tasks: Sequence[RatedTask], protocol: Protocol) -> RaterSummary:

@@ -20,6 +20,9 @@ TASK = f"""
     {PICTURES_OF_TASKS} JOIN asked ON asked.number = asked
     WHERE rater = :number AND tasks.position = :position
 """
+KEPT = """
+    SELECT 1 FROM answers JOIN tasks ON task = id WHERE rater = :number AND id = :task AND step = :step AND key = :key
+"""
 PLACES = """
     SELECT name, raters.number, count(tasks.id), count(finished.task)
     FROM raters LEFT JOIN tasks ON rater = raters.number LEFT JOIN finished ON finished.task = id GROUP BY raters.number

@@ -44,7 +44,9 @@ CREATE TABLE answers (
     step     TEXT NOT NULL,
     value    TEXT NOT NULL,             -- JSON
     seconds  REAL NOT NULL,
-    at       TEXT NOT NULL
+    at       TEXT NOT NULL,
+    key      TEXT,                      -- by which an answer that arrives twice is known; NULL if nobody said
+    UNIQUE (task, step, key)
 );
 CREATE INDEX answers_by_task ON answers (task, number);
 

@@ -13,8 +13,8 @@ from typing import Any
 from formalimg.errors import FormalimgError, presentable
 from formalimg.rating.card import StudyCard, read_study_card
 from formalimg.rating.database import open_for_answers, told
-from formalimg.rating.lock import StudyLock
 from formalimg.rating.places import (
+    KEPT,
     PICTURES_OF_TASKS,
     PLACES,
     PROGRESS,
@@ -29,6 +29,9 @@ from formalimg.rating.steps import open_steps, refusal, shown_steps
 from formalimg.rating.task import RaterProgress, Task
 from formalimg.rating.values import AnswerError, Value, checked_seconds, checked_value
 from formalimg.rating.writing import link_digest
+from formalimg.runs import FolderLock
+
+_TAKEN = "is taking answers already, by {holder}: use that one, or stop it"
 
 
 class Study:
@@ -48,7 +51,7 @@ class Study:
         self._folder = Path(folder)
         self._card = read_study_card(self._folder)
         self._one_at_a_time = threading.Lock()
-        self._lock = StudyLock(self._folder)
+        self._lock = FolderLock(self._folder, _TAKEN)
         try:
             self._database = open_for_answers(self._folder)
             self._places = {name: Place(*place) for name, *place in self._rows(PLACES)}
@@ -108,7 +111,7 @@ class Study:
             number = place.finished + 1
         return Task(task.id, task.picture, task.words, shown, answers, not missing, number, place.of, seen)
 
-    def answer(self, rater: str, task: str, step: str, value: object, seconds: float) -> None:
+    def answer(self, rater: str, task: str, step: str, value: object, seconds: float, key: str | None = None) -> None:
         """Keep an answer; one that was given before stays in the records, and the last counts.
 
         Args:
@@ -117,11 +120,15 @@ class Study:
             step: the name of one of its steps.
             value: the answer; see `StepKind`.
             seconds: how long it took.
+            key: a random name of the answer. One that is kept already under this name is not kept again: so whoever
+                does not know whether an answer has arrived can send it once more.
 
         Raises:
             AnswerError: if it makes no sense, the task is not the current one, or the step cannot be answered now.
         """
         with self._one_at_a_time:
+            if key is not None and self._is_kept(rater, task=task, step=step, key=key):
+                return
             current = self._require_current(rater, task)
             wrong = refusal(current.steps, self._answers(task), step)
             if wrong:
@@ -129,12 +136,14 @@ class Study:
             asked = next(it for it in current.steps if it.name == step)
             kept = checked_value(asked, value, self._card.suite, words_of(current.grounded))
             self._execute(
-                "INSERT INTO answers (task, step, value, seconds, at) VALUES (:task, :step, :value, :seconds, :at)",
+                "INSERT INTO answers (task, step, value, seconds, at, key) "
+                "VALUES (:task, :step, :value, :seconds, :at, :key)",
                 task=task,
                 step=step,
                 value=json.dumps(kept, ensure_ascii=False, allow_nan=False),
                 seconds=checked_seconds(seconds),
                 at=_now(),
+                key=key,
             )
 
     def finish(self, rater: str, task: str) -> None:
@@ -204,6 +213,10 @@ class Study:
     def _require_known(self, rater: str) -> None:
         if rater not in self._places:
             raise AnswerError(presentable(f"there is no rater {rater!r} in this study", 100, 50))
+
+    def _is_kept(self, rater: str, **answer: str) -> bool:
+        self._require_known(rater)
+        return bool(self._execute(KEPT, number=self._places[rater].number, **answer))
 
     def _answers(self, task: str) -> dict[str, Value]:
         rows = self._execute("SELECT step, value FROM answers WHERE task = :task ORDER BY number", task=task)

@@ -7,7 +7,15 @@ from formalimg.lazily import lazily
 if TYPE_CHECKING:
     from formalimg.report.comparing import compare
     from formalimg.report.comparison import Comparison, PublishedRow, Row, Section, Tally
-    from formalimg.report.drawings import Drawing, DrawingFormat, drawing_formats, drawings_of, write_drawings
+    from formalimg.report.drawings import (
+        Drawing,
+        DrawingFormat,
+        drawing_formats,
+        drawings_of,
+        drawings_of_items,
+        drawings_of_study,
+        write_drawings,
+    )
     from formalimg.report.exhibits import Exhibit
     from formalimg.report.exporting import Exported, export_concepts
     from formalimg.report.formats import Format, format_of
@@ -25,7 +33,15 @@ __getattr__ = lazily(
     {
         "comparing": ["compare"],
         "comparison": ["Comparison", "PublishedRow", "Row", "Section", "Tally"],
-        "drawings": ["Drawing", "DrawingFormat", "drawing_formats", "drawings_of", "write_drawings"],
+        "drawings": [
+            "Drawing",
+            "DrawingFormat",
+            "drawing_formats",
+            "drawings_of",
+            "drawings_of_items",
+            "drawings_of_study",
+            "write_drawings",
+        ],
         "exhibits": ["Exhibit"],
         "exporting": ["Exported", "export_concepts"],
         "formats": ["Format", "format_of"],
@@ -60,6 +76,8 @@ __all__ = [
     "curve",
     "drawing_formats",
     "drawings_of",
+    "drawings_of_items",
+    "drawings_of_study",
     "export_concepts",
     "format_of",
     "level_name",

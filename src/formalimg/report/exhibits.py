@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from formalimg.report.thumbnails import Shown, thumbnail_of
+from formalimg.report.thumbnails import Shown
 from formalimg.runs import Judged, Outcome, PlannedItem, RunRecord
 
 _UNSCORED_SHARE = 6
@@ -20,7 +21,7 @@ class Exhibit:
     Attributes:
         item: what was asked.
         judged: what is known of the picture.
-        thumbnail: the picture, made small; or why it cannot be shown.
+        thumbnail: the picture, made small; or why it cannot be shown; empty where pictures are left out on purpose.
     """
 
     item: PlannedItem
@@ -28,14 +29,20 @@ class Exhibit:
     thumbnail: Shown | str
 
 
-def exhibits_of(run: RunRecord, count: int) -> tuple[Exhibit, ...]:
-    """Up to `count` pictures of a run: passes and failures of all levels in equal parts, and some unscored ones."""
+def exhibits_of(run: RunRecord, count: int, showing: Callable[[Path], Shown | str]) -> tuple[Exhibit, ...]:
+    """Up to `count` pictures of a run: passes and failures of all levels in equal parts, and some unscored ones.
+
+    Args:
+        run: the run.
+        count: how many.
+        showing: makes what is shown of the file of a picture.
+    """
     wanted = [(outcome.item, outcome.sample) for outcome in choose(run.outcomes(), count)]
     return tuple(
         Exhibit(
             run.items[judged.outcome.item],
             judged,
-            "no picture" if judged.image is None else thumbnail_of(judged.image),
+            "no picture" if judged.image is None else showing(judged.image),
         )
         for judged in (run.judged(wanted) if wanted else ())
     )

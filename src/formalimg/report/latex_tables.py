@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from formalimg.report.cells import cell_text, note_of, words_in_front
+from formalimg.report.cells import cell_text, note_of
+from formalimg.report.columns import holds_words
 from formalimg.report.latex_text import escaped, table_row
 from formalimg.report.tables import Table
 
@@ -20,8 +21,7 @@ def latex_tables(table: Table) -> Iterator[str]:
 
 
 def _piece(piece: Table, caption: str, whole: Table) -> str:
-    words = words_in_front(whole)
-    columns = "l" * words + "r" * (len(whole.heads) - words)
+    columns = "".join("l" if holds_words(whole, column) else "r" for column, _ in enumerate(whole.heads))
     lines = [
         r"\begin{table*}",
         r"  \centering",

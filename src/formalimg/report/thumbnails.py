@@ -11,6 +11,8 @@ from formalimg.judges import Unscored
 from formalimg.runs import inspect
 
 LONGEST_SIDE = 320
+"""Of pictures inside a page, in pixels."""
+
 _QUALITY = 72
 
 
@@ -46,7 +48,7 @@ class Thumbnail(NamedTuple):
         return f"data:image/webp;base64,{base64.b64encode(self.data).decode('ascii')}"
 
 
-def thumbnail_of(path: Path) -> Thumbnail | str:
+def thumbnail_of(path: Path, longest_side: int = LONGEST_SIDE) -> Thumbnail | str:
     """The picture made small, decoded as it is for the judges; or why it cannot be shown."""
     from PIL import Image
 
@@ -60,7 +62,7 @@ def thumbnail_of(path: Path) -> Thumbnail | str:
         too_large = picture.reason == "too large"
         return "the picture is too large to be shown" if too_large else "the file cannot be read as a picture"
     small = picture.image
-    small.thumbnail((LONGEST_SIDE, LONGEST_SIDE), Image.Resampling.LANCZOS)
+    small.thumbnail((longest_side, longest_side), Image.Resampling.LANCZOS)
     page = io.BytesIO()
     small.save(page, "WEBP", quality=_QUALITY, method=4)
     return Thumbnail(page.getvalue(), small.width, small.height)

@@ -5,7 +5,7 @@ from formalimg.runs.files import write_atomically
 from formalimg.runs.forecast import Forecast, foresee
 from formalimg.runs.inspection import inspect
 from formalimg.runs.layouts import layouts_of
-from formalimg.runs.lock import LockedError
+from formalimg.runs.lock import FolderLock, LockedError
 from formalimg.runs.naming import run_name
 from formalimg.runs.paging import ListedPicture, PictureFile, PicturePage, WantedPictures
 from formalimg.runs.plan import Selection, require_covered, style_for
@@ -15,6 +15,7 @@ from formalimg.runs.record import Judged, Outcome, Party, PlannedItem, RunCard, 
 from formalimg.runs.running import Order, carry_out, judge_run
 
 __all__ = [
+    "FolderLock",
     "Forecast",
     "Judged",
     "ListedPicture",

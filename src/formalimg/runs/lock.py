@@ -1,4 +1,4 @@
-"""The lock of a run folder: one writer at a time, given back by the system even if the process is killed."""
+"""The lock of a folder: one writer at a time, given back by the system even if the process is killed."""
 
 from __future__ import annotations
 
@@ -14,18 +14,27 @@ LOCK_FILE = "lock"
 
 
 class LockedError(FormalimgError):
-    """Somebody else is writing to the run."""
+    """Somebody else is writing to the folder."""
 
 
-class RunLock:
-    """Held from `__init__` until `release`, or until the process is gone.
+class FolderLock:
+    """Held from `__init__` until `release`, or until the process is gone."""
 
-    Raises:
-        LockedError: if another process holds it; the message says which.
-        FormalimgError: if there can be no lock in the folder.
-    """
+    def __init__(
+        self,
+        folder: Path,
+        taken: str = "is being written by {holder}: wait until it is done, or stop it; nothing was changed",
+    ) -> None:
+        """Take the lock.
 
-    def __init__(self, folder: Path) -> None:
+        Args:
+            folder: what only one process at a time may write to.
+            taken: what is said after the name of the folder if another process, the `{holder}`, has it.
+
+        Raises:
+            LockedError: if another process holds it; the message says which.
+            FormalimgError: if there can be no lock in the folder.
+        """
         try:
             self._file: IO[str] = (folder / LOCK_FILE).open("a+", encoding="utf-8")
         except OSError as error:
@@ -38,9 +47,7 @@ class RunLock:
             self._file.seek(0)
             holder = self._file.read().strip() or "another process"
             self._file.close()
-            raise LockedError(
-                f"{folder} is being written by {holder}: wait until it is done, or stop it; nothing was changed"
-            ) from error
+            raise LockedError(f"{folder} {taken.format(holder=holder)}") from error
         self._file.truncate(0)
         with contextlib.suppress(OSError):  # a full disk must not keep anyone from going on
             self._file.write(f"process {os.getpid()} on {socket.gethostname()}\n")

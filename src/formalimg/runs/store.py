@@ -26,7 +26,7 @@ from formalimg.runs.files import (
 )
 from formalimg.runs.handing import Judgement, MadePicture, Planned
 from formalimg.runs.keys import judge_key, plan_digest
-from formalimg.runs.lock import RunLock
+from formalimg.runs.lock import FolderLock
 from formalimg.runs.plain import as_json
 from formalimg.runs.record import Party, RunCard
 from formalimg.runs.rows import PictureRow, item_row
@@ -48,7 +48,7 @@ class RunStore:
         self.folder = folder
         self._judge = ""
         self._writing = threading.Lock()
-        self._lock = RunLock(folder)
+        self._lock = FolderLock(folder)
         try:
             self.card = self._joined_card(card)
             remove_partial(folder)

@@ -28,6 +28,7 @@ from formalimg.stats.counterfactual_gate import Gate, apply_gate, gates
 from formalimg.stats.counterfactual_pairs import ScoreDifference, score_difference
 from formalimg.stats.counterfactual_summary import summarize_scores
 from formalimg.stats.counterfactual_weights import WeightedAnswer, rescored, weighted_score
+from formalimg.stats.detecting import Detection, Found, detection
 from formalimg.stats.generalizing import generalizability
 from formalimg.stats.krippendorff import RatingScale, krippendorff_alpha
 from formalimg.stats.pairing import Paired, paired
@@ -45,8 +46,10 @@ __all__ = [
     "Confusion",
     "Consistency",
     "Correlation",
+    "Detection",
     "Estimate",
     "Figures",
+    "Found",
     "Gate",
     "Generalizability",
     "Interval",
@@ -75,6 +78,7 @@ __all__ = [
     "consistency",
     "consistency_matrix",
     "cronbach_alpha",
+    "detection",
     "gates",
     "generalizability",
     "krippendorff_alpha",

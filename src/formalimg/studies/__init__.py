@@ -6,6 +6,9 @@ from formalimg.lazily import lazily
 
 if TYPE_CHECKING:
     from formalimg.studies.agreement_in_words import agreement_table, agreement_text
+    from formalimg.studies.agreement_tables import AgreementTable
+    from formalimg.studies.boxes_studied import Boxes, BoxesStudied, RatersBoxes
+    from formalimg.studies.boxes_study import study_boxes
     from formalimg.studies.calibration import PAPER_THRESHOLDS, GateCalibrated, calibrate_gate
     from formalimg.studies.calibration_curve import (
         AtThreshold,
@@ -23,21 +26,31 @@ if TYPE_CHECKING:
     from formalimg.studies.captions.study import CaptionStudy, study_csv, study_json
     from formalimg.studies.captions.studying import study_captions
     from formalimg.studies.captions.terminal import study_table
+    from formalimg.studies.cases import JUDGE, MAJORITY, CaseSaid
     from formalimg.studies.comparing_judges import compare_judges, compare_records, judge_named
     from formalimg.studies.comparing_scores import compare_scores
+    from formalimg.studies.conduct import Conduct, RaterConduct, without_inattentive
     from formalimg.studies.consistency_gaps import Bin, ScoreGap, ScorePair, score_gap
     from formalimg.studies.consistency_in_words import scores_table, scores_text
     from formalimg.studies.consistency_study import Gaps, ScoresStudied, study_scores
+    from formalimg.studies.corrections import Correction
     from formalimg.studies.counterfactual_scores import counterfactual_specs, picture_score
     from formalimg.studies.diagnosis import Diagnosis, Lexical, diagnose
     from formalimg.studies.diagnosis_contrast import Contrast, Side
     from formalimg.studies.diagnosis_in_words import diagnosis_table, diagnosis_text
     from formalimg.studies.judges_compared import Disagreement, Fraction, JudgesCompared, JudgeScores, Scored
     from formalimg.studies.naming_judges import judge_names
-    from formalimg.studies.panels import JUDGE, MAJORITY, Panel, Score
+    from formalimg.studies.panels import Panel, RaterScore, Score
     from formalimg.studies.people import Divergence, PeopleStudied, Share, study_votes
+    from formalimg.studies.people_in_words import people_table, people_tables, people_text
+    from formalimg.studies.people_said import PeopleSaid, StudyOfPeople, study_people
+    from formalimg.studies.points import PointsGiven, read_points
+    from formalimg.studies.points_studied import MeanPoints, PicturePoints, PointsStudied
+    from formalimg.studies.points_study import study_points
+    from formalimg.studies.rater_columns import ColumnsAlpha
     from formalimg.studies.ratings import Rating, RatingsError, read_human_scores, read_labels
     from formalimg.studies.scores_compared import QuestionScores, ScoreDisagreement, ScoresApart, ScoresCompared
+    from formalimg.studies.scores_of_people import PictureScores
     from formalimg.studies.tables_in_words import AgreementFormat
     from formalimg.studies.votes import Vote, VotesError, read_votes
 
@@ -45,6 +58,9 @@ __getattr__ = lazily(
     "formalimg.studies",
     {
         "agreement_in_words": ["agreement_table", "agreement_text"],
+        "agreement_tables": ["AgreementTable"],
+        "boxes_studied": ["Boxes", "BoxesStudied", "RatersBoxes"],
+        "boxes_study": ["study_boxes"],
         "calibration": ["PAPER_THRESHOLDS", "GateCalibrated", "calibrate_gate"],
         "calibration_curve": [
             "AtThreshold",
@@ -62,21 +78,31 @@ __getattr__ = lazily(
         "captions.study": ["CaptionStudy", "study_csv", "study_json"],
         "captions.studying": ["study_captions"],
         "captions.terminal": ["study_table"],
+        "cases": ["JUDGE", "MAJORITY", "CaseSaid"],
         "comparing_judges": ["compare_judges", "compare_records", "judge_named"],
         "comparing_scores": ["compare_scores"],
+        "conduct": ["Conduct", "RaterConduct", "without_inattentive"],
         "consistency_gaps": ["Bin", "ScoreGap", "ScorePair", "score_gap"],
         "consistency_in_words": ["scores_table", "scores_text"],
         "consistency_study": ["Gaps", "ScoresStudied", "study_scores"],
+        "corrections": ["Correction"],
         "counterfactual_scores": ["counterfactual_specs", "picture_score"],
         "diagnosis": ["Diagnosis", "Lexical", "diagnose"],
         "diagnosis_contrast": ["Contrast", "Side"],
         "diagnosis_in_words": ["diagnosis_table", "diagnosis_text"],
         "judges_compared": ["Disagreement", "Fraction", "JudgeScores", "JudgesCompared", "Scored"],
         "naming_judges": ["judge_names"],
-        "panels": ["JUDGE", "MAJORITY", "Panel", "Score"],
+        "panels": ["Panel", "RaterScore", "Score"],
         "people": ["Divergence", "PeopleStudied", "Share", "study_votes"],
+        "people_in_words": ["people_table", "people_tables", "people_text"],
+        "people_said": ["PeopleSaid", "StudyOfPeople", "study_people"],
+        "points": ["PointsGiven", "read_points"],
+        "points_studied": ["MeanPoints", "PicturePoints", "PointsStudied"],
+        "points_study": ["study_points"],
+        "rater_columns": ["ColumnsAlpha"],
         "ratings": ["Rating", "RatingsError", "read_human_scores", "read_labels"],
         "scores_compared": ["QuestionScores", "ScoreDisagreement", "ScoresApart", "ScoresCompared"],
+        "scores_of_people": ["PictureScores"],
         "tables_in_words": ["AgreementFormat"],
         "votes": ["Vote", "VotesError", "read_votes"],
     },
@@ -87,13 +113,20 @@ __all__ = [
     "MAJORITY",
     "PAPER_THRESHOLDS",
     "AgreementFormat",
+    "AgreementTable",
     "AtThreshold",
     "BestThreshold",
     "Bin",
+    "Boxes",
+    "BoxesStudied",
     "Caption",
     "CaptionStudy",
+    "CaseSaid",
     "CategoryCounts",
+    "ColumnsAlpha",
+    "Conduct",
     "Contrast",
+    "Correction",
     "Diagnosis",
     "Disagreement",
     "Divergence",
@@ -104,11 +137,20 @@ __all__ = [
     "JudgesCompared",
     "LabelledScore",
     "Lexical",
+    "MeanPoints",
     "Mention",
     "Outlook",
     "Panel",
+    "PeopleSaid",
     "PeopleStudied",
+    "PicturePoints",
+    "PictureScores",
+    "PointsGiven",
+    "PointsStudied",
     "QuestionScores",
+    "RaterConduct",
+    "RaterScore",
+    "RatersBoxes",
     "Rating",
     "RatingsError",
     "Score",
@@ -121,6 +163,7 @@ __all__ = [
     "ScoresStudied",
     "Share",
     "Side",
+    "StudyOfPeople",
     "ThresholdRange",
     "Vote",
     "VotesError",
@@ -143,18 +186,26 @@ __all__ = [
     "foresee_study",
     "judge_named",
     "judge_names",
+    "people_table",
+    "people_tables",
+    "people_text",
     "picture_score",
     "read_captions",
     "read_human_scores",
     "read_labels",
+    "read_points",
     "read_votes",
     "score_gap",
     "scores_table",
     "scores_text",
+    "study_boxes",
     "study_captions",
     "study_csv",
     "study_json",
+    "study_people",
+    "study_points",
     "study_scores",
     "study_table",
     "study_votes",
+    "without_inattentive",
 ]

@@ -9,10 +9,10 @@ from formalimg.studies.agreement_figures import agreement_csv, plain
 from formalimg.studies.agreement_tables import AgreementTable, tables_of_judges
 from formalimg.studies.judges_compared import JudgesCompared
 from formalimg.studies.people import PeopleStudied
-from formalimg.studies.people_tables import tables_of_people
 from formalimg.studies.scores_compared import ScoresCompared
 from formalimg.studies.scores_compared_tables import tables_of_scores
 from formalimg.studies.tables_in_words import AgreementFormat, study_as, tables_shown
+from formalimg.studies.vote_tables import tables_of_people
 
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.runs import Party, StoredRun
+from formalimg.studies.cases import JUDGE, MAJORITY, About, Answers, Case, in_order
 from formalimg.studies.findings import Finding, tell
 from formalimg.studies.opinions import Opinion, PictureName, Question, numbered, opinions
-from formalimg.studies.panels import JUDGE, MAJORITY, About, Answers, Case
 from formalimg.studies.run_names import MisplacedError, check_names, run_named
 from formalimg.studies.sheets import Sheet
 from formalimg.studies.votes import Vote, VotesError
@@ -64,7 +64,7 @@ def cast(sheet: Sheet[Vote], runs: Sequence[StoredRun]) -> Ballots:
     """
     suite = _one_suite(runs)
     findings = list(sheet.findings)
-    found: dict[str, dict[Case, bool | None]] = {rater: {} for rater in sorted({vote.rater for vote in sheet.rows})}
+    found: dict[str, dict[Case, bool | None]] = {rater: {} for rater in in_order(vote.rater for vote in sheet.rows)}
     about: dict[Case, About] = {}
     judge: dict[Case, bool | None] = {}
     asked: dict[Case, tuple[Case, ...]] = {}

@@ -7,8 +7,7 @@ from collections.abc import Hashable, Sequence
 from math import ceil, fsum, sqrt
 from typing import NamedTuple
 
-from formalimg.stats import Correlation, Interval, consistency, mean_interval, pearson
-from formalimg.studies.people import Share
+from formalimg.stats import Correlation, Interval, Share, consistency, mean_interval, pearson
 
 NEAR = 0.125
 """The paper calls scores near each other that differ by no more than this."""

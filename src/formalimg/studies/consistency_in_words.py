@@ -11,6 +11,7 @@ from formalimg.studies.agreement_tables import AgreementTable
 from formalimg.studies.consistency_gaps import NEAR, QUANTILES, ScoreGap
 from formalimg.studies.consistency_study import Gaps, ScoresStudied
 from formalimg.studies.figures_in_words import alike_told, counted
+from formalimg.studies.scores_of_people_in_words import tables_of_scores_of_people
 from formalimg.studies.tables_in_words import AgreementFormat, rows_as_csv, study_as, tables_shown
 from formalimg.suites import suite
 
@@ -47,11 +48,17 @@ def scores_table(studies: Sequence[ScoresStudied]) -> ConsoleRenderable:
     return tables_shown(_tables(studies))
 
 
+def tables_of_scores(study: ScoresStudied) -> Iterator[AgreementTable]:
+    """How far scores of people and a judge lie apart, how alike people score, and what passes by them."""
+    for title, gaps in _kinds(study):
+        yield _gaps(f"Judge minus people: {title}", _told(study), _named(study, title, gaps))
+        yield _histogram(f"How far apart: {title}", gaps.overall)
+    yield from tables_of_scores_of_people(study)
+
+
 def _tables(studies: Sequence[ScoresStudied]) -> Iterator[AgreementTable]:
     for study in studies:
-        for title, gaps in _kinds(study):
-            yield _gaps(f"Judge minus people: {title}", _told(study), _named(study, title, gaps))
-            yield _histogram(f"How far apart: {title}", gaps.overall)
+        yield from tables_of_scores(study)
 
 
 def _kinds(study: ScoresStudied) -> list[tuple[str, Gaps]]:
@@ -62,9 +69,10 @@ def _kinds(study: ScoresStudied) -> list[tuple[str, Gaps]]:
 def _named(study: ScoresStudied, title: str, gaps: Gaps) -> list[tuple[str, ScoreGap]]:
     level = suite(study.suite).level
     dimensions = study.by_dimension.items() if gaps is study.questions else ()
+    fields = study.by_tag.items() if len(study.by_tag) > 1 and gaps is (study.questions or study.whole) else ()
     runs = gaps.by_run.items() if len(gaps.by_run) > 1 else ()
     levels = [(f"{level}{at}", gap) for at, gap in gaps.by_level.items()]
-    return [*dimensions, *levels, *runs, ("all", gaps.overall)]
+    return [*dimensions, *fields, *levels, *runs, ("all", gaps.overall)]
 
 
 def _told(study: ScoresStudied) -> str:

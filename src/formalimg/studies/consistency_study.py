@@ -11,11 +11,15 @@ from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.runs import Party, RunRecord
-from formalimg.stats import ScoreProfile, weighted_score
+from formalimg.stats import RankAgreement, Reliability, ScoreProfile, weighted_score
+from formalimg.studies.cases import in_order
+from formalimg.studies.conduct import Conduct
 from formalimg.studies.consistency_gaps import ScoreGap, ScorePair, score_gap
 from formalimg.studies.counterfactual_scores import counterfactual_specs, score_of_verdict, scores_by_question
+from formalimg.studies.panels import Panel
 from formalimg.studies.ratings import Rating, sheet_of_scores
 from formalimg.studies.ratings_places import RatedPicture, RatedPictures, one_judge, place
+from formalimg.studies.scores_of_people import PictureScores, scored_together
 from formalimg.studies.sheets import Sheet
 from formalimg.suites import DIMENSIONS, CounterfactualSpec
 
@@ -48,6 +52,15 @@ class ScoresStudied:
         whole: pictures scored as a whole; None if there are none.
         profile: whose formula sums up questions.
         confidence: of all intervals.
+        pairs: picture by picture, what people and the judge gave in sum; pictures that were scored only as a whole
+            have that score.
+        by_tag: how far these lie apart, by the first tag of the items: their discipline.
+        cronbach: Cronbach's alpha of single scores.
+        one_rater_per_column: whether it has one column for each person; see `ColumnsAlpha`.
+        alpha: Krippendorff's alpha of single scores.
+        passing: what passes, with 0.5 or more, by each person, by the mean of all of them, and by the judge.
+        ranks: for each level, how alike people and judge rank the runs by their mean scores.
+        conduct: how the raters did, as far as that is known.
     """
 
     suite: str
@@ -64,6 +77,14 @@ class ScoresStudied:
     whole: Gaps | None
     profile: ScoreProfile
     confidence: float
+    pairs: tuple[PictureScores, ...]
+    by_tag: Mapping[str, ScoreGap]
+    cronbach: Reliability
+    one_rater_per_column: bool
+    alpha: Reliability
+    passing: Panel | None
+    ranks: RankAgreement
+    conduct: Conduct | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +94,9 @@ class _Scored:
     picture: RatedPicture
     level: int
     reason: str
+    tags: tuple[str, ...]
     spec: CounterfactualSpec
+    said: Mapping[int | None, Mapping[str, float]]
     people: Mapping[int, float]
     people_whole: float | None
     judge: Mapping[int, float]
@@ -132,6 +155,7 @@ def study_scores(
             {run: score_gap([pair for it, pair in pairs if it.picture.run == run], confidence) for run in of},
         )
 
+    together = scored_together([_together(it, profile) for it in pictures], confidence)
     return ScoresStudied(
         suites[0],
         judge,
@@ -147,7 +171,20 @@ def study_scores(
         gaps([(it, it.people_whole) for it in whole]),
         profile,
         confidence,
+        *together,
     )
+
+
+def _together(it: _Scored, profile: ScoreProfile) -> PictureScores:
+    """A picture with what people, each of them, and the judge gave in sum; or as a whole, if that is all there is."""
+    people = _in_sum(it.spec, it.people, profile) if it.people else it.people_whole
+    by_rater = {}
+    for rater in in_order(rater for by in it.said.values() for rater in by):
+        given = {number: by[rater] for number, by in it.said.items() if number is not None and rater in by}
+        score = _in_sum(it.spec, given, profile) if it.people else it.said[None].get(rater)
+        if score is not None:
+            by_rater[rater] = score
+    return PictureScores(*it.picture, it.level, it.tags, people, it.judge_score, by_rater, it.said)
 
 
 def _scored(
@@ -161,7 +198,9 @@ def _scored(
             picture,
             judged.outcome.level,
             judged.outcome.reason,
+            run.items[picture.item].tags,
             spec,
+            placed.said[picture],
             {question: score for question, score in said.items() if question is not None},
             said.get(None),
             scores_by_question(judged.verdict, spec),

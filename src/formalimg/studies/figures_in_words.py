@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from formalimg.stats import Consistency, Interval, Rate
+from formalimg.stats import Consistency, Correlation, Estimate, Interval, Rate, Reliability, Share
 from formalimg.studies.judges_compared import Fraction
-from formalimg.studies.people import Share
 
 NOTHING = "–"
 """Stands where there is no figure."""
@@ -17,11 +16,20 @@ def percent(value: float | None) -> str:
     return NOTHING if value is None else f"{100 * value:.1f}"
 
 
-def percent_with_interval(figure: Rate | Fraction | Consistency | Share) -> str:
+def percent_with_interval(figure: Rate | Fraction | Consistency | Share | Estimate) -> str:
     """A share in percent with its interval, such as 86.5 (81.0–90.6)."""
     bounds: Interval | None = figure.interval
     text = percent(figure.value)
     return text if bounds is None else f"{text} ({percent(bounds.low)}–{percent(bounds.high)})"
+
+
+def number_with_interval(figure: Reliability | Correlation | None, digits: int = 2) -> str:
+    """A number with its interval, such as 0.87 (0.81 to 0.91)."""
+    if figure is None or figure.value is None:
+        return NOTHING
+    bounds = figure.interval
+    text = f"{figure.value:.{digits}f}"
+    return text if bounds is None else f"{text} ({bounds.low:.{digits}f} to {bounds.high:.{digits}f})"
 
 
 def counted(count: int, word: str) -> str:

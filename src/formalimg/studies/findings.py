@@ -39,7 +39,8 @@ def tell(findings: Iterable[Finding], file: str = "") -> list[str]:
     lines: dict[str, list[int]] = {}
     for line, message in sorted(findings, key=lambda finding: finding.line):
         lines.setdefault(message, []).append(line)
-    return [presentable(f"{_where(those, file)}: {message}", 300, 200) for message, those in lines.items()]
+    where = {message: _where(those, file) for message, those in lines.items()}
+    return [presentable(f"{at}: {message}" if at else message, 300, 200) for message, at in where.items()]
 
 
 def _where(lines: Sequence[int], file: str) -> str:

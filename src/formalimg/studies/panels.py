@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from formalimg.stats import (
     Classification,
@@ -25,36 +25,8 @@ from formalimg.stats import (
     rank_agreement,
     summarize,
 )
-
-MAJORITY, JUDGE = "majority", "judge"
-"""What the majority of people and the judge are called among the raters."""
-
-
-class Case(NamedTuple):
-    """What people vote on.
-
-    Attributes:
-        run: the run, by the name of its folder.
-        item: the item.
-        sample: which of the item's pictures.
-        question: the number of the question about it, from 1; None for the picture as a whole.
-    """
-
-    run: str
-    item: str
-    sample: int
-    question: int | None
-
-
-class About(NamedTuple):
-    """The level of a case's item, and what sort of question it is; empty for whole pictures."""
-
-    level: int
-    kind: str = ""
-
-
-Answers: TypeAlias = Mapping[Case, bool | None]
-"""Yes, no or none, by case."""
+from formalimg.studies.cases import JUDGE, MAJORITY, About, Answers, Case, CaseSaid, said_to_each
+from formalimg.studies.rater_columns import alpha_of_columns
 
 
 class Score(NamedTuple):
@@ -76,6 +48,22 @@ class Score(NamedTuple):
     judge_of_both: Rate
 
 
+class RaterScore(NamedTuple):
+    """The share of cases that one person says yes to.
+
+    Attributes:
+        rater: the person.
+        run: the run.
+        level: the level; None for all levels together.
+        rate: over the cases of this run and level that the person has answered.
+    """
+
+    rater: str
+    run: str
+    level: int | None
+    rate: Rate
+
+
 @dataclass(frozen=True)
 class Panel:
     """People and a judge over the same cases.
@@ -87,6 +75,8 @@ class Panel:
             majority contains the vote of each rater it is compared with.
         people: the mean consistency of any two people.
         alpha: Krippendorff's alpha of all people, for answers that are yes or no.
+        cronbach: Cronbach's alpha of the same, with 1 for yes and 0 for no.
+        one_rater_per_column: whether Cronbach's alpha has one column for each person; see `ColumnsAlpha`.
         classified: how well the judge tells what the majority says.
         with_judge: how often majority and judge say the same.
         with_judge_by_level, with_judge_by_run, with_judge_by_kind: the same for parts of the cases.
@@ -95,6 +85,8 @@ class Panel:
             level.
         r_by_run: for each level, how they go together from run to run.
         ranks: for each level, how alike people and judge rank the runs by the same scores, and the mean of that.
+        by_rater: the share of yes of each person, run by run, each level and then all of them.
+        told: what people and the judge say, case by case.
     """
 
     cases: int
@@ -102,6 +94,8 @@ class Panel:
     matrix: Mapping[str, Mapping[str, Consistency]]
     people: MeanConsistency
     alpha: Reliability
+    cronbach: Reliability
+    one_rater_per_column: bool
     classified: Classification
     with_judge: Consistency
     with_judge_by_level: Mapping[int, Consistency]
@@ -111,6 +105,8 @@ class Panel:
     r_by_level: Mapping[str, Correlation]
     r_by_run: Mapping[int, Correlation]
     ranks: RankAgreement
+    by_rater: tuple[RaterScore, ...]
+    told: tuple[CaseSaid, ...]
 
 
 def panel_of(
@@ -120,13 +116,13 @@ def panel_of(
 
     Args:
         raters: what each person says.
-        majority: what most of them say, to each case that anybody voted on.
+        majority: what they say together, such as most of them, to each case that anybody voted on.
         judge: what the judge says.
         about: what the cases are about.
         confidence: of all intervals.
     """
     cases = list(majority)
-    items = {case: (case.run, case.item) for case in cases}
+    items = {case: case.belongs_to for case in cases}
     everyone = {**raters, MAJORITY: majority, JUDGE: {case: judge[case] for case in cases}}
     matrix = consistency_matrix(everyone, items=items, confidence=confidence)
 
@@ -140,6 +136,11 @@ def panel_of(
     runs = sorted({case.run for case in cases})
     kinds = sorted({about[case].kind for case in cases} - {""})
     scores = [score for run in runs for score in _scores(run, majority, judge, about, confidence)]
+    columns = alpha_of_columns(
+        [{who: vote for who, said in raters.items() if (vote := said.get(case)) is not None} for case in cases],
+        items=belongs,
+        confidence=confidence,
+    )
     return Panel(
         len(cases),
         sum(said is None for said in majority.values()),
@@ -148,6 +149,7 @@ def panel_of(
         krippendorff_alpha(
             [[said.get(case) for said in raters.values()] for case in cases], items=belongs, confidence=confidence
         ),
+        *columns,
         classification([(majority[case], judge[case]) for case in cases], items=belongs, confidence=confidence),
         with_judge(cases),
         {level: with_judge(case for case in cases if about[case].level == level) for level in levels},
@@ -162,6 +164,8 @@ def panel_of(
         rank_agreement(
             {level: _on_both(score for score in scores if score.level == level) for level in levels}, confidence
         ),
+        tuple(score for who, said in raters.items() for score in _scores_of(who, said, about, confidence)),
+        said_to_each(raters, majority, judge, about),
     )
 
 
@@ -177,6 +181,15 @@ def _scores(run: str, majority: Answers, judge: Answers, about: Mapping[Case, Ab
     wholes = [summary(said, among) for among in (cases.keys(), both) for said in (majority, judge)]
     levels = [Score(run, level, *(whole.levels[level] for whole in wholes)) for level in wholes[0].levels]
     return [*levels, Score(run, None, *(whole.overall for whole in wholes))]
+
+
+def _scores_of(rater: str, said: Answers, about: Mapping[Case, About], confidence: float) -> Iterator[RaterScore]:
+    """Each run that a person has answered about: its levels, then all of them."""
+    for run in sorted({case.run for case in said}):
+        seen = [Observation(it.item, about[it].level, yes) for it, yes in said.items() if it.run == run]
+        found = summarize(seen, bands={}, epsilon=None, confidence=confidence)
+        for level, rate in [*found.levels.items(), (None, found.overall)]:
+            yield RaterScore(rater, run, level, rate)
 
 
 def _r(scores: list[Score], confidence: float) -> Correlation:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.runs import Party, StoredRun
-from formalimg.stats import Consistency, consistency, majority
-from formalimg.stats import Share as Share  # others of this room take it from here
+from formalimg.stats import Consistency, Share, consistency, majority
 from formalimg.studies.ballots import cast
-from formalimg.studies.panels import Answers, Case, Panel, panel_of
+from formalimg.studies.cases import Answers, Case
+from formalimg.studies.conduct import Conduct
+from formalimg.studies.panels import Panel, panel_of
+from formalimg.studies.points_studied import PointsStudied
 from formalimg.studies.sheets import Sheet
 from formalimg.studies.votes import Vote, sheet_of_votes
 
@@ -46,6 +48,9 @@ class PeopleStudied:
         questions: their votes on single questions.
         divergence, divergence_by_level: between the two steps; None if no person took both on any picture.
         confidence: of all intervals.
+        divergence_by_rater: the same for each person, level by level.
+        points: their ratings, if they gave five points; then `whole` compares what passes by these. None otherwise.
+        conduct: how the raters did, as far as that is known.
     """
 
     judges: Mapping[str, Party | None]
@@ -59,6 +64,9 @@ class PeopleStudied:
     divergence: Divergence | None
     divergence_by_level: Mapping[int, Divergence]
     confidence: float
+    divergence_by_rater: Mapping[str, Mapping[int, Divergence]] = field(default_factory=dict)
+    points: PointsStudied | None = None
+    conduct: Conduct | None = None
 
 
 def study_votes(
@@ -87,16 +95,19 @@ def study_votes(
     def panel(raters: Mapping[str, Answers], most: Answers) -> Panel | None:
         return panel_of(raters, most, ballots.judge, ballots.about, confidence) if most else None
 
-    def divergence(level: int | None = None) -> Divergence | None:
+    def divergence(level: int | None = None, raters: Iterable[str] = tuple(ballots.votes)) -> Divergence | None:
         both = [
             (picture, whole.get(rater, {}).get(picture), steps.get(rater, {}).get(picture))
-            for rater in ballots.votes
+            for rater in raters
             for picture in {**whole.get(rater, {}), **steps.get(rater, {})}
             if level in (None, ballots.about[picture].level)
         ]
         return _divergence(both, confidence)
 
-    by_level = {level: divergence(level) for level in sorted({about.level for about in ballots.about.values()})}
+    def by_level(raters: Iterable[str] = tuple(ballots.votes)) -> dict[int, Divergence]:
+        levels = sorted({about.level for about in ballots.about.values()})
+        return {level: found for level in levels if (found := divergence(level, raters)) is not None}
+
     voted = {case.run for said in ballots.votes.values() for case in said}
     return PeopleStudied(
         ballots.judges,
@@ -108,8 +119,9 @@ def study_votes(
         panel(steps, _amounts_to(by_question, ballots.asked)),
         panel(questions, by_question),
         divergence(),
-        {level: found for level, found in by_level.items() if found is not None},
+        by_level(),
         confidence,
+        {rater: apart for rater in ballots.votes if (apart := by_level([rater]))},
     )
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.runs import Outcome, Party, RunRecord
+from formalimg.studies.cases import in_order
 from formalimg.studies.findings import Finding, tell
 from formalimg.studies.opinions import PictureName
 from formalimg.studies.ratings import Rating, RatingsError
@@ -91,7 +92,7 @@ def place(
     return RatedPictures(
         {picture: outcome for picture, outcome in outcomes.items() if picture in said},
         said,
-        tuple(sorted({rating.rater for rating in sheet.rows})),
+        tuple(in_order(rating.rater for rating in sheet.rows)),
         tuple(tell(lost)),
         sum(outcome.level in levels and picture not in said for picture, outcome in outcomes.items()),
     )

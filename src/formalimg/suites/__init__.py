@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from formalimg.suites.pulling import Pulled, PullError, Source, pull, source, source_names
     from formalimg.suites.synthesis import Recipe, make_items, take_census
     from formalimg.suites.whole_folder import appearing
-    from formalimg.suites.wording import WordingError, same_meaning_as_written, understand
+    from formalimg.suites.wording import WordingError, realize, same_meaning_as_written, understand
     from formalimg.suites.wording.dictionary import lexicon
 
 # Most programs neither pull nor make items.
@@ -106,7 +106,7 @@ __getattr__ = lazily(
         "pulling": ["PullError", "Pulled", "Source", "pull", "source", "source_names"],
         "synthesis": ["Recipe", "make_items", "take_census"],
         "whole_folder": ["appearing"],
-        "wording": ["WordingError", "same_meaning_as_written", "understand"],
+        "wording": ["WordingError", "realize", "same_meaning_as_written", "understand"],
         "wording.dictionary": ["lexicon"],
     },
 )
@@ -199,6 +199,7 @@ __all__ = [
     "read_cf_scores",
     "read_cf_world",
     "read_scores",
+    "realize",
     "rule_items",
     "same_meaning_as_written",
     "scores_text",

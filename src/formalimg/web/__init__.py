@@ -5,13 +5,30 @@ from typing import TYPE_CHECKING
 from formalimg.lazily import lazily
 
 if TYPE_CHECKING:
+    from formalimg.web.annotating import make_annotation_app, serve_study
     from formalimg.web.app import make_app
+    from formalimg.web.reviewing.app import make_review_app, serve_review
     from formalimg.web.serving import serve
     from formalimg.web.site import FoundRun, Site
 
 __getattr__ = lazily(
     "formalimg.web",
-    {"app": ["make_app"], "serving": ["serve"], "site": ["FoundRun", "Site"]},
+    {
+        "annotating": ["make_annotation_app", "serve_study"],
+        "app": ["make_app"],
+        "reviewing.app": ["make_review_app", "serve_review"],
+        "serving": ["serve"],
+        "site": ["FoundRun", "Site"],
+    },
 )
 
-__all__ = ["FoundRun", "Site", "make_app", "serve"]
+__all__ = [
+    "FoundRun",
+    "Site",
+    "make_annotation_app",
+    "make_app",
+    "make_review_app",
+    "serve",
+    "serve_review",
+    "serve_study",
+]

@@ -16,6 +16,7 @@ from formalimg.web.gallery import gallery_page
 from formalimg.web.item import item_page
 from formalimg.web.overview import overview_page
 from formalimg.web.pictures import picture_file, thumbnail_file, witness_file
+from formalimg.web.playground import playground_routes
 from formalimg.web.run import run_page
 from formalimg.web.site import Site
 
@@ -42,7 +43,7 @@ def make_app(site: Site, *, token: str | None) -> Starlette:
             other name than localhost, 127.0.0.1 and ::1.
     """
     routes = [Route(path, _handler(show, site), methods=["GET"]) for path, show in _PAGES.items()]
-    return assemble(routes, token=token, command="formalimg view")
+    return assemble([*routes, *playground_routes()], token=token, command="formalimg view")
 
 
 def _handler(show: Show, site: Site) -> Callable[[Request], Response]:

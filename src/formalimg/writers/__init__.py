@@ -10,6 +10,8 @@ from formalimg.writers.rejection import REASONS, Reason, Rejection
 if TYPE_CHECKING:
     from formalimg.writers.counterfactuals.laws import read_laws
     from formalimg.writers.counterfactuals.review_decisions import Review, put_review, read_review
+    from formalimg.writers.counterfactuals.review_desk import Choice, ReviewDesk, StaleGroupError, UnknownGroupError
+    from formalimg.writers.counterfactuals.review_line import BRANCHES, DISCIPLINES, ReviewLine
     from formalimg.writers.counterfactuals.review_queue import export_queue
     from formalimg.writers.counterfactuals.written_group import WrittenGroup, read_groups
     from formalimg.writers.formulas.assignment import Assignment, draw_assignment
@@ -23,6 +25,8 @@ __getattr__ = lazily(
     {
         "counterfactuals.laws": ["read_laws"],
         "counterfactuals.review_decisions": ["Review", "put_review", "read_review"],
+        "counterfactuals.review_desk": ["Choice", "ReviewDesk", "StaleGroupError", "UnknownGroupError"],
+        "counterfactuals.review_line": ["BRANCHES", "DISCIPLINES", "ReviewLine"],
         "counterfactuals.review_queue": ["export_queue"],
         "counterfactuals.written_group": ["WrittenGroup", "read_groups"],
         "formulas.assignment": ["Assignment", "draw_assignment"],
@@ -33,16 +37,23 @@ __getattr__ = lazily(
 )
 
 __all__ = [
+    "BRANCHES",
+    "DISCIPLINES",
     "REASONS",
     "Assignment",
+    "Choice",
     "ConceptChoices",
     "CounterfactualChoices",
     "Law",
     "Reason",
     "Rejection",
     "Review",
+    "ReviewDesk",
+    "ReviewLine",
     "Sound",
+    "StaleGroupError",
     "Told",
+    "UnknownGroupError",
     "WritingOutlook",
     "WritingPlan",
     "Written",

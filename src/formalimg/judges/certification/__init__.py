@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from formalimg.judges.certification.certificate import PUBLISHED_PARSER, Certificate, Reading
+from formalimg.judges.certification.matching import LEAST_OVERLAP, Match, match
 
 if TYPE_CHECKING:
     from formalimg.judges.certification.certifying import certify
@@ -26,4 +27,15 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module 'formalimg.judges.certification' has no attribute {name!r}")
 
 
-__all__ = ["CONDITIONS", "PUBLISHED_PARSER", "Certificate", "Reading", "certify", "impostors", "random_scenes"]
+__all__ = [
+    "CONDITIONS",
+    "LEAST_OVERLAP",
+    "PUBLISHED_PARSER",
+    "Certificate",
+    "Match",
+    "Reading",
+    "certify",
+    "impostors",
+    "match",
+    "random_scenes",
+]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from formalimg.errors import FormalimgError
 from formalimg.scenes import Box, Scene, Thing
 
 LEAST_OVERLAP = 0.9
+"""How far boxes have to overlap (intersection over union), as FormalImg measures its parser (appendix)."""
 
 
 class Match(NamedTuple):
@@ -16,8 +18,19 @@ class Match(NamedTuple):
     found: Thing
 
 
-def match(truth: Scene, found: Scene) -> list[Match]:
-    """Pairs of the same class whose boxes overlap by 0.9 at least, the closest first; no thing is in two of them."""
+def match(truth: Scene, found: Scene, least_overlap: float = LEAST_OVERLAP) -> list[Match]:
+    """Pairs of the same class whose boxes overlap far enough, the closest first; no thing is in two of them.
+
+    Args:
+        truth: what is there.
+        found: what was found.
+        least_overlap: the least intersection over union; more than 0, 1 at most.
+
+    Raises:
+        FormalimgError: if this is no overlap.
+    """
+    if not 0 < least_overlap <= 1:  # also refuses what is no number
+        raise FormalimgError(f"boxes cannot be asked to overlap by {least_overlap:g}: take more than 0, and 1 at most")
     pairs = [
         (overlap(one.box, other.box), number, place)
         for number, one in enumerate(truth.things)
@@ -28,7 +41,7 @@ def match(truth: Scene, found: Scene) -> list[Match]:
     seen: set[int] = set()
     matches = []
     for share, number, place in sorted(pairs, reverse=True):
-        if share >= LEAST_OVERLAP and number not in taken and place not in seen:
+        if share >= least_overlap and number not in taken and place not in seen:
             taken.add(number)
             seen.add(place)
             matches.append(Match(truth.things[number], found.things[place]))

@@ -3,5 +3,15 @@
 from formalimg.report.drawings.choosing import drawings_of
 from formalimg.report.drawings.drawing import Drawing
 from formalimg.report.drawings.files import DrawingFormat, drawing_formats, write_drawings
+from formalimg.report.drawings.of_items import drawings_of_items
+from formalimg.report.drawings.of_studies import drawings_of_study
 
-__all__ = ["Drawing", "DrawingFormat", "drawing_formats", "drawings_of", "write_drawings"]
+__all__ = [
+    "Drawing",
+    "DrawingFormat",
+    "drawing_formats",
+    "drawings_of",
+    "drawings_of_items",
+    "drawings_of_study",
+    "write_drawings",
+]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from formalimg.report.comparison import Comparison, Section
+from formalimg.report.drawings.difficulty import easy_to_hard
 from formalimg.report.drawings.drawing import Drawing
 from formalimg.report.drawings.failing import failures_by_kind, failures_by_word
 from formalimg.report.drawings.levels import concept_fractions, rates_by_level, ratios_between_levels
 from formalimg.report.drawings.lines import line_chart
+from formalimg.report.drawings.naming import slug
+from formalimg.report.drawings.panels import panel_chart
 from formalimg.report.drawings.rows import bar_chart, dot_chart
 from formalimg.report.drawings.series import Chart
+from formalimg.report.drawings.settings import judges_of_runs, settings_of_models
 from formalimg.report.drawings.values import categories_of_one_concept, values_by_category
 from formalimg.report.words import words_of
 
@@ -25,6 +28,13 @@ def _of_section(section: Section, comparison: Comparison) -> Iterator[Drawing]:
     suite, words = section.suite.name, words_of(section.suite)
     if _tells(chart := rates_by_level(section, comparison)):
         yield line_chart(f"{suite}-{words.figures.lower()}", chart, section.epsilon)
+    for by, panels in (
+        ("setting", settings_of_models(section, comparison)),
+        ("judge", judges_of_runs(section, comparison)),
+        ("difficulty", easy_to_hard(section, comparison)),
+    ):
+        if panels.panels:
+            yield panel_chart(f"{suite}-{words.figures.lower()}-by-{by}", panels)
     if _tells(chart := ratios_between_levels(section, comparison)):
         yield bar_chart(f"{suite}-ratios", chart)
     if _tells(chart := concept_fractions(section)):
@@ -32,7 +42,7 @@ def _of_section(section: Section, comparison: Comparison) -> Iterator[Drawing]:
     if _tells(chart := categories_of_one_concept(section)):
         yield bar_chart(f"{suite}-categories", chart)
     for category, chart in values_by_category(section).items():
-        yield dot_chart(f"{suite}-values-{re.sub(r'[^a-z0-9]+', '-', category.lower())}", chart)
+        yield dot_chart(f"{suite}-values-{slug(category)}", chart)
     if _tells(chart := failures_by_kind(section)):
         yield bar_chart(f"{suite}-failures-by-{words.kind.split()[0]}", chart)
     # The values of concepts have figures of their own, with intervals.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -46,7 +47,8 @@ def write_drawings(
     """Write figures into a folder, which is made if it is not there; files of the same names are replaced.
 
     Args:
-        drawings: what `drawings_of` gave back.
+        drawings: what `drawings_of`, `drawings_of_study` or `drawings_of_items` gave back; of several of one name, the
+            later ones are numbered.
         folder: where to.
         formats: `svg`, `png` (300 dots per inch), `pdf` (needs `pip install 'formalimg[figures]'`).
 
@@ -63,9 +65,12 @@ def write_drawings(
     except OSError as error:
         raise FormalimgError(f"cannot write figures into {into}: {error.strerror}; name a folder") from error
     written = []
+    seen = Counter[str]()
     for drawing in drawings:
+        seen[drawing.name] += 1
+        name = drawing.name if seen[drawing.name] == 1 else f"{drawing.name}-{seen[drawing.name]}"
         for form in checked:
-            path = into / f"{drawing.name}.{form}"
+            path = into / f"{name}.{form}"
             write_atomically(path, [_WRITERS[form](drawing)])
             written.append(path)
     return tuple(written)

@@ -26,15 +26,18 @@ class Legend(NamedTuple):
 def legend(chart: Chart, sign: Sign) -> Legend:
     """The runs of a chart, and what hollow signs mean if there are any; nothing for one run that needs no telling."""
     shown = {one.name: one.look for one in chart.series if one.look.is_run}
-    entries = [(name, sign(look, 0, 0)) for name, look in shown.items()]
+    entries = [(name, sign(look, 0, 0)) for name, look in shown.items() if name]
     if any(not one.look.is_run for one in chart.series):
         entries.append(("published", stroke_sign(PUBLISHED, 0, 0)))
     if not chart.is_complete:
         entries.append(("not all scored", hollow_sign(0, 0) if sign is not block_sign else pale_sign(0, 0)))
-    return _set(entries)
+    return legend_of(entries)
 
 
-def _set(entries: Sequence[tuple[str, Markup]]) -> Legend:
+def legend_of(entries: Sequence[tuple[str, Markup]]) -> Legend:
+    """Names with their signs, which stand around (0, 0), in as many lines as they need."""
+    if not entries:
+        return Legend(Markup(""), 3)
     x, y, parts = 2.0, 8.0, []
     for name, sign in entries:
         words = fitting(name, WIDTH - _SIGN - 6)

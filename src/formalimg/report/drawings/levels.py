@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from formalimg.report.comparison import Comparison, Section
+from formalimg.report.comparison import Comparison, Row, Section
 from formalimg.report.counterfactual.captions import scoring_rules
 from formalimg.report.drawings.looks import PUBLISHED, looks_of
-from formalimg.report.drawings.series import Chart, Point, Series, point_of_figure, point_of_rate
+from formalimg.report.drawings.series import Chart, Point, Series, known_points, point_of_figure, point_of_rate
 from formalimg.report.figures import epsilon_text
 from formalimg.report.tables import Figure
 from formalimg.report.words import level_head, level_word, rule_text
@@ -18,11 +16,7 @@ def rates_by_level(section: Section, comparison: Comparison) -> Chart:
     about = section.suite
     of_scores = about.kind == "counterfactual"
     runs = [
-        Series(
-            row.name,
-            look,
-            _known({level_head(about, level): point_of_rate(rate) for level, rate in row.summary.levels.items()}),
-        )
+        Series(row.name, look, points_by_level(section, row))
         for row, look in zip(section.rows, looks_of(section.rows), strict=True)
     ]
     published = [
@@ -32,7 +26,7 @@ def rates_by_level(section: Section, comparison: Comparison) -> Chart:
     ]
     return Chart(
         f"{about.title}: {'mean scores' if of_scores else 'pictures that show all that was asked'}, by level",
-        _rules(section, comparison),
+        rules_of(section, comparison),
         tuple(level_head(about, level) for level in section.levels),
         (*runs, *published),
         "mean score" if of_scores else "pictures that pass (%)",
@@ -46,13 +40,15 @@ def ratios_between_levels(section: Section, comparison: Comparison) -> Chart:
     there = section.suite.bands if section.suite.kind == "counterfactual" else {}
     return Chart(
         f"{section.suite.title}: what is kept from level to level",
-        _rules(section, comparison),
+        rules_of(section, comparison),
         tuple(there),
         tuple(
             Series(
                 row.name,
                 look,
-                _known({band: point_of_rate(row.summary.bands[band]) for band in there if band in row.summary.bands}),
+                known_points(
+                    {band: point_of_rate(row.summary.bands[band]) for band in there if band in row.summary.bands}
+                ),
             )
             for row, look in zip(section.rows, looks_of(section.rows), strict=True)
         ),
@@ -77,7 +73,7 @@ def concept_fractions(section: Section) -> Chart:
             for head, cell in cells.items()
             if head.startswith(prefix) and isinstance(cell, Figure)
         }
-        series.append(Series(row.run, looks.get(row.run, PUBLISHED), _known(points)))
+        series.append(Series(row.run, looks.get(row.run, PUBLISHED), known_points(points)))
     return Chart(
         f"{section.suite.title}: {table.title}" if table else "",
         table.note if table else "",
@@ -89,11 +85,15 @@ def concept_fractions(section: Section) -> Chart:
     )
 
 
-def _known(points: Mapping[str, Point | None]) -> dict[str, Point]:
-    return {name: point for name, point in points.items() if point is not None}
+def points_by_level(section: Section, row: Row) -> dict[str, Point]:
+    """The figures of a run in the main table, by what their levels are called."""
+    return known_points(
+        {level_head(section.suite, level): point_of_rate(rate) for level, rate in row.summary.levels.items()}
+    )
 
 
-def _rules(section: Section, comparison: Comparison) -> str:
+def rules_of(section: Section, comparison: Comparison) -> str:
+    """How the figures of the main table were made, in words."""
     about = section.suite
     sureness = f"{100 * comparison.confidence:g} %"
     if about.kind == "counterfactual":

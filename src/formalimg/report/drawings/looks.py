@@ -51,11 +51,15 @@ def looks_of(rows: Sequence[Row]) -> tuple[Look, ...]:
             is_ceiling = row.card.model.name == CEILING
             found.append(Look(QUIET, dash="3.5 1.5") if is_ceiling else Look(_PALE, dash="1 1.5"))
             continue
-        number = sum(not look.dash for look in found)
-        # From the seventh run on the colours come again, with other shapes.
-        shape = _SHAPES[(number + number // len(_COLORS)) % len(_SHAPES)]
-        found.append(Look(_COLORS[number % len(_COLORS)], shape))
+        found.append(numbered_look(sum(not look.dash for look in found)))
     return tuple(found)
+
+
+def numbered_look(number: int) -> Look:
+    """The look of the first, second … of those that are told apart; from 0."""
+    # From the seventh on the colours come again, with other shapes.
+    shape = _SHAPES[(number + number // len(_COLORS)) % len(_SHAPES)]
+    return Look(_COLORS[number % len(_COLORS)], shape)
 
 
 def mark(look: Look, x: float, y: float, size: float, *, hollow: bool = False) -> Markup:
@@ -65,3 +69,8 @@ def mark(look: Look, x: float, y: float, size: float, *, hollow: bool = False) -
         return element("circle", cx=f"{x:.2f}", cy=f"{y:.2f}", r=f"{size:g}", **paint)
     corners = "L".join(f"{x + size * across:.2f} {y + size * down:.2f}" for across, down in _OUTLINES[look.shape])
     return element("path", d=f"M{corners}Z", **paint)
+
+
+def told(sign: Markup, words: str) -> Markup:
+    """A sign that says what it stands for when it is pointed at."""
+    return element("g", element("title", words), sign)

@@ -14,11 +14,11 @@ from formalimg.report.drawings.drawing import (
     words_at,
 )
 from formalimg.report.drawings.legend import Sign, block_sign, legend, mark_sign
-from formalimg.report.drawings.looks import PLAIN, mark
+from formalimg.report.drawings.looks import PLAIN, mark, told
 from formalimg.report.drawings.series import Chart, Point, Series
 from formalimg.report.html.markup import Markup, element, join
 
-_LONGEST_NAME = 84.0
+_LONGEST_NAME = 110.0
 _RIGHT, _BELOW = 9.0, 22.0
 _THICK, _THIN = 4.6, 3.2
 _BETWEEN = 5.0
@@ -46,7 +46,7 @@ def dot_chart(name: str, chart: Chart) -> Drawing:
         parts.append(line_between((plot.left, y, WIDTH - _RIGHT, y), RULE, 0.4))
     for number, one in reversed(list(enumerate(chart.series))):
         shift = 1.9 * (number - (len(chart.series) - 1) / 2)
-        parts += [_dot(plot, one, point, plot.middle(row) + shift) for row, point in one.points.items()]
+        parts += [_dot(plot, one, row, plot.middle(row) + shift) for row in one.points]
     return plot.drawing(name, join(parts))
 
 
@@ -102,14 +102,19 @@ def _bar(plot: _Plot, one: Series, row: str, y: float, thick: float) -> Markup:
         low, high = plot.x(point.interval.low), plot.x(point.interval.high)
         ends = (low, y + thick / 2, high, y + thick / 2)
         parts += [line_between(ends, "#ffffff", 1.4, opacity=0.7), line_between(ends, INK, 0.6)]
-    return join(parts)
+    return told(join(parts), _words(one, row, point))
 
 
-def _dot(plot: _Plot, one: Series, point: Point, y: float) -> Markup:
+def _dot(plot: _Plot, one: Series, row: str, y: float) -> Markup:
+    point = one.points[row]
     look = one.look if one.look.shape else PLAIN._replace(color=one.look.color)
     parts = []
     if point.interval is not None:
         ends = (plot.x(point.interval.low), y, plot.x(point.interval.high), y)
         parts.append(line_between(ends, look.color, 0.7, opacity=0.55))
     parts.append(mark(look, plot.x(point.value), y, 1.8, hollow=not point.is_complete))
-    return join(parts)
+    return told(join(parts), _words(one, row, point))
+
+
+def _words(one: Series, row: str, point: Point) -> str:
+    return f"{', '.join(filter(None, (one.name, row)))}: {point.value:.3f}"

@@ -69,6 +69,11 @@ class Chart(NamedTuple):
         return all(point.is_complete for one in self.series for point in one.points.values())
 
 
+def known_points(points: Mapping[str, Point | None]) -> dict[str, Point]:
+    """Those that are there."""
+    return {name: point for name, point in points.items() if point is not None}
+
+
 def point_of_rate(rate: Rate | Band) -> Point | None:
     """A rate or a mean as a point; None if it has no value."""
     return None if rate.value is None else Point(rate.value, rate.interval, rate.coverage >= 1)

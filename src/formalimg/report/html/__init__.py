@@ -1,9 +1,18 @@
 """The report as one page, and its pieces for other pages."""
 
+from typing import TYPE_CHECKING
+
+from formalimg.lazily import lazily
 from formalimg.report.html.curve import curve
+from formalimg.report.html.head import page_style, theme_script
 from formalimg.report.html.more_table import more_table
-from formalimg.report.html.page import Gallery, html_page, page_style, theme_script
 from formalimg.report.html.picture import picture
 from formalimg.report.html.table import table
+
+if TYPE_CHECKING:
+    from formalimg.report.html.page import Gallery, html_page
+
+# The page shows figures for papers, which are made of the same markup as the page.
+__getattr__ = lazily("formalimg.report.html", {"page": ["Gallery", "html_page"]})
 
 __all__ = ["Gallery", "curve", "html_page", "more_table", "page_style", "picture", "table", "theme_script"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import repeat
+from collections.abc import Sequence
+from itertools import repeat, starmap
+from typing import NamedTuple
 
 from formalimg.report.captions import extent
 from formalimg.report.comparison import Row, Section
 from formalimg.report.figures import counted, level_held
-from formalimg.report.html.markup import Markup, element
+from formalimg.report.html.markup import Markup, element, join
 from formalimg.report.html.tones import tones_of
 from formalimg.report.parties import party_text, settings_text
 from formalimg.report.scales import scale_of
@@ -16,35 +18,53 @@ from formalimg.runs import RunCard, Spent
 from formalimg.stats import Band, Rate
 
 
+class _Fact(NamedTuple):
+    name: str
+    words: str
+
+
 def cards(section: Section) -> Markup:
-    """One card for each run."""
+    """One card for each run with what it has of its own, and once what all have in common."""
     tones = tones_of(section.rows)
-    return element("div", map(_card, section.rows, tones, repeat(section)), class_="cards")
+    facts = [_facts(row) for row in section.rows]
+    common = [fact for fact in facts[0] if all(fact in others for others in facts)] if len(facts) > 1 else []
+    own = [[fact for fact in those if fact not in common] for those in facts]
+    return join(
+        element("div", map(_card, section.rows, own, tones, repeat(section)), class_="cards"),
+        element("div", element("h3", "All of them"), _list(common), class_="common") if common else "",
+    )
 
 
-def _card(row: Row, tone: str, section: Section) -> Markup:
+def _facts(row: Row) -> list[_Fact]:
     card = row.card
-    version = f"{card.suite} {card.suite_version}".strip()
-    facts = [
+    told = [
         ("judge", party_text(card.judge) if card.judge else "nobody yet"),
         ("settings", settings_text(card.model.settings) or "none"),
         ("items", extent(row)),
         *_condition(card),
         ("seed", str(card.seed)),
         ("size", f"{card.size} px"),
-        ("suite", version),
+        ("suite", f"{card.suite} {card.suite_version}".strip()),
         ("digest", card.items_digest),
         ("begun", card.created),
         ("made with", card.made_with),
         *_cost(row.spent),
     ]
+    return list(starmap(_Fact, told))
+
+
+def _card(row: Row, facts: Sequence[_Fact], tone: str, section: Section) -> Markup:
     return element(
         "article",
         element("h3", element("span", class_="swatch"), row.name),
         _headline(row, section),
-        element("dl", (pair for name, fact in facts for pair in (element("dt", name), element("dd", fact)))),
+        _list(facts),
         class_=f"card {tone}",
     )
+
+
+def _list(facts: Sequence[_Fact]) -> Markup:
+    return element("dl", (element("div", element("dt", fact.name), element("dd", fact.words)) for fact in facts))
 
 
 def _condition(card: RunCard) -> list[tuple[str, str]]:

@@ -78,10 +78,18 @@ def _chart(title: str, section: Section, of: Callable[[Row], Mapping[str, Tally]
 def _bar(tally: Tally | None, tone: str) -> Markup:
     if tally is None:
         return element("td", "not asked", class_="none")
-    width = element("i", style=f"width:{100 * tally.share:.1f}%")
+    bar = element(
+        "svg",
+        element("rect", width=100, height=8, class_="track"),
+        element("rect", width=100 * tally.share, height=8, class_="fill"),
+        viewBox="0 0 100 8",
+        preserveAspectRatio="none",
+        aria_hidden="true",
+        class_="share-bar",
+    )
     return element(
         "td",
-        element("span", width, class_="bar", aria_hidden="true"),
+        bar,
         element("span", f"{percent(tally.share)} %", class_="share"),
         element("small", f"{tally.failed:,} of {tally.asked:,}"),
         class_=tone,

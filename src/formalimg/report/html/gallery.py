@@ -13,19 +13,27 @@ from formalimg.report.html.formula import formula_tree
 from formalimg.report.html.markup import Markup, element, folded, join, text
 from formalimg.report.html.picture import picture
 from formalimg.report.html.tones import tones_of
+from formalimg.report.picture_files import InFolder
 from formalimg.report.scales import SCORE
 from formalimg.report.words import Words, level_name, words_of
 
 
-def gallery(section: Section, exhibits: Mapping[int, Sequence[Exhibit]]) -> Markup:
-    """The pictures of all runs of a section; `exhibits` are by the run's place in it."""
+def gallery(section: Section, exhibits: Mapping[int, Sequence[Exhibit]], remark: str) -> Markup:
+    """The pictures of all runs of a section.
+
+    Args:
+        section: the runs.
+        exhibits: the pictures, by the run's place in the section.
+        remark: what must be known about their choice.
+    """
     shown = [number for number in range(len(section.rows)) if exhibits.get(number)]
+    told = element("p", remark, class_="caption") if remark else join()
     if not shown:
-        return join()
+        return told
     tones = tones_of(section.rows)
     return element(
-        "section",
-        element("h2", "Pictures"),
+        "div",
+        told,
         _filters(section, [exhibit for number in shown for exhibit in exhibits[number]]),
         (_wall(section.rows[number], number, tones[number], section, exhibits[number]) for number in shown),
         element("p", "No picture matches.", class_="no-match", hidden=True),
@@ -35,11 +43,12 @@ def gallery(section: Section, exhibits: Mapping[int, Sequence[Exhibit]]) -> Mark
 
 def _filters(section: Section, exhibits: Sequence[Exhibit]) -> Markup:
     levels = sorted({exhibit.item.level for exhibit in exhibits})
-    verdicts = [verdict for verdict in _SIGNS if any(_outcome(exhibit) == verdict for exhibit in exhibits)]
+    outcomes = [outcome for outcome in _SIGNS if any(_outcome(exhibit) == outcome for exhibit in exhibits)]
+    search = element("label", "words ", element("input", type="search", data_search=True))
     choices = [
         ("run", [(str(number), row.name) for number, row in enumerate(section.rows)]),
         ("level", [(str(level), level_name(section.suite, level)) for level in levels]),
-        ("verdict", [(verdict, verdict) for verdict in verdicts]),
+        ("outcome", [(outcome, outcome) for outcome in outcomes]),
     ]
     fields = (
         element(
@@ -54,9 +63,10 @@ def _filters(section: Section, exhibits: Sequence[Exhibit]) -> Markup:
         )
         for name, options in choices
     )
-    has_boxes = any("scene" in exhibit.judged.verdict.evidence for exhibit in exhibits)
+    has_boxes = any(exhibit.thumbnail and "scene" in exhibit.judged.verdict.evidence for exhibit in exhibits)
     boxes = element("label", element("input", type="checkbox", data_boxes=True), " show all boxes")
-    return element("form", fields, boxes if has_boxes else "", class_="filters", hidden=True)
+    count = element("output", data_count=True, role="status")
+    return element("form", fields, search, boxes if has_boxes else "", count, class_="filters", hidden=True)
 
 
 def _wall(row: Row, number: int, tone: str, section: Section, exhibits: Sequence[Exhibit]) -> Markup:
@@ -90,13 +100,17 @@ def _exhibit(exhibit: Exhibit, run: int, section: Section) -> Markup:
     sample = f", picture {exhibit.judged.outcome.sample}" if section.rows[run].card.samples > 1 else ""
     return element(
         "figure",
-        picture(exhibit),
+        picture(exhibit) if exhibit.thumbnail else "",
         element(
             "figcaption",
             element(
                 "p",
                 element("b", f"{_SIGNS[outcome]} {outcome}{_score(exhibit, section)}", class_="verdict"),
-                element("span", f"{level_name(section.suite, exhibit.item.level)}, item {exhibit.item.id}{sample}"),
+                element(
+                    "span",
+                    f"{level_name(section.suite, exhibit.item.level)}, item {exhibit.item.id}{sample}",
+                    _larger(exhibit),
+                ),
                 class_="head",
             ),
             _why_unscored(verdict) if isinstance(verdict, Unscored) else _rule(verdict),
@@ -109,8 +123,15 @@ def _exhibit(exhibit: Exhibit, run: int, section: Section) -> Markup:
         class_=f"exhibit {outcome}",
         data_run=run,
         data_level=exhibit.item.level,
-        data_verdict=outcome,
+        data_outcome=outcome,
     )
+
+
+def _larger(exhibit: Exhibit) -> Markup:
+    """A picture of the folder beside the page can be looked at by itself."""
+    if not isinstance(exhibit.thumbnail, InFolder):
+        return join()
+    return join(" · ", element("a", "larger", href=exhibit.thumbnail.address))
 
 
 def _score(exhibit: Exhibit, section: Section) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from formalimg.report.cells import bounds_text, figure_text, note_of, words_in_front
+from formalimg.report.cells import bounds_text, figure_text, note_of
+from formalimg.report.columns import holds_words
 from formalimg.report.comparison import Section
 from formalimg.report.figures import INCOMPLETE
 from formalimg.report.html.markup import Markup, element, folded
@@ -15,15 +17,27 @@ _LONGEST = 30
 """Longer tables are folded away."""
 
 
+class _Column(NamedTuple):
+    """How a column is set: words to the left; figures that have intervals with room for them."""
+
+    head: str
+    has_words: bool
+    has_intervals: bool
+
+
 def more_table(table: Table, section: Section) -> Markup:
     """A table with its title above and its note below."""
     tones = dict(zip((row.name for row in section.rows), tones_of(section.rows), strict=True))
+    columns = [
+        _Column(head, holds_words(table, number), _has_intervals(table, number))
+        for number, head in enumerate(table.heads)
+    ]
     grid = element(
         "div",
         element(
             "table",
-            element("thead", element("tr", (_head(table, column) for column, _ in enumerate(table.heads)))),
-            _bodies(table, tones),
+            element("thead", element("tr", map(_head, columns))),
+            _bodies(table, columns, tones),
             aria_label=table.title,
         ),
         class_="wide",
@@ -40,46 +54,48 @@ def more_table(table: Table, section: Section) -> Markup:
     )
 
 
-def _head(table: Table, column: int) -> Markup:
+def _head(column: _Column) -> Markup:
     """A head stands over the figures of its column, not over their intervals."""
-    kind = "words" if column < words_in_front(table) else "ranged" if _is_ranged(table, column) else None
-    return element("th", table.heads[column], scope="col", class_=kind)
+    kind = "words" if column.has_words else "ranged" if column.has_intervals else None
+    return element("th", column.head, scope="col", class_=kind)
 
 
-def _is_ranged(table: Table, column: int) -> bool:
+def _has_intervals(table: Table, column: int) -> bool:
     """Do figures of the column have their intervals beside them?"""
     cells = (row.cells[column] for row in table.rows)
     return any(isinstance(cell, Figure) and bounds_text(cell) for cell in cells)
 
 
-def _bodies(table: Table, tones: Mapping[str, str]) -> list[Markup]:
+def _bodies(table: Table, columns: Sequence[_Column], tones: Mapping[str, str]) -> list[Markup]:
     """Runs, and published figures apart from them."""
     parts = {
         None: [row for row in table.rows if not row.published],
-        "published": [r for r in table.rows if r.published],
+        "published": [row for row in table.rows if row.published],
     }
     return [
-        element("tbody", (_row(row, table, tones.get(row.run)) for row in rows), class_=kind)
+        element("tbody", (_row(row, columns, tones.get(row.run)) for row in rows), class_=kind)
         for kind, rows in parts.items()
         if rows
     ]
 
 
-def _row(row: TableRow, table: Table, tone: str | None) -> Markup:
-    cells = (_cell(cell, row, table, column) for column, cell in enumerate(row.cells))
+def _row(row: TableRow, columns: Sequence[_Column], tone: str | None) -> Markup:
+    cells = (
+        _cell(cell, row, column, is_first=not number)
+        for number, (cell, column) in enumerate(zip(row.cells, columns, strict=True))
+    )
     return element("tr", cells, class_=tone)
 
 
-def _cell(cell: Cell, row: TableRow, table: Table, column: int) -> Markup:
-    in_words, first = column < words_in_front(table), column == 0
+def _cell(cell: Cell, row: TableRow, column: _Column, is_first: bool) -> Markup:
     if isinstance(cell, Figure):
         mark = element("sup", INCOMPLETE) if cell.is_incomplete else ""
         # A figure without an interval stands below those that have one.
-        bounds = element("small", bounds_text(cell)) if _is_ranged(table, column) else ""
+        bounds = element("small", bounds_text(cell)) if column.has_intervals else ""
         return element("td", figure_text(cell), mark, bounds, title=_told(cell) or None)
-    swatch = element("span", class_="swatch") if cell == row.run and not row.published else ""
-    name = "th" if first else "td"
-    return element(name, swatch, cell, scope="row" if first else None, class_="words" if in_words else None)
+    swatch = element("span", class_="swatch") if cell and cell == row.run and not row.published else ""
+    name, scope = ("th", "row") if is_first else ("td", None)
+    return element(name, swatch, cell, scope=scope, class_="words" if column.has_words else None)
 
 
 def _told(figure: Figure) -> str:

@@ -2,95 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from importlib.resources import files
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
-from typing import TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from formalimg.report.comparison import Comparison, Section
 from formalimg.report.exhibits import Exhibit
+from formalimg.report.figures import counted, listed
 from formalimg.report.html.cards import cards
 from formalimg.report.html.curve import curve
 from formalimg.report.html.failures import failures
 from formalimg.report.html.gallery import gallery
-from formalimg.report.html.markup import Markup, element
+from formalimg.report.html.head import head, scripts
+from formalimg.report.html.markup import Markup, element, join
 from formalimg.report.html.more_table import more_table
+from formalimg.report.html.people import people
 from formalimg.report.html.table import table
 from formalimg.report.words import level_word, words_of
+
+if TYPE_CHECKING:
+    from formalimg.studies import StudyOfPeople
 
 Gallery: TypeAlias = Mapping[str, Mapping[int, Sequence[Exhibit]]]
 """The pictures to be shown, by suite and by the run's place in its section."""
 
 
-def html_page(comparison: Comparison, pictures: Gallery | None = None) -> str:
-    """The comparison as one page, with pictures if there are any."""
+class _Part(NamedTuple):
+    """A part of the page: how it is called in the head of the page, its own heading, and what it shows."""
+
+    name: str
+    heading: str
+    inside: Markup
+
+
+def html_page(
+    comparison: Comparison, pictures: Gallery | None = None, studied: Sequence[StudyOfPeople] = (), remark: str = ""
+) -> str:
+    """The comparison as one page.
+
+    Args:
+        comparison: what it is about.
+        pictures: the pictures to be shown, if any.
+        studied: what people say about the pictures, if they were asked.
+        remark: what must be known about the choice of pictures.
+    """
     title = " and ".join(section.suite.title for section in comparison.sections)
+    parts = [
+        [
+            *_parts(section, comparison, [study for study in studied if study.suite == section.suite.name]),
+            _Part("pictures", "Pictures", gallery(section, (pictures or {}).get(section.suite.name, {}), remark)),
+        ]
+        for section in comparison.sections
+    ]
+    parts = [[part for part in those if part.inside] for those in parts]
     page = element(
         "html",
-        element(
-            "head",
-            element("meta", charset="utf-8"),
-            element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            element("meta", name="color-scheme", content="light dark"),
-            element("title", f"{title}: report"),
-            element("style", page_style()),
-        ),
+        head(f"{title}: report"),
         element(
             "body",
+            element("a", "to the content", class_="skip", href="#content"),
             element(
                 "header",
-                element("h1", title),
-                element("p", _contents(comparison), class_="lead"),
+                element("nav", _contents(comparison, parts), aria_label="On this page", class_="contents"),
                 element("button", "dark", type="button", class_="theme", hidden=True),
+                class_="top",
             ),
-            element("main", (_section(section, comparison, pictures or {}) for section in comparison.sections)),
-            element("footer", element("p", "Made with formalimg. Everything on this page is in this one file.")),
-            element("script", theme_script()),
-            element("script", _packaged("page.js")),
+            element(
+                "main",
+                element("h1", title),
+                element("p", _lead(comparison), class_="lead"),
+                map(_article, range(len(parts)), comparison.sections, parts, repeat(len(parts) > 1)),
+                id="content",
+            ),
+            element("footer", element("p", "Made with formalimg. This page asks for nothing from the network.")),
+            scripts(),
         ),
         lang="en",
     )
     return f"<!DOCTYPE html>\n{page}\n"
 
 
-def page_style() -> Markup:
-    """The style of the page, for other pages in which its pieces are shown."""
-    return _packaged("page.css")
-
-
-def theme_script() -> Markup:
-    """The script behind the button for light and dark colours, for other pages that have one."""
-    return _packaged("theme.js")
-
-
-def _contents(comparison: Comparison) -> str:
-    return ", ".join(row.name for section in comparison.sections for row in section.rows)
-
-
-def _section(section: Section, comparison: Comparison, pictures: Gallery) -> Markup:
-    several = len(comparison.sections) > 1
+def _parts(section: Section, comparison: Comparison, studied: Sequence[StudyOfPeople]) -> Iterator[_Part]:
+    words, level = words_of(section.suite), level_word(section.suite) or "level"
+    figure = element(
+        "div", curve(section), class_="figure", tabindex="0", role="region", aria_label=f"{words.figures} by {level}"
+    )
+    yield _Part(words.figures.lower(), f"{words.figures} by {level}", join(figure, table(section, comparison)))
+    yield _Part("more tables", words.more, join(map(more_table, section.tables, repeat(section))))
     asked = any(row.kinds or row.predicates for row in section.rows)
+    yield _Part("what fails", "What fails", failures(section) if asked else join())
+    yield _Part("people", "Compared with people", join(map(people, studied, repeat(section))))
+
+
+def _contents(comparison: Comparison, parts: Sequence[Sequence[_Part]]) -> Markup:
+    """Links to the parts of the page; to the suites where there are several."""
+    places = [(_anchor(0, part), part.name) for part in parts[0]]
+    if len(parts) > 1:
+        places = [(f"suite-{number}", section.suite.title) for number, section in enumerate(comparison.sections)]
+    return join(*(element("a", name, href=f"#{anchor}") for anchor, name in places))
+
+
+def _anchor(number: int, part: _Part) -> str:
+    return f"{part.name.replace(' ', '-')}-{number}"
+
+
+def _lead(comparison: Comparison) -> str:
+    rows = [row for section in comparison.sections for row in section.rows]
+    expected, scored = (sum(getattr(row.summary.overall, of) for row in rows) for of in ("expected", "scored"))
+    return f"{listed([row.name for row in rows])}: {counted(expected, 'picture')}, {scored:,} scored"
+
+
+def _article(number: int, section: Section, parts: Sequence[_Part], several: bool) -> Markup:
     return element(
         "article",
         element("h2", section.suite.title, class_="suite") if several else "",
         cards(section),
-        element(
-            "section",
-            element("h2", f"{words_of(section.suite).figures} by {level_word(section.suite) or 'level'}"),
-            element("div", curve(section), class_="figure"),
-            table(section, comparison),
-        ),
-        element(
-            "section", element("h2", words_of(section.suite).more), map(more_table, section.tables, repeat(section))
-        )
-        if section.tables
-        else "",
-        element("section", element("h2", "What fails"), failures(section)) if asked else "",
-        gallery(section, pictures.get(section.suite.name, {})),
+        (element("section", element("h2", part.heading), part.inside, id=_anchor(number, part)) for part in parts),
         class_="suite",
+        id=f"suite-{number}",
     )
-
-
-def _packaged(name: str) -> Markup:
-    """Style and script are ours, and hold nothing that would end their element."""
-    return Markup((files("formalimg.report.html") / name).read_text(encoding="utf-8"))

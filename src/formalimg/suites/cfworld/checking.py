@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -55,9 +55,10 @@ def check_groups(groups: Sequence[Group]) -> list[GroupProblem]:
     return [*found, *_duplicates(groups)]
 
 
-def check_group(group: Group) -> list[GroupProblem]:
-    """Everything that is wrong with one group."""
-    return [GroupProblem(group.id, reason, detail) for reason, detail in _problems(group)]
+def check_group(group: Group, before: Sequence[Group] = ()) -> list[GroupProblem]:
+    """Everything that is wrong with one group, by itself and beside those that came before it."""
+    found = [GroupProblem(group.id, reason, detail) for reason, detail in _problems(group)]
+    return [*found, *_repeats(group, before)]
 
 
 def _problems(group: Group) -> Iterator[tuple[ProblemReason, str]]:
@@ -122,15 +123,17 @@ def _safety(group: Group) -> Iterator[tuple[ProblemReason, str]]:
 
 
 def _duplicates(groups: Sequence[Group]) -> Iterator[GroupProblem]:
-    stems = [(group, {name: _stems(getattr(group, name)) for name in ("implicit", "outcome")}) for group in groups]
-    ids: set[str] = set()
-    for place, (group, own) in enumerate(stems):
-        if group.id in ids:
-            yield GroupProblem(group.id, "duplicate", "another group has this id")
-        ids.add(group.id)
-        for other, theirs in stems[:place]:
-            if all(_likeness(own[name], theirs[name]) >= _NEAR for name in own):
-                yield GroupProblem(group.id, "duplicate", f"says nearly the same as {other.id}")
+    for place, group in enumerate(groups):
+        yield from _repeats(group, groups[:place])
+
+
+def _repeats(group: Group, before: Sequence[Group]) -> Iterator[GroupProblem]:
+    if any(other.id == group.id for other in before):
+        yield GroupProblem(group.id, "duplicate", "another group has this id")
+    implicit, outcome = _stems(group.implicit), _stems(group.outcome)
+    for other in before:
+        if _likeness(implicit, _stems(other.implicit)) >= _NEAR and _likeness(outcome, _stems(other.outcome)) >= _NEAR:
+            yield GroupProblem(group.id, "duplicate", f"says nearly the same as {other.id}")
 
 
 def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
@@ -143,6 +146,7 @@ def _shared(text: str, inside: str) -> float:
     return len(own & _stems(inside)) / len(own) if own else 0.0
 
 
+@lru_cache(maxsize=8192)
 def _stems(text: str) -> frozenset[str]:
     """The words of a text that carry meaning, without their endings."""
     return frozenset(_stem(word) for word in _words(text) if word not in _word_lists()["common"])

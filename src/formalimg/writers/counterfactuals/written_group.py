@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -115,7 +116,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def write_text(path: Path, text: str) -> Path:
-    """Write a file, all at once."""
+    """Write a file, all at once; one that is replaced keeps who may read it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as made:
@@ -124,6 +125,8 @@ def write_text(path: Path, text: str) -> Path:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
+            if path.exists():
+                shutil.copymode(path, new)
             new.replace(path)
     except OSError as error:
         raise FormalimgError(f"cannot write {path}: {error.strerror}") from error

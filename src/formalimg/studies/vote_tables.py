@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from formalimg.stats import Correlation, Rate
 from formalimg.studies.agreement_tables import AgreementTable, agreements, by_level, intervals_told, tables_of_panels
+from formalimg.studies.conduct_in_words import table_of_conduct
 from formalimg.studies.figures_in_words import alike_told, counted, percent, percent_with_interval
 from formalimg.studies.panels import Panel, Score
 from formalimg.studies.people import PeopleStudied
+from formalimg.studies.points_in_words import tables_of_points
+from formalimg.studies.rater_tables import table_of_alphas, table_of_ranks
 from formalimg.suites import suite
 
 
@@ -19,7 +22,7 @@ def tables_of_people(found: PeopleStudied) -> Iterator[AgreementTable]:
     there = {name: panel for name, panel in panels.items() if panel is not None}
     told = f"{_told(found)} In percent, {intervals}."
     for name, panel in there.items():
-        yield from _scores(name, panel, level, told)
+        yield from _scores(name, panel, level, told, by_mean=found.points is not None)
         yield agreements(
             f"Majority and judge: {name}",
             told,
@@ -30,8 +33,9 @@ def tables_of_people(found: PeopleStudied) -> Iterator[AgreementTable]:
                 ("all", panel.with_judge),
             ],
         )
-        yield _matrix(f"Any two: {name}", panel)
+        yield table_of_pairs(f"Any two: {name}", panel)
     yield from tables_of_panels(there, intervals)
+    yield from _raters(found, there, level, intervals)
     correlations = [row for name, panel in there.items() for row in _correlations(name, panel, level)]
     if correlations:
         heads = ("scores on", "from", "r", "points", "left out")
@@ -39,21 +43,41 @@ def tables_of_people(found: PeopleStudied) -> Iterator[AgreementTable]:
         yield AgreementTable("Do scores go together?", note, heads, tuple(correlations))
     if found.divergence:
         yield _divergence(found, level)
+    if found.points is not None:
+        yield from tables_of_points(found.points, level, intervals)
+    if found.conduct is not None:
+        yield table_of_conduct(found.conduct)
+
+
+def _raters(found: PeopleStudied, there: Mapping[str, Panel], level: str, intervals: str) -> Iterator[AgreementTable]:
+    alphas = {f"Cronbach's, {name}": panel.cronbach for name, panel in there.items()}
+    by_turns = not all(panel.one_rater_per_column for panel in there.values())
+    if found.points is not None:
+        alphas |= {"Cronbach's, five points": found.points.cronbach, "Krippendorff's, five points": found.points.alpha}
+    yield table_of_alphas(alphas, by_turns, intervals)
+    ranks = table_of_ranks({name: panel.ranks for name, panel in there.items()}, level, intervals)
+    if ranks is not None:
+        yield ranks
 
 
 def _told(found: PeopleStudied) -> str:
     judges = ", ".join(sorted({judge.name if judge else "nobody" for judge in found.judges.values()}))
-    told = f"{counted(len(found.raters), 'rater')}, {counted(found.votes, 'vote')}; the judge is {judges}."
+    said = counted(found.votes, "vote" if found.points is None else "rating")
+    told = f"{counted(len(found.raters), 'rater')}, {said}; the judge is {judges}."
+    if found.points is not None:
+        told += " A rater's 4 or 5 points are a yes, and together they say yes with a mean of 4 or more."
     for run in found.without_votes:
         told += f" Nobody voted on {run}."
     return told + alike_told(found.raters)
 
 
-def _scores(name: str, panel: Panel, level: str, told: str) -> Iterator[AgreementTable]:
+def _scores(name: str, panel: Panel, level: str, told: str, *, by_mean: bool) -> Iterator[AgreementTable]:
     """The scores of people and judge, each over all that they decided; then over the same, if these are others."""
+    count = f"{panel.undecided} of {panel.cases}"
+    undecided = f"Yes by mean; {count} wait for ratings." if by_mean else f"Yes by majority; {count} have none."
     yield AgreementTable(
         f"Scores by people: {name}",
-        f"{told} Yes by majority; {panel.undecided} of {panel.cases} have none.",
+        f"{told} {undecided}",
         ("run", level, "people", "judge", "decided", "judged"),
         tuple(
             (*_whose(it), *map(percent_with_interval, (it.people, it.judge)), _of_all(it.people), _of_all(it.judge))
@@ -85,7 +109,8 @@ def _of_all(rate: Rate) -> str:
     return f"{rate.scored}/{rate.expected}"
 
 
-def _matrix(title: str, panel: Panel) -> AgreementTable:
+def table_of_pairs(title: str, panel: Panel) -> AgreementTable:
+    """How often any two of people, their majority and the judge say the same."""
     mean = panel.people
     told = "No two people voted on the same." if mean.value is None else f"Any two people: {percent(mean.value)}."
     rows = tuple(

@@ -1,0 +1,98 @@
+"""What `formalimg agree` compares: two judges, or people and a judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from formalimg.errors import FormalimgError
+
+if TYPE_CHECKING:
+    from formalimg.runs import Party, StoredRun
+    from formalimg.stats import ScoreProfile
+    from formalimg.studies import JudgesCompared, PeopleStudied, ScoresCompared, ScoresStudied, StudyOfPeople
+
+
+def judges_compared(
+    runs: list[Path], judges: tuple[str, str] | None, profile: ScoreProfile
+) -> Iterator[JudgesCompared | ScoresCompared]:
+    """What two judges say about each run: whether pictures pass, or how they score."""
+    from formalimg.runs import open_run
+    from formalimg.studies import compare_judges, compare_scores
+    from formalimg.suites import suite
+
+    for folder in runs:
+        with closing(open_run(folder)) as run:
+            first, second = _named(run, judges) if judges else (None, None)
+            has_scores = suite(run.card.suite).kind == "counterfactual"
+        if has_scores:
+            yield compare_scores(folder, first, second, profile=profile)
+        else:
+            yield compare_judges(folder, first, second)
+
+
+def people_studied(runs: list[Path], judges: tuple[str, str] | None, votes: Path) -> list[PeopleStudied]:
+    """One study for each judge to compare with."""
+    from formalimg.studies import study_votes
+
+    return [study_votes(votes, there) for there in _opened(runs, judges)]
+
+
+def scores_studied(
+    runs: list[Path], judges: tuple[str, str] | None, scores: Path, profile: ScoreProfile
+) -> list[ScoresStudied]:
+    """One study for each judge to compare with."""
+    from formalimg.studies import study_scores
+
+    return [study_scores(scores, there, profile=profile) for there in _opened(runs, judges)]
+
+
+def ratings_studied(
+    runs: list[Path],
+    judges: tuple[str, str] | None,
+    ratings: Path,
+    without_inattentive: float | None,
+    iou: float | None,
+    profile: ScoreProfile,
+) -> list[StudyOfPeople]:
+    """One study for each judge to compare with; boxes are those of one judge."""
+    from formalimg.judges import LEAST_OVERLAP
+    from formalimg.rating import people_said
+    from formalimg.studies import BoxesStudied, study_people
+
+    found = [
+        study_people(
+            people_said(ratings, there, without_inattentive),
+            there,
+            iou=LEAST_OVERLAP if iou is None else iou,
+            profile=profile,
+        )
+        for there in _opened([folder.resolve() for folder in runs], judges)
+    ]
+    boxes = isinstance(found[0], BoxesStudied)
+    if iou is not None and not boxes:
+        raise FormalimgError(f"only boxes overlap, and {ratings} has none: leave --iou out")
+    if judges and boxes:
+        raise FormalimgError("people corrected the boxes of one judge: leave --judges out")
+    return found
+
+
+def _opened(runs: list[Path], judges: tuple[str, str] | None) -> Iterator[list[StoredRun]]:
+    """The runs, opened with the last judge; or once with each of two judges."""
+    from formalimg.runs import open_run
+
+    for which in range(2 if judges else 1):
+        with ExitStack() as opened:
+            there = [opened.enter_context(closing(open_run(folder))) for folder in runs]
+            if judges:
+                chosen = [_named(run, judges)[which] for run in there]
+                there = [opened.enter_context(closing(open_run(*pair))) for pair in zip(runs, chosen, strict=True)]
+            yield there
+
+
+def _named(run: StoredRun, judges: tuple[str, str]) -> tuple[Party, Party]:
+    from formalimg.studies import judge_named
+
+    return judge_named(run, judges[0]), judge_named(run, judges[1])

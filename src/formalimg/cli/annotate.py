@@ -1,0 +1,205 @@
+"""`formalimg annotate`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from formalimg.cli.options import read_levels
+from formalimg.cli.printing import print_table
+from formalimg.cli.serving_options import HERE, Browser, Host, Port, needing_web
+from formalimg.errors import FormalimgError
+
+if TYPE_CHECKING:
+    from formalimg.rating import Study, WantedStudy
+
+_RATERS = 5
+"""How many people looked at each picture in the studies of the papers."""
+
+
+def annotate_command(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN…|STUDY",
+            help="Run folders of one suite, for a study of their pictures; or the folder of a study, to go on with it.",
+            show_default=False,
+        ),
+    ],
+    protocol: Annotated[
+        Literal["likert", "questions", "scores", "boxes"] | None,
+        typer.Option(
+            help="How people judge: five points; the picture as a whole, then yes or no to each question (conceptmix); "
+            "scores from 0 to 1 (cf-world); or correcting boxes, classes and colours (knolling, natural).",
+            show_default=False,
+        ),
+    ] = None,
+    study: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="The folder of the study. It is made if it is not there; if it is, the study goes on.",
+            show_default=False,
+        ),
+    ] = None,
+    raters: Annotated[
+        int | None, typer.Option(min=1, help=f"How many people there are. Default: {_RATERS}.", show_default=False)
+    ] = None,
+    per_picture: Annotated[
+        int | None, typer.Option(min=1, help="How many of them look at each picture. Default: all.", show_default=False)
+    ] = None,
+    levels: Annotated[
+        str | None, typer.Option(help="Which levels, as in 1-10 or 1,2,5. Default: all.", show_default=False)
+    ] = None,
+    per_level: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="So many pictures of each run and level, drawn by lot, of the same items for all runs. Default: all.",
+            show_default=False,
+        ),
+    ] = None,
+    checks: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=0.5,
+            help="The share of attention checks in what a rater sees, as in 0.05: pictures that the rater does not see "
+            "otherwise, beside words that do not fit. Default: none.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Another seed, another choice, assignment and order. Default: 0.", show_default=False),
+    ] = None,
+    new_links: Annotated[
+        bool, typer.Option("--new-links", help="Make new links for all raters; the old ones no longer work.")
+    ] = False,
+    new_link: Annotated[
+        list[str] | None,
+        typer.Option(metavar="RATER", help="Make a new link for this rater, as in rater-2.", show_default=False),
+    ] = None,
+    status: Annotated[bool, typer.Option("--status", help="Say how far raters are, and end.")] = False,
+    export: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write the answers so far as CSV and JSONL, and end.", show_default=False),
+    ] = None,
+    leave_out: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RATER",
+            help="With --export: somebody whose answers do not count, as in rater-2.",
+            show_default=False,
+        ),
+    ] = None,
+    port: Port = 8422,
+    host: Host = HERE,
+    browser: Browser = True,
+) -> None:
+    """Let people judge pictures in the browser: a study with a link for each of them, and their answers as files.
+
+    Links are shown once, when they are made. Answers are kept one by one: end it and go on with it at any time.
+    """
+    from formalimg.rating import WantedStudy, is_study, open_study  # here, so that other commands start faster
+
+    if study is None and (len(folders) != 1 or not is_study(folders[0])):
+        raise FormalimgError("say where the study is to be kept, with --study DIR; or name the folder of a study")
+    place = study or folders[0]
+    runs = tuple(folders) if study else ()
+    if status or export:
+        if leave_out and not export:
+            raise FormalimgError("--leave-out says whose answers do not count in files: give --export DIR with it")
+        _write_and_tell(place, export, leave_out or [])
+        return
+    wanted = WantedStudy(
+        runs, protocol, raters, per_picture, None if levels is None else read_levels(levels), per_level, checks, seed
+    )
+    with needing_web("rating pictures"):
+        from formalimg.web import serve_study
+    links = _made_or_found(place, wanted)
+    with open_study(place) as opened:
+        again = [it.rater for it in opened.progress()] if new_links else new_link or []
+        links = {**links, **{rater: opened.new_link(rater) for rater in again}}
+
+        told: list[str] = []
+
+        def tell(address: str, addresses: Mapping[str, str]) -> None:
+            told.append(address)
+            _tell(opened, address, addresses)
+
+        try:
+            serve_study(opened, links, host=host, port=port, opens_browser=browser, tell=tell)
+        except FormalimgError as error:
+            if links and not told:
+                raise FormalimgError(f"{error}, and --new-links: nobody has seen those that were made") from error
+            raise
+    typer.echo(f"{place} is kept; `formalimg annotate {place}` goes on with it")
+
+
+def _made_or_found(place: Path, wanted: WantedStudy) -> Mapping[str, str]:
+    """The links of a study that is made now; none, if it is there already and is the one that is wanted."""
+    from formalimg import __version__
+    from formalimg.rating import make_study, read_study_card, require_wanted
+    from formalimg.runs import open_run
+
+    if place.exists():
+        require_wanted(place, read_study_card(place), wanted)
+        return {}
+    if wanted.protocol is None:
+        raise FormalimgError("choose how people judge: --protocol likert, questions, scores or boxes")
+    raters = wanted.raters or _RATERS
+    with ExitStack() as opened:
+        made = make_study(
+            place,
+            [opened.enter_context(closing(open_run(folder))) for folder in wanted.runs],
+            wanted.protocol,
+            raters=raters,
+            per_picture=wanted.per_picture or raters,
+            levels=wanted.levels,
+            per_level=wanted.per_level,
+            checks=wanted.checks or 0.0,
+            seed=wanted.seed or 0,
+            made_with=__version__,
+        )
+    return made.links
+
+
+def _tell(study: Study, address: str, addresses: Mapping[str, str]) -> None:
+    card = study.card
+    pictures = sum(run.pictures for run in card.runs)
+    typer.echo(f"{study.folder}: {card.protocol}, {pictures:,} pictures, {card.per_picture} raters for each")
+    for rater, link in addresses.items():
+        typer.echo(f"{rater:<10}{link}")
+    if addresses:
+        typer.echo("These links are shown only now: send each to one person.")
+    if len(addresses) < card.raters:
+        who = "Other raters" if addresses else "Raters"
+        typer.echo(f"{who} go on with the links they have. Only digests are kept: --new-links makes new ones for all.")
+    typer.echo(f"{'progress':<10}{address}  (Ctrl+C ends it)")
+
+
+def _write_and_tell(place: Path, export: Path | None, leave_out: list[str]) -> None:
+    from rich.table import Table
+
+    from formalimg.rating import export_study, read_study, summarize_raters
+
+    raters = summarize_raters(read_study(place))
+    table = Table(box=None, pad_edge=False)
+    table.add_column("rater")
+    for head in ("finished", "of", "minutes", "checks passed"):
+        table.add_column(head, justify="right")
+    for rater in raters:
+        passed = f"{rater.checks_passed} of {rater.checks}" if rater.checks else "–"
+        table.add_row(rater.rater, f"{rater.finished:,}", f"{rater.of:,}", f"{rater.seconds / 60:,.1f}", passed)
+    print_table(table)
+    if export is not None:
+        written = export_study(place, export, leave_out=leave_out)
+        for path in written.files:
+            typer.echo(path)
+        if written.unfinished:
+            typer.echo(f"{written.unfinished:,} ratings are still to come")

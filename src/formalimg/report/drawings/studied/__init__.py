@@ -1,0 +1,1 @@
+"""Figures of studies, one file for each kind of study."""

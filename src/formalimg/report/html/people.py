@@ -1,0 +1,36 @@
+"""What people say beside what the judge says: figures and tables of a study."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from itertools import repeat
+from typing import TYPE_CHECKING
+
+from formalimg.report.comparison import Section
+from formalimg.report.html.markup import Markup, element, join
+from formalimg.report.html.more_table import more_table
+from formalimg.report.people import tables_of_people
+
+if TYPE_CHECKING:
+    from formalimg.report.drawings import Drawing
+    from formalimg.studies import StudyOfPeople
+
+
+def people(study: StudyOfPeople, section: Section) -> Markup:
+    """The figures of a study side by side, then its tables."""
+    from formalimg.report.drawings import drawings_of_study  # here, so that other pages are made faster
+
+    drawings = element("div", map(_drawing, drawings_of_study(study)), class_="drawings")
+    tables = element("div", map(more_table, tables_of_people(study), repeat(section)), class_="studied")
+    return join(drawings, tables)
+
+
+def _drawing(drawing: Drawing) -> Markup:
+    """A figure as a picture of its own: it is drawn on white, for papers, and stays so in dark colours."""
+    data = b64encode(drawing.svg("").encode()).decode("ascii")
+    return element(
+        "figure",
+        element("img", src=f"data:image/svg+xml;base64,{data}", alt=drawing.title),
+        element("figcaption", element("b", f"{drawing.title}. "), drawing.note),
+        class_="drawing",
+    )

@@ -1,0 +1,34 @@
+"""What a grounder found in pictures, and what people made of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from formalimg.scenes import Scene
+
+
+class Correction(NamedTuple):
+    """A picture whose boxes one person has put right.
+
+    Attributes:
+        run: the run that the picture is in.
+        item: the item.
+        sample: which of the item's pictures, from 0.
+        level: the item's level.
+        rater: who corrected.
+        found: what the grounder had found; None if it could not tell.
+        corrected: what is there, by this person.
+    """
+
+    run: str
+    item: str
+    sample: int
+    level: int
+    rater: str
+    found: Scene | None
+    corrected: Scene
+
+    @property
+    def picture(self) -> tuple[str, str, int]:
+        """The run, the item and the sample."""
+        return self.run, self.item, self.sample

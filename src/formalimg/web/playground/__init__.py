@@ -1,0 +1,14 @@
+"""The playground: formulas checked as they are written, solved and drawn; scenes and pictures verified."""
+
+from typing import TYPE_CHECKING
+
+from formalimg.lazily import lazily
+
+if TYPE_CHECKING:
+    from formalimg.web.playground.bench import Bench
+    from formalimg.web.playground.routes import playground_routes
+
+# The process that does the long work needs neither.
+__getattr__ = lazily("formalimg.web.playground", {"bench": ["Bench"], "routes": ["playground_routes"]})
+
+__all__ = ["Bench", "playground_routes"]

@@ -1,0 +1,187 @@
+"""`formalimg annotate`: links once, answers kept, and going on where it was left."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from formalimg.cli import app
+from formalimg.errors import FormalimgError
+from formalimg.rating import open_study, read_study
+from tests.rating.rated_runs import concept_items, rated_run, take
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run in a folder that is called like a thing to do."""
+    return rated_run(tmp_path_factory.mktemp("runs") / "export", concept_items(4))
+
+
+@contextmanager
+def _served(*words: str) -> Iterator[list[str]]:
+    """What a real process says until it is ready; it is interrupted at the end."""
+    command = [sys.executable, "-m", "formalimg", "annotate", *words, "--no-browser"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
+        try:
+            assert server.stdout is not None
+            said: list[str] = []
+            while not said or not said[-1].startswith("progress"):
+                line = server.stdout.readline()
+                assert line, said
+                said.append(line.rstrip("\n"))
+            yield said
+        finally:
+            server.send_signal(signal.SIGINT)
+            server.communicate(timeout=10)
+        assert server.returncode == 0
+
+
+def _said(*words: str) -> str:
+    """What a command that ends by itself says."""
+    done = CliRunner().invoke(app, ["annotate", *words, "--no-browser"], catch_exceptions=False)
+    assert done.exit_code == 0
+    return done.stdout
+
+
+def _refused(*words: str) -> str:
+    """The one line that a command is refused with."""
+    with pytest.raises(FormalimgError) as refused:
+        _said(*words)
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+def _links(said: list[str]) -> dict[str, str]:
+    return {line.split()[0]: line.split()[1] for line in said if line.startswith("rater-")}
+
+
+def _post(address: str, body: dict[str, object]) -> int:
+    origin = re.match(r"http://[^/]+", address)
+    assert origin
+    headers = {"Content-Type": "application/json", "Origin": origin[0]}
+    request = urllib.request.Request(address, json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request) as answer:
+        return int(answer.status)
+
+
+def _code(address: str) -> int:
+    try:
+        with urllib.request.urlopen(address) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_a_study_is_made_served_ended_and_gone_on_with(run: Path, tmp_path: Path) -> None:
+    study, port = str(tmp_path / "study"), str(_free_port())
+    asked = [str(run), "--protocol", "likert", "--raters", "2", "--study", study, "--port", port]
+    with _served(*asked) as said:
+        links = _links(said)
+        assert list(links) == ["rater-1", "rater-2"]
+        assert all(re.fullmatch(rf"http://127\.0\.0\.1:{port}/rate/[\w-]{{32}}", link) for link in links.values())
+        assert "shown only now" in said[-2]
+        assert _code(said[-1].split()[1]) == 200
+        page = urllib.request.urlopen(links["rater-1"]).read().decode()
+        task = re.search(r'data-task="([^"]+)"', page)
+        assert task
+        answer = {"task": task[1], "step": "compliance", "value": 4, "seconds": 2, "key": "k"}
+        assert _post(f"{links['rater-1']}/answer", answer) == 200
+        assert "is taking answers already, by process" in _refused(study, "--port", "0")
+        assert "rater-1" in _said(study, "--status")
+    with _served(*asked) as said:  # the very same command
+        assert _links(said) == {}
+        assert "Raters go on with the links they have" in said[1]
+        assert _code(links["rater-1"]) == 200
+        assert _post(f"{links['rater-1']}/finish", {"task": task[1]}) == 200
+    with _served(study, "--port", port, "--new-link", "rater-2") as said:
+        assert list(_links(said)) == ["rater-2"]
+        assert (_code(links["rater-1"]), _code(links["rater-2"])) == (200, 404)
+        assert _code(_links(said)["rater-2"]) == 200
+    assert sum(bool(task.finished) for task in read_study(study).tasks) == 1
+
+
+def test_on_other_addresses_only_raters_need_no_token(run: Path, tmp_path: Path) -> None:
+    asked = [str(run), "--protocol", "likert", "--raters", "1", "--study", str(tmp_path / "study"), "--port", "0"]
+    with _served(*asked, "--host", "0.0.0.0") as said:
+        found = re.search(r":(\d+)/\?token=([\w-]{32})", said[-1])
+        assert found
+        here = f"http://127.0.0.1:{found[1]}"
+        (link,) = _links(said).values()
+        assert "token" not in link
+        assert _code(here + link[link.index("/rate/") :]) == 200
+        assert (_code(f"{here}/"), _code(f"{here}/rate/nobody")) == (403, 404)
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return int(listening.getsockname()[1])
+
+
+@pytest.fixture
+def half_done(run: Path, tmp_path: Path) -> str:
+    """A study that one of two raters has finished; made by a command that then found its port taken."""
+    study = str(tmp_path / "study")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        asked = [str(run), "--protocol", "likert", "--raters", "2", "--per-picture", "1", "--study", study]
+        said = _refused(*asked, "--port", port)
+    assert said.endswith("choose another --port, and --new-links: nobody has seen those that were made")
+    with open_study(study) as opened:
+        take(opened, "rater-1", lambda task, step: 5)
+    return study
+
+
+def test_status_and_export(half_done: str, tmp_path: Path) -> None:
+    rows = [line.split() for line in _said(half_done, "--status").splitlines()]
+    assert rows == [
+        ["rater", "finished", "of", "minutes", "checks", "passed"],
+        ["rater-1", "2", "2", "0.1", "–"],
+        ["rater-2", "0", "2", "0.0", "–"],
+    ]
+    out = tmp_path / "out"
+    assert "2 ratings are still to come" in _said(half_done, "--export", str(out))
+    names = {"answers.jsonl", "raters.csv", "likert.csv", "compliance.csv", "votes.csv"}
+    assert {path.name for path in out.iterdir()} == names
+    assert "nobody has finished" in _refused(half_done, "--export", str(out), "--leave-out", "rater-1")
+    assert "give --export DIR" in _refused(half_done, "--status", "--leave-out", "rater-1")
+
+
+def test_a_study_of_other_settings_is_refused(half_done: str, run: Path, tmp_path: Path) -> None:
+    other = rated_run(tmp_path / "other", concept_items(2))
+    for words, told in (
+        ([half_done, "--raters", "3"], "(raters: was 2, now 3)"),
+        ([str(run), "--study", half_done, "--protocol", "questions"], "(protocol: was likert, now questions)"),
+        ([half_done, "--levels", "1"], "(levels: was all, now 1)"),
+        ([half_done, "--checks", "0.1", "--seed", "2"], "(checks: was 0.0, now 0.1; seed: was 0, now 2)"),
+        ([str(other), "--study", half_done], f"now {other.resolve()})"),
+    ):
+        said = _refused(*words, "--port", "0")
+        assert f"{half_done} is a study of other settings" in said
+        assert told in said
+
+
+def test_mistakes_are_told_in_one_line(run: Path, tmp_path: Path) -> None:
+    for words, told in (
+        ([str(run)], "say where the study is to be kept, with --study DIR"),
+        ([str(run), "--study", str(tmp_path / "new")], "choose how people judge: --protocol"),
+        ([str(run), "--study", str(tmp_path)], "is no study: it has no study.toml"),
+        ([str(run), "--study", str(tmp_path / "new"), "--protocol", "scores"], "take runs of cf-world"),
+        ([str(run), "--study", str(tmp_path / "new"), "--status"], "is no study"),
+        ([str(tmp_path), "--study", str(tmp_path / "new"), "--protocol", "likert"], "is no run"),
+    ):
+        assert told in _refused(*words, "--port", "0")
+    assert not (tmp_path / "new").exists()

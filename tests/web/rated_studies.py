@@ -1,0 +1,59 @@
+"""Studies to be answered in the browser, one for each protocol, with texts that try to do harm."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
+
+from formalimg.models import Answer, Generated, ImageRequest
+from formalimg.rating import MadeStudy, Protocol, make_study
+from formalimg.runs import Order, carry_out
+from formalimg.suites import Item
+from tests.rating.rated_runs import SEEN, concept_items, formula_items, grounded_run, opened
+from tests.studies.counterfactual_runs import scored_item
+from tests.support.models import Speckles, speckled
+from tests.web.sites import HARM
+
+MODEL = "secret-model"
+
+
+def telling_picture(request: ImageRequest) -> Answer:
+    """A picture in whose file its model is named, in a kind of file that not all models give."""
+    image = Image.open(io.BytesIO(speckled(request.item, 64)))
+    file = io.BytesIO()
+    if int(request.item[:3], 36) % 2:
+        image.save(file, "JPEG", comment=MODEL.encode())
+    else:
+        texts = PngInfo()
+        texts.add_text("parameters", MODEL)
+        image.save(file, "PNG", pnginfo=texts)
+    return Generated(file.getvalue())
+
+
+def items_for(protocol: Protocol, count: int) -> Sequence[Item[object]]:
+    if protocol == "boxes":
+        return formula_items(count)
+    if protocol == "scores":
+        return [scored_item(f"{number:03}-l1", dimensions=("integrity", "assessment")) for number in range(count)]
+    return [replace(item, prompt=f"{item.prompt} {HARM}") for item in concept_items(count, levels=1)]
+
+
+def studied(
+    home: Path, protocol: Protocol, *, count: int = 3, raters: int = 1, per_picture: int | None = None
+) -> MadeStudy:
+    """A study over a run whose folder and model are called secret-model."""
+    items = items_for(protocol, count)
+    run = home / MODEL
+    if protocol == "boxes":
+        grounded_run(run, items, SEEN)  # type: ignore[arg-type]
+    else:
+        carry_out(Order(items, Speckles(name=f"test/{MODEL}", answer=telling_picture), size=64), run)
+    with opened(run) as runs:
+        return make_study(
+            home / f"{MODEL}-{protocol}", runs, protocol, raters=raters, per_picture=per_picture or raters
+        )

@@ -1,0 +1,202 @@
+"""The playground in a real browser: problems while one writes, a drawn witness, files that are dropped, links."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import uvicorn
+
+from formalimg.logic import verify
+from formalimg.scenes import Box, Scene, Thing, draw
+from formalimg.web.assembling import assemble
+from formalimg.web.playground import playground_routes
+from tests.web.sites import HARM
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+]
+
+pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no browser at {CHROMIUM}")
+
+FORMULA = "(exists ?c (and (Is ?c 'cup') (Has ?c 'red') (OnLeftSide ?c)))"
+DROP = """({ name, type, data }) => {
+  const bytes = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File([bytes], name, { type }));
+  const drop = new DragEvent("drop", { bubbles: true, cancelable: true, dataTransfer });
+  document.querySelector("#stage").dispatchEvent(drop);
+}"""
+
+LATE = """() => {
+  const fetched = window.fetch;
+  window.fetch = async (address, sent) => {
+    const answer = await fetched(address, sent);
+    if (!sent?.body.includes("'cupp'")) return answer;
+    const text = await answer.clone().text();
+    window.late = "arrived";
+    await new Promise((done) => { window.letGo = done; });
+    return new Response(text, { headers: answer.headers });
+  };
+}"""
+"""The answer on one formula comes after that on the next."""
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    app = assemble(playground_routes(), token=None, command="formalimg view")
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    server.should_exit = True
+    thread.join(10)
+
+
+@pytest.fixture(scope="module")
+def opened(address: str) -> Iterator[Page]:
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        context = browser.new_context(base_url=address, viewport={"width": 1280, "height": 900})
+        context.set_default_timeout(10_000)
+        yield context.new_page()
+        browser.close()
+
+
+@pytest.fixture
+def page(opened: Page, address: str) -> Iterator[Page]:
+    """A page that has seen no complaint: no error of a script, nothing that the policy had to stop, nothing outside."""
+    complaints: list[str] = []
+    listeners = {
+        "pageerror": lambda error: complaints.append(str(error)),
+        "console": lambda message: complaints.append(message.text) if message.type == "error" else None,
+        "dialog": lambda dialog: complaints.append(dialog.message),
+        "request": lambda one: None if one.url.startswith((address, "data:", "blob:")) else complaints.append(one.url),
+    }
+    for event, listener in listeners.items():
+        opened.on(event, listener)  # type: ignore[call-overload]
+    yield opened
+    for event, listener in listeners.items():
+        opened.remove_listener(event, listener)
+    assert not complaints
+    assert opened.evaluate("typeof pwned") == "undefined"
+
+
+def _drop(page: Page, name: str, sort: str, data: bytes) -> None:
+    page.evaluate(DROP, {"name": name, "type": sort, "data": base64.b64encode(data).decode("ascii")})
+
+
+def test_problems_show_while_one_writes_and_lead_to_their_place(page: Page) -> None:
+    page.goto("/playground")
+    page.locator("#formula").press_sequentially("(exists ?x (Is ?x 'cupp'))")
+    problem = page.locator("#problems li")
+    problem.wait_for()
+    assert "did you mean 'cup'?" in problem.inner_text()
+    source, caret = (problem.locator("pre").text_content() or "").split("\n")
+    assert source[caret.index("^") : len(caret)] == "'cupp'"
+    assert page.locator("#solve").is_disabled()
+    problem.get_by_role("button", name="line 1, column 19").press("Enter")
+    page.keyboard.type("'cup'")
+    page.get_by_text("K = 1: 1 variable, 1 clause").wait_for()
+    assert page.locator("#problems li").count() == 0
+    assert page.locator("#words").inner_text().endswith("There is a cup.")
+
+
+def test_the_key_solves_and_the_witness_is_drawn_and_verified(page: Page) -> None:
+    page.goto("/playground")
+    page.fill("#formula", FORMULA)
+    page.keyboard.press("Control+Enter")
+    page.locator("#verdict .pass").wait_for()
+    drawn = (
+        "document.querySelector('#stage img').decode().then(() => document.querySelector('#stage img').naturalWidth)"
+    )
+    assert page.evaluate(drawn) == 640
+    first = page.input_value("#scene")
+    assert verify(FORMULA, Scene.from_json(json.loads(first)))
+    assert page.locator("#clauses .pass").count() == page.locator("#clauses tr").count() == 3
+    page.keyboard.press("Control+Enter")
+    page.wait_for_function("before => document.querySelector('#scene').value !== before", arg=first)
+
+
+def test_dropped_scenes_and_pictures_are_verified_and_again_when_the_formula_changes(page: Page) -> None:
+    page.goto(f"/playground?formula={FORMULA}")
+    page.get_by_text("K = 1").wait_for()
+    scene = Scene.of([Thing("cup", Box(600, 100, 800, 300), "red"), Thing(HARM, Box(100, 600, 300, 800), "red")])
+    _drop(page, f"{HARM}.json", "application/json", json.dumps(scene.to_json()).encode())
+    page.locator("#verdict .fail").wait_for()
+    assert page.locator("#clauses .fail").count() == 1
+    assert "(OnLeftSide ?c)" in page.locator("#clauses tr", has=page.locator(".fail")).inner_text()
+    page.locator("#stage .thing.fault").wait_for()
+    assert page.locator("#stage .thing.fault text").text_content() == "red cup"
+    assert HARM in page.locator("#warnings").inner_text()
+    assert "centre x 700" in page.locator("#explanation").inner_text()
+
+    picture = io.BytesIO()
+    draw(Scene.of([Thing("cup", Box(600, 100, 800, 300), "red")]), 256).save(picture, "PNG")
+    _drop(page, f"{HARM}.png", "image/png", picture.getvalue())
+    page.get_by_text("seen by builtin/icons").wait_for()
+    assert page.locator("#verdict .fail").is_visible()
+    assert (page.get_attribute("#stage img", "src") or "").startswith("blob:")
+    page.fill("#formula", FORMULA.replace("OnLeftSide", "OnRightSide"))
+    page.locator("#verdict .pass").wait_for()
+    assert page.locator("#stage .fault").count() == 0
+
+
+def test_the_address_brings_everything_back(page: Page) -> None:
+    formula = "(and (IsStyle 'photo') (forall ?p (implies (Is ?p 'plant') (HasColor ?p 'green'))))"
+    page.goto("/playground")
+    page.select_option("#vocabulary", "natural")
+    page.select_option("#semantics", "classical")
+    page.fill("#formula", formula)
+    page.get_by_label("style of the picture").select_option("cartoon")
+    page.get_by_text("K = 1").wait_for()
+    assert page.locator("#solve").is_disabled()  # the solver has no rules for it
+    page.wait_for_url("**style=cartoon**")
+    kept = page.url
+    page.goto("/playground")
+    page.goto(kept)
+    page.get_by_text("K = 1").wait_for()
+    page.get_by_label("style of the picture").wait_for()
+    chosen = [page.input_value(f"#{name}") for name in ("formula", "vocabulary", "semantics", "style")]
+    assert chosen == [formula, "natural", "classical", "cartoon"]
+    assert page.url == kept
+
+
+def test_no_answer_overtakes_a_later_one(page: Page) -> None:
+    page.goto("/playground")
+    page.evaluate(LATE)
+    page.fill("#formula", "(exists ?x (Is ?x 'cupp'))")
+    page.wait_for_function("() => window.late === 'arrived'")
+    page.fill("#formula", "(exists ?x (Is ?x 'cup'))")
+    page.get_by_text("K = 1").wait_for()
+    page.evaluate("letGo()")
+    page.wait_for_timeout(100)
+    assert page.locator("#problems li").count() == 0
+    assert page.locator("#measures").inner_text().startswith("K = 1")
+
+
+def test_narrow_windows_do_not_scroll_sideways(page: Page) -> None:
+    page.set_viewport_size({"width": 360, "height": 700})
+    page.goto(f"/playground?formula={FORMULA.replace('red', 'x' * 300)}")
+    page.locator("#problems li").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.set_viewport_size({"width": 1280, "height": 900})
