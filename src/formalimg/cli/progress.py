@@ -31,22 +31,28 @@ def progress_of(title: str, total: int) -> Iterator[Callable[[int], None]]:
 
 
 @contextmanager
-def run_progress(title: str) -> Iterator[Callable[[Progress], None]]:
-    """A bar with rate, time left and coverage for people, and a line now and then for log files."""
+def run_progress(title: str, workers: Callable[[], str] = lambda: "") -> Iterator[Callable[[Progress], None]]:
+    """A bar with rate, time left and coverage for people, and a line now and then for log files.
+
+    Args:
+        title: what goes on.
+        workers: says how fast each worker is; nothing if there are none but this process.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bar
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield _Lines(title)
+        yield _Lines(title, workers)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"))
     with Bar(*columns, transient=True, console=console) as shown:
         task = shown.add_task(title, total=None, told="", visible=False)
 
         def told(progress: Progress) -> None:
-            shown.update(task, completed=progress.done, total=progress.steps, told=_told(progress), visible=True)
+            told = _told(progress, workers())
+            shown.update(task, completed=progress.done, total=progress.steps, told=told, visible=True)
 
         yield told
 
@@ -54,17 +60,18 @@ def run_progress(title: str) -> Iterator[Callable[[Progress], None]]:
 class _Lines:
     """Prints a line now and then."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, workers: Callable[[], str]) -> None:
         self._title = title
+        self._workers = workers
         self._last = time.monotonic()
 
     def __call__(self, progress: Progress) -> None:
         if time.monotonic() - self._last >= _BETWEEN_LINES:
             self._last = time.monotonic()
-            print(f"{self._title}: {_told(progress)}", file=sys.stderr, flush=True)
+            print(f"{self._title}: {_told(progress, self._workers())}", file=sys.stderr, flush=True)
 
 
-def _told(progress: Progress) -> str:
+def _told(progress: Progress, workers: str) -> str:
     parts = []
     if progress.pictures:
         parts.append(f"{progress.made:,}/{progress.pictures:,} made")
@@ -76,7 +83,7 @@ def _told(progress: Progress) -> str:
         parts.append(f"{_duration(left)} left")
     if progress.coverage is not None and progress.verdicts:
         parts.append(f"{progress.coverage:.0%} scored")
-    return ", ".join(parts)
+    return ", ".join(parts) + (f"; {workers}" if workers else "")
 
 
 def _duration(seconds: float) -> str:

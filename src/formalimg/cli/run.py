@@ -30,6 +30,11 @@ def run_command(
     prompts: options.Prompts = None,
     budget: options.Budget = None,
     dry_run: options.DryRun = False,
+    engine: options.EngineName = "local",
+    address: options.RayAddress = None,
+    workers: options.Workers = None,
+    gpus_per_worker: options.GpusPerWorker = None,
+    cpus_per_worker: options.CpusPerWorker = None,
     runs: options.RunsFolder = Path("runs"),
     out: options.RunFolder = None,
 ) -> None:
@@ -61,6 +66,11 @@ def generate_command(
     prompts: options.Prompts = None,
     budget: options.Budget = None,
     dry_run: options.DryRun = False,
+    engine: options.EngineName = "local",
+    address: options.RayAddress = None,
+    workers: options.Workers = None,
+    gpus_per_worker: options.GpusPerWorker = None,
+    cpus_per_worker: options.CpusPerWorker = None,
     runs: options.RunsFolder = Path("runs"),
     out: options.RunFolder = None,
 ) -> None:

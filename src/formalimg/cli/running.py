@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -15,6 +16,7 @@ from formalimg.cli.foretelling import show_forecast, warnings_about
 from formalimg.cli.options import options_of, read_levels, read_options
 from formalimg.cli.printing import print_table
 from formalimg.cli.progress import run_progress
+from formalimg.cli.workforce import Workforce
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from formalimg.runs import Order
     from formalimg.scenes import Scene
     from formalimg.suites import Condition, FormulaSpec, Item
+    from formalimg.workers import Opened
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,11 @@ class Asked:
     prompts: Path | None
     budget: float | None
     dry_run: bool
+    engine: Literal["local", "ray"]
+    address: str | None
+    workers: int | None
+    gpus_per_worker: float | None
+    cpus_per_worker: float | None
     runs: Path
     out: Path | None
     judge: list[str] | None = None
@@ -71,21 +79,27 @@ class Asked:
                 "plain words come without a layout: choose --condition text-layout or image-layout too"
             )
 
-    def open_judges(self) -> list[Judge]:
+    @property
+    def workforce(self) -> Workforce:
+        """Who does the work."""
+        return Workforce(self.engine, self.address, self.workers, self.gpus_per_worker, self.cpus_per_worker)
+
+    def open_judges(self) -> list[Opened[Judge]]:
         """Who is to judge, in their order."""
         return open_judges(self.suite, self.judge, self.judge_option, self.prompts, self.task)
 
-    def open_model(self, name: str) -> ImageModel:
+    def open_model(self, name: str) -> Opened[ImageModel]:
         """Who is to make pictures, or layouts."""
         from formalimg.artists import open_planner
         from formalimg.models import open_image_model
         from formalimg.runs import require_covered
+        from formalimg.workers import Opened
 
         given = read_options(self.model_option)
         if self.task == "layout":
-            return open_planner(name, given, self.prompts)
-        model = open_image_model(name, given)
-        require_covered(model, self.suite)
+            return Opened.by(partial(open_planner, name, given, self.prompts))
+        model = Opened.by(partial(open_image_model, name, given))
+        require_covered(model.here, self.suite)
         return model
 
     def condition_for(self, model: ImageModel) -> Condition:
@@ -101,9 +115,10 @@ class Asked:
 
 def open_judges(
     suite: str, names: list[str] | None, given: list[str] | None, prompts: Path | None, task: str
-) -> list[Judge]:
+) -> list[Opened[Judge]]:
     """The judges of these names, each with its options; the one that works offline if there are no names."""
     from formalimg.judges import open_judge
+    from formalimg.workers import Opened
 
     opened = []
     for number, name in enumerate(names or [None], 1):
@@ -111,7 +126,7 @@ def open_judges(
         # Texts of the user's own are an option as well, of judges that send any.
         if prompts is not None and name is not None and not name.startswith(("builtin/", "detector/")):
             own.setdefault("prompts", str(prompts))
-        opened.append(open_judge(suite, name, own, task))
+        opened.append(Opened.by(partial(open_judge, suite, name, own, task)))
     return opened
 
 
@@ -128,6 +143,7 @@ def carry_out_all(asked: Asked, *, judging: bool) -> Done:
     from formalimg.suites import load, suite
 
     suite(asked.suite)  # a slip in its name is told before one in a model's
+    workforce = asked.workforce
     opened = [asked.open_model(name) for name in asked.model]
     judges = asked.open_judges() if judging else []
     items = load(asked.suite, asked.items)
@@ -137,12 +153,12 @@ def carry_out_all(asked: Asked, *, judging: bool) -> Done:
         typer.echo(warning, err=True)
     folders = []
     for model in opened:
-        condition = asked.condition_for(model)
+        condition = asked.condition_for(model.here)
         kind = "layout" if asked.task == "layout" else condition.name
-        folder = asked.out or asked.runs / run_name(asked.suite, model.name, kind)
+        folder = asked.out or asked.runs / run_name(asked.suite, model.here.name, kind)
         order = Order(
             items,
-            model,
+            model.here,
             selection,
             samples=asked.samples,
             seed=asked.seed,
@@ -154,15 +170,17 @@ def carry_out_all(asked: Asked, *, judging: bool) -> Done:
             task=asked.task,
             layouts_from=layouts_from,
         )
-        _require_prices(asked.budget, [model.name, *(judge.name for judge in judges)])
+        _require_prices(asked.budget, [model.here.name, *(judge.here.name for judge in judges)])
         if asked.dry_run:
             show_forecast(
-                order, folder, [foresee(order, folder, judge) for judge in judges] or [foresee(order, folder, None)]
+                order,
+                folder,
+                [foresee(order, folder, judge.here) for judge in judges] or [foresee(order, folder, None)],
             )
         else:
-            _carry_out(order, folder, judges)
+            _carry_out(order, model, folder, judges, workforce)
         folders.append(folder)
-    return Done(folders, judges)
+    return Done(folders, [judge.here for judge in judges])
 
 
 def show_numbers(done: Done) -> None:
@@ -178,12 +196,13 @@ def show_numbers(done: Done) -> None:
         typer.echo(f"run in {folder}")
 
 
-def judge_pictures(folder: Path, judge: Judge, title: str, budget: float | None) -> None:
+def judge_pictures(folder: Path, judge: Opened[Judge], title: str, budget: float | None, workforce: Workforce) -> None:
     """Let a judge look at the pictures of a run that it has not scored yet."""
     from formalimg.runs import judge_run
 
-    with run_progress(title) as told:
-        done = judge_run(folder, judge, budget=budget, told=told)
+    with workforce.at_work(None, judge) as crew, run_progress(title, crew.told) as told:
+        assert crew.judge is not None, "who was given comes back"
+        done = judge_run(folder, crew.judge, budget=budget, told=told)
     stop_if_stopped(done.stopped, folder, over_budget=done.over_budget)
 
 
@@ -206,22 +225,24 @@ def _require_prices(budget: float | None, names: Sequence[str]) -> None:
             )
 
 
-def _carry_out(order: Order, folder: Path, judges: Sequence[Judge]) -> None:
+def _carry_out(
+    order: Order, model: Opened[ImageModel], folder: Path, judges: Sequence[Opened[Judge]], workforce: Workforce
+) -> None:
     """Make the pictures while the first judge looks at them; then the others look."""
     from formalimg.runs import carry_out
 
     title = f"{order.items[0].suite}, {order.model.name}"
-    with run_progress(title) as told:
+    with workforce.at_work(model, next(iter(judges), None)) as crew, run_progress(title, crew.told) as told:
         done = carry_out(
-            order,
+            replace(order, model=crew.model or order.model),
             folder,
-            next(iter(judges), None),
+            crew.judge,
             told=told,
             matched=lambda matching: typer.echo(matching.told(), err=True),
         )
     stop_if_stopped(done.stopped, folder, over_budget=done.over_budget)
     for judge in judges[1:]:
-        judge_pictures(folder, judge, f"{title}, judged by {judge.name}", order.budget)
+        judge_pictures(folder, judge, f"{title}, judged by {judge.here.name}", order.budget, workforce)
 
 
 def _layouts(asked: Asked, items: Sequence[Item[FormulaSpec]]) -> tuple[Mapping[str, Scene], str]:

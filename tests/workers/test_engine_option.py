@@ -1,0 +1,46 @@
+"""`--engine ray` as far as it goes without a cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from formalimg.cli.workforce import Workforce
+from formalimg.errors import FormalimgError
+from formalimg.models import open_image_model
+from formalimg.workers import Opened, open_crew
+
+
+@pytest.mark.parametrize(
+    ("option", "given"),
+    [
+        ("--address", ("auto", None, None, None)),
+        ("--workers", (None, 2, None, None)),
+        ("--gpus-per-worker", (None, None, 0.0, None)),
+        ("--cpus-per-worker", (None, None, None, 1.0)),
+    ],
+)
+def test_options_of_the_cluster_need_the_engine(option: str, given: tuple[Any, ...]) -> None:
+    with pytest.raises(FormalimgError, match=f"^{option} says something about a Ray cluster: give --engine ray too$"):
+        Workforce("local", *given)
+    Workforce("ray", *given)
+
+
+def test_without_the_package_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("formalimg.workers.joining.find_spec", lambda name: None)
+    reader = Opened.by(lambda: open_image_model("builtin/reader"))
+    with (
+        pytest.raises(FormalimgError, match=r"^the engine ray needs the package ray: pip install 'formalimg\[ray\]'$"),
+        Workforce("ray", "local", 2, None, None).at_work(reader, None),
+    ):
+        pass
+
+
+def test_wrong_numbers_and_addresses_are_refused_before_a_cluster_is_looked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("formalimg.workers.joining.find_spec", lambda name: "there")
+    for wrong, told in (({"workers": 0}, "0 workers"), ({"address": "ray://head:10001"}, "from outside: use")):
+        with pytest.raises(FormalimgError, match=told), open_crew(**wrong):
+            pass

@@ -1,0 +1,83 @@
+"""Image models that workers open: they wait, raise, or die, and write down what they were asked and where."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.support.models import NumberJudge, speckled_for
+
+from formalimg.models import Answer, Generated, ImageRequest, Setting
+
+
+@dataclass
+class Marked:
+    """Paints speckles; what it does with an item can be said by the item's id.
+
+    Attributes:
+        log: a line for each request: item, node, process.
+        seconds: waits so long before each answer.
+        raises: items for which it raises, and with them their whole batch.
+        dies: items at which its process ends.
+        odd: items that it answers with something that cannot travel.
+        dollars: what each picture costs.
+    """
+
+    log: str
+    seconds: float = 0.0
+    raises: tuple[str, ...] = ()
+    dies: tuple[str, ...] = ()
+    odd: tuple[str, ...] = ()
+    dollars: float = 0.0
+    batch: int = 1
+    concurrency: int = 2
+    name: str = "test/marked"
+    settings: Mapping[str, Setting] = field(default_factory=lambda: {"version": 1})
+    sees_spec: bool = False
+
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+        node = _node()
+        with Path(self.log).open("a", encoding="utf-8") as file:
+            file.writelines(f"{request.item} {node} {os.getpid()}\n" for request in requests)
+        await asyncio.sleep(self.seconds)
+        for request in requests:
+            if request.item in self.dies:
+                os._exit(1)
+            if request.item in self.raises:
+                raise ValueError(f"item {request.item} cannot be painted")
+        for request in requests:
+            answer = speckled_for(request)
+            assert isinstance(answer, Generated)
+            served: Any = {"lock": threading.Lock()} if request.item in self.odd else {}
+            yield Generated(answer.data, served, self.dollars)
+
+
+def of_this_process() -> Marked:
+    """A model that is another in each process."""
+    return Marked("", settings={"process": os.getpid()})
+
+
+def open_judge(**changes: Any) -> NumberJudge:
+    return NumberJudge(**changes)
+
+
+def paint(prompt: str, seed: int, size: int, log: str, seconds: float = 0.2) -> Any:
+    """For the command line, as python/tests_ray/models.py:paint."""
+    from PIL import Image
+
+    with Path(log).open("a", encoding="utf-8") as file:
+        file.write(f"{seed}\n")
+    time.sleep(seconds)
+    return Image.radial_gradient("L").resize((size, size)).convert("RGB").point(lambda value: (value + seed) % 256)
+
+
+def _node() -> str:
+    import ray
+
+    return str(ray.get_runtime_context().get_node_id()) if ray.is_initialized() else "here"

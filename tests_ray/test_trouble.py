@@ -1,0 +1,91 @@
+"""What goes wrong with one picture stays with it; what every picture would share ends the run, in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.models import small_items
+from tests.support.run_contents import order, outcomes
+
+from formalimg.errors import FormalimgError
+from formalimg.runs import Progress, carry_out
+from formalimg.workers import Demand, open_crew, starting
+from tests_ray.models import Marked, of_this_process, open_judge
+
+
+def run(
+    cluster: Any, folder: Path, opening: Any, count: int = 12, judge: Any = None, workers: int = 2, **changes: Any
+) -> Progress:
+    demand = changes.pop("demand", Demand())
+    with open_crew(opening, judge, workers=workers, demand=demand, address=cluster.address) as crew:
+        return carry_out(order(crew.model, small_items(count), **changes), folder, crew.judge)
+
+
+def reasons(folder: Path) -> dict[str, str]:
+    return {outcome.item: outcome.detail for outcome in outcomes(folder) if outcome.reason == "generation failed"}
+
+
+def asked(log: Path) -> Counter[str]:
+    return Counter(line.split()[0] for line in log.read_text().splitlines())
+
+
+def test_one_request_that_raises_fails_alone(cluster: Any, root: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    done = run(cluster, tmp_path / "run", partial(Marked, str(log), raises=("5",), odd=("9",), batch=4))
+    assert (done.made, done.failed) == (10, 2)
+    found = reasons(tmp_path / "run")
+    assert found["5"] == "ValueError: item 5 cannot be painted"
+    assert "cannot pickle" in found["9"]
+    assert asked(log)["5"] == 3, "in its batch of four, in a half, and alone"
+    assert min(asked(log).values()) == 1, "a batch without trouble is not asked again"
+
+
+def test_one_request_that_kills_its_worker_fails_alone(cluster: Any, root: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    done = run(cluster, tmp_path / "run", partial(Marked, str(log), seconds=0.1, dies=("3",)), judge=open_judge)
+    assert (done.made, done.failed, done.judged) == (11, 1, 11)
+    assert "3 workers died" in reasons(tmp_path / "run")["3"]
+    assert 1 <= asked(log)["3"] <= 3
+
+
+def test_a_budget_stops_the_run_and_a_larger_one_goes_on(cluster: Any, root: Path, tmp_path: Path) -> None:
+    opening = partial(Marked, str(tmp_path / "log"), seconds=0.05, dollars=1.0, concurrency=1)
+    first = run(cluster, tmp_path / "run", opening, 30, budget=5.0)
+    assert first.stopped
+    # What was with the workers when the budget was used up is still kept: two workers with two calls each.
+    assert 5 <= first.made <= 5 + 4
+    second = run(cluster, tmp_path / "run", opening, 30, budget=100.0)
+    assert first.made + second.made == 30
+    assert set(asked(tmp_path / "log").values()) == {1}
+
+
+def test_a_model_that_is_another_one_on_a_worker_ends_the_run(cluster: Any, root: Path, tmp_path: Path) -> None:
+    with pytest.raises(FormalimgError, match=r"cannot begin: .* \(process differ\): use the same versions"):
+        run(cluster, tmp_path / "run", of_this_process)
+
+
+def test_no_room_is_said_in_words(cluster: Any, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(FormalimgError, match="no machine of the cluster can hold a worker that takes 1 CPU and 2 GPUs"):
+        run(cluster, tmp_path / "run", partial(Marked, ""), demand=Demand(gpus=2))
+    # And if the machine goes away after the run has begun:
+    monkeypatch.setattr(starting, "PATIENCE", 2.0)
+    monkeypatch.setattr(starting, "LOOK_AROUND", 1.0)
+    doomed = cluster.add_node(num_cpus=4)
+    cluster.wait_for_nodes()
+    opening = partial(Marked, str(tmp_path / "log"))
+    with open_crew(opening, workers=1, demand=Demand(cpus=4), address=cluster.address) as crew:
+        cluster.remove_node(doomed, allow_graceful=False)
+        with pytest.raises(FormalimgError, match="can hold a worker that takes 4 CPUs and 0 GPUs: start one that can"):
+            carry_out(order(crew.model, small_items(4)), tmp_path / "run2", None)
+
+
+def test_a_cluster_that_is_not_there_is_said_in_words(cluster: Any) -> None:
+    with (
+        pytest.raises(FormalimgError, match=r"cannot join the Ray cluster at 127\.0\.0\.1:1: `ray start` it"),
+        open_crew(judge=open_judge, address="127.0.0.1:1"),
+    ):
+        pass
