@@ -33,6 +33,7 @@ bench: $(VENV)/.installed-core  ## Measure speed against the baselines
 	$(BIN)/python benchmarks/solve.py
 	$(BIN)/python benchmarks/synthesize.py
 	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/reward.py
 	$(BIN)/python benchmarks/viewer.py
 
 clean:  ## Remove everything that was installed, cached or made by the demo

@@ -10,9 +10,10 @@ from formalimg.suites import load
 
 if TYPE_CHECKING:
     from formalimg.evaluation import Evaluation, evaluate, run
+    from formalimg.rewards import reward
 
 # Most programs that verify never run a model.
-__getattr__ = lazily("formalimg", {"evaluation": ["Evaluation", "evaluate", "run"]})
+__getattr__ = lazily("formalimg", {"evaluation": ["Evaluation", "evaluate", "run"], "rewards": ["reward"]})
 
 __version__ = "0.1.0"
 
@@ -33,6 +34,7 @@ __all__ = [
     "evaluate",
     "load",
     "parse",
+    "reward",
     "run",
     "verify",
 ]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from formalimg.judges.judge import Grounder, Grounding, Judge, Picture
 from formalimg.judges.layout_judge import LayoutJudge
 from formalimg.judges.opening import open_grounder, open_judge
-from formalimg.judges.scene_judge import SceneJudge, judge_grounding
+from formalimg.judges.scene_judge import SceneJudge, clause_parts, formula_part, judge_grounding
 from formalimg.judges.verdict import Part, Unscored, UnscoredReason, Verdict
 from formalimg.lazily import lazily
 
@@ -77,6 +77,8 @@ __all__ = [
     "VlmGrounder",
     "box_convention",
     "certify",
+    "clause_parts",
+    "formula_part",
     "ground_icons",
     "impostors",
     "judge_grounding",

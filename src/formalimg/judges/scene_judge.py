@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from formalimg.judges.judge import Grounder, Grounding, Picture
 from formalimg.judges.verdict import Part, Unscored, Verdict
-from formalimg.logic import Formula, FormulaError, JudgedClause, Verification, atoms, best_binding, verify
+from formalimg.logic import BestBinding, Formula, FormulaError, JudgedClause, Verification, atoms, best_binding, verify
 from formalimg.models import Setting
 from formalimg.suites import FormulaSpec, Item
 
@@ -88,25 +88,39 @@ def judge_grounding(formula: Formula, grounding: Grounding) -> Verdict | Unscore
     return Verdict(verification.passed, parts, evidence, grounding.cost)
 
 
+def clause_parts(best: BestBinding, weights: Mapping[str, float] | None = None) -> tuple[Part, ...]:
+    """The clauses of a formula in a scene as parts of a verdict.
+
+    Args:
+        best: the clauses, judged under the best binding.
+        weights: what a part of each kind counts; 1 if not named.
+    """
+    counted = weights or {}
+    return tuple([_part(judged, counted.get(judged.kind, 1.0)) for judged in best.clauses])
+
+
+def formula_part(verification: Verification) -> Part:
+    """The whole formula as one part, where its clauses are too many."""
+    formula = verification.formula
+    return Part(str(formula), "formula", float(verification.passed), about=_predicates(formula))
+
+
 def _judged_parts(verification: Verification) -> tuple[tuple[Part, ...], dict[str, int]]:
     """The clauses as parts and what their variables stand for; the formula as one part if its clauses are too many."""
-    formula = verification.formula
     try:
-        best = best_binding(formula, verification.scene)
+        best = best_binding(verification.formula, verification.scene)
     except FormulaError as error:
         if any(problem.kind != "size" for problem in error.problems):
             raise
-        whole = Part(str(formula), "formula", float(verification.passed), about=_predicates(formula))
-        return (whole,), {}
-    return tuple(map(_part, best.clauses)), dict(best.bindings)
+        return (formula_part(verification),), {}
+    return clause_parts(best), dict(best.bindings)
 
 
-def _part(judged: JudgedClause) -> Part:
-    things = ", ".join(f"?{variable} = {description}" for variable, _, description in judged.bindings)
-    reason = ": ".join(filter(None, [things, judged.reason]))
-    return Part(
-        judged.clause.text, judged.kind, float(judged.holds), about=_predicates(judged.clause.formula), reason=reason
-    )
+def _part(judged: JudgedClause, weight: float) -> Part:
+    things = ", ".join([f"?{variable} = {description}" for variable, _, description in judged.bindings])
+    reason = f"{things}: {judged.reason}" if things and judged.reason else things or judged.reason
+    clause = judged.clause
+    return Part(clause.text, judged.kind, float(judged.holds), weight, clause.predicates, reason)
 
 
 def _predicates(formula: Formula) -> tuple[str, ...]:

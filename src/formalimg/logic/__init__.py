@@ -1,10 +1,11 @@
 """The language of instructions: formulas, their vocabulary, structure and meaning."""
 
 from formalimg.logic.assuming import Semantics
-from formalimg.logic.best_binding import BestBinding, JudgedClause, best_binding
+from formalimg.logic.best_binding import BestBinding, JudgedClause, Prepared, best_binding, prepare
 from formalimg.logic.checking import check
 from formalimg.logic.lifting import (
     Clause,
+    ClauseKind,
     Component,
     Lifted,
     Literal,
@@ -53,6 +54,7 @@ __all__ = [
     "Atom",
     "BestBinding",
     "Clause",
+    "ClauseKind",
     "Component",
     "Exists",
     "Forall",
@@ -66,6 +68,7 @@ __all__ = [
     "Not",
     "Or",
     "Predicate",
+    "Prepared",
     "Problem",
     "Proof",
     "Quantifier",
@@ -91,6 +94,7 @@ __all__ = [
     "members",
     "nearest",
     "parse",
+    "prepare",
     "read",
     "rename_apart",
     "subformulas",

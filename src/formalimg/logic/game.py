@@ -2,8 +2,9 @@
 
 The players move in the order of the prefix, and each knows the moves before. What a position is worth is found without
 trying all plays: the last variable is forgotten first, by the best number for its player, and what is left is a table
-over the variables that it touched. Where such a table would be too large, a variable is fixed to one thing after the
-other instead. The play is exact either way.
+over the variables that it touched. Where all tables are small, this is done in one pass (see `one_pass.py`); where
+they are not, move by move; and where a table would be too large, a variable is fixed to one thing after the other
+instead. The play is exact, and the same, in all cases.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from formalimg.logic.lifting import QuantifierKind
-from formalimg.logic.payoffs import Numbers, Payoff, Table
+from formalimg.logic.one_pass import play_in_one_pass
+from formalimg.logic.payoffs import Numbers, Payoff, Payoffs, Table
+from formalimg.logic.places import PlacedComponent
 
 MAX_CELLS = 4_000_000
 """The most cells that a table may have; past it, a variable is tried value by value."""
@@ -29,6 +32,10 @@ _AT_ONCE = 100_000
 """Up to so many cells are computed in one go; for more, it is faster to go through the things of one variable."""
 
 
+_IN_ONE_PASS = 1_000_000
+"""Up to so many cells in each of its tables, a game is played in one pass, which is faster than move by move."""
+
+
 class TooEntangledError(Exception):
     """A game would take more than MAX_WORK. Never leaves this package."""
 
@@ -40,21 +47,23 @@ class Move(NamedTuple):
     worth: int
 
 
-def best_play(kinds: Sequence[QuantifierKind], things: int, payoffs: Sequence[Payoff]) -> list[int]:
+def best_play(component: PlacedComponent, payoffs: Payoffs) -> list[int]:
     """The thing that each variable stands for if both players play best; of equally good things the first.
 
     Args:
-        kinds: who picks the thing of each variable, in the order of the prefix.
-        things: how many things there are; at least one.
-        payoffs: what is summed up to the worth of a play.
+        component: the clauses, and who picks the thing of each variable.
+        payoffs: where their literals hold; there is at least one thing.
 
     Raises:
         TooEntangledError: if it would take more than MAX_WORK.
     """
-    game = _Game(kinds, things)
-    left = game.compact(payoffs)
-    play: list[int] = []
-    for variable in range(len(kinds)):
+    play = play_in_one_pass(component, payoffs, min(_IN_ONE_PASS, MAX_CELLS, MAX_WORK))
+    if play is not None:
+        return play
+    game = _Game(component.kinds, payoffs.things)
+    left = game.compact(payoffs.of(component))
+    play = []
+    for variable in range(len(component.kinds)):
         near, far = _around(variable, left)
         later = sorted({other for payoff in near for other in payoff.variables} - {variable})
         thing = game.move(variable, later, near).thing

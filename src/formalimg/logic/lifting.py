@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Literal as OneOf
@@ -79,10 +80,20 @@ class Clause:
 
     literals: tuple[Literal, ...]
 
-    @property
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables in the clause, each once, in the order of the clause."""
+        return tuple(dict.fromkeys(name for literal in self.literals for name in literal.atom.variables))
+
+    @cached_property
     def variables(self) -> frozenset[str]:
         """Names of the variables in the clause."""
-        return frozenset([name for literal in self.literals for name in literal.atom.variables])
+        return frozenset(self.names)
+
+    @cached_property
+    def predicates(self) -> tuple[str, ...]:
+        """The predicates in the clause, each once, in the order of the alphabet."""
+        return tuple(sorted({literal.atom.predicate for literal in self.literals}))
 
     @property
     def formula(self) -> Formula:
@@ -91,12 +102,12 @@ class Clause:
             return self.literals[0].formula
         return Or(tuple(literal.formula for literal in self.literals))
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The clause in the notation of formulas."""
         return str(self.formula)
 
-    @property
+    @cached_property
     def kind(self) -> ClauseKind:
         """What the clause speaks about.
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formalimg.logic.lifting import Clause, Literal
-from formalimg.logic.syntax import Atom, Value
+from formalimg.logic.places import AtomKey, PlacedComponent, PlacedLiteral
 from formalimg.logic.world import World
 
 Numbers: TypeAlias = NDArray[np.integer | np.bool]
+Truth: TypeAlias = NDArray[np.bool]
 
 
 class Table(NamedTuple):
@@ -81,65 +81,79 @@ Payoff: TypeAlias = Table | AnyOf
 
 
 class Payoffs:
-    """Reads from a world where literals hold; each predicate is asked for once."""
+    """Reads from a world where literals hold; each atom is asked for once."""
 
-    def __init__(self, world: World, style: str | None) -> None:
-        self.world = world
-        self.style = style
-        self.everything = (1 << len(world)) - 1
-        self._known: dict[tuple[str, str | None, int], NDArray[np.bool]] = {}
+    def __init__(self, world: World, style: str | None, atoms: Sequence[AtomKey]) -> None:
+        """Read these atoms.
 
-    def of(self, clauses: Sequence[Clause], places: Mapping[str, int]) -> list[Payoff]:
-        """What clauses are worth, their variables called by their places.
+        Args:
+            world: what is asked.
+            style: the style of the picture.
+            atoms: all that clauses will speak of.
+        """
+        self.things = len(world)
+        self._truths = _read(world, style, atoms)
+
+    def is_true(self, literal: PlacedLiteral, play: Sequence[int]) -> bool:
+        """Does a literal hold if the variables stand for these things?"""
+        found = self._truths[literal.atom][tuple([play[place] for place in literal.written])]
+        return bool(found) is literal.positive
+
+    def where(self, literal: PlacedLiteral) -> Truth:
+        """Where a literal holds, by its variables in the order of the prefix."""
+        found = self._truths[literal.atom]
+        if literal.written != literal.scope:  # one variable twice, or the second one first
+            found = found.T if len(literal.scope) == 2 else np.diagonal(found)
+        return found if literal.positive else ~found
+
+    def of(self, component: PlacedComponent) -> list[Payoff]:
+        """What clauses are worth.
 
         A clause counts more than all classes together: so, in a best play, most clauses hold, and of such plays one
         is best in which most is said rightly about the classes of things.
         """
-        classes = sum(literal.atom.predicate == "Is" for clause in clauses for literal in clause.literals)
-        one = classes + 1
-        numbers: type[np.integer] = np.int16 if len(clauses) * one + classes < 2**15 else np.int64
+        numbers: type[np.integer] = np.int16 if component.most < 2**15 else np.int64
         payoffs: list[Payoff] = []
-        for clause in clauses:
-            literals = tuple(self._literal(literal, places) for literal in clause.literals)
-            variables = tuple(sorted({variable for literal in literals for variable in literal.variables}))
-            payoffs.append(AnyOf(variables, literals, np.asarray(one, numbers)))
+        for clause in component.clauses:
+            literals = tuple(Table(literal.scope, self.where(literal)) for literal in clause.literals)
+            payoffs.append(AnyOf(clause.scope, literals, np.asarray(clause.weight * component.one, numbers)))
             for literal, table in zip(clause.literals, literals, strict=True):
-                if literal.atom.predicate == "Is":
+                if literal.of_class:
                     payoffs.append(Table(table.variables, table.values.astype(numbers)))
         return payoffs
 
-    def _literal(self, literal: Literal, places: Mapping[str, int]) -> Table:
-        """Where a literal holds."""
-        atom, positive = literal
-        variables = tuple(places[name] for name in atom.variables)
-        holds = self._atom(atom)
-        if len(variables) == 2:
-            first, second = variables
-            if first == second:
-                variables, holds = (first,), np.diagonal(holds)
-            elif first > second:
-                variables, holds = (second, first), holds.T
-        return Table(variables, holds if positive else ~holds)
 
-    def _atom(self, atom: Atom) -> NDArray[np.bool]:
-        """Where an atom holds, by its variables in the order in which they are written."""
-        word = next((argument.text for argument in atom.arguments if isinstance(argument, Value)), None)
-        key = (atom.predicate, word, len(atom.variables))
-        if key not in self._known:
-            self._known[key] = self._read(*key)
-        return self._known[key]
-
-    def _read(self, predicate: str, word: str | None, variables: int) -> NDArray[np.bool]:
+def _read(world: World, style: str | None, atoms: Sequence[AtomKey]) -> dict[AtomKey, Truth]:
+    """Where atoms hold, by their variables in the order in which they are written; all of them in one go."""
+    width = len(world)
+    everything = (1 << width) - 1
+    pairs = getattr(world, "pairs", None)  # some worlds can tell all pairs at once
+    rows: list[int] = []
+    starts: dict[AtomKey, int] = {}
+    found: dict[AtomKey, Truth] = {}
+    for atom in atoms:
+        predicate, word, variables = atom
         if variables == 0:
-            return np.asarray(word == self.style, np.bool)
+            found[atom] = np.asarray(word == style, np.bool)
+            continue
+        told = pairs(predicate) if pairs is not None and variables == 2 else None
+        if told is not None:
+            found[atom] = told
+            continue
+        starts[atom] = len(rows)
         if variables == 1:
-            return self._as_rows([self.world.having(predicate, word)]).reshape(-1)
-        things = range(len(self.world))
-        return self._as_rows([self.world.seconds(predicate, 1 << thing, self.everything) for thing in things])
+            rows.append(world.having(predicate, word))
+        else:
+            rows.extend([world.seconds(predicate, 1 << thing, everything) for thing in range(width)])
+    bits = _as_rows(rows, width)
+    for atom, start in starts.items():
+        found[atom] = bits[start] if atom.variables == 1 else bits[start : start + width]
+    return found
 
-    def _as_rows(self, sets: Sequence[int]) -> NDArray[np.bool]:
-        """Bit sets as rows of yes and no."""
-        width = len(self.world)
-        packed = b"".join([things.to_bytes((width + 7) // 8, "little") for things in sets])
-        bits = np.unpackbits(np.frombuffer(packed, np.uint8).reshape(len(sets), -1), axis=1, bitorder="little")
-        return bits[:, :width].astype(np.bool)
+
+def _as_rows(sets: Sequence[int], width: int) -> Truth:
+    """Bit sets as rows of yes and no."""
+    octets = (width + 7) // 8
+    packed = b"".join([things.to_bytes(octets, "little") for things in sets])
+    bits = np.unpackbits(np.frombuffer(packed, np.uint8).reshape(len(sets), octets), axis=1, bitorder="little")
+    return bits[:, :width].view(np.bool)

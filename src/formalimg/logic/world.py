@@ -13,6 +13,9 @@ class World(Protocol):
 
     Sets of things are bit sets: bit i of an int stands for thing i. Answering with whole sets, not thing by thing,
     is what lets formulas be decided without trying assignments.
+
+    A world may also have a method `pairs(predicate)`, which tells where a predicate of two variables holds as one array
+    of yes and no, by first and second thing, or None if it cannot: that is faster where all pairs are wanted.
     """
 
     def __len__(self) -> int:

@@ -3,7 +3,7 @@
 from formalimg.runs.database import address_for_reading, told_of
 from formalimg.runs.files import write_atomically
 from formalimg.runs.forecast import Forecast, foresee
-from formalimg.runs.inspection import inspect
+from formalimg.runs.inspection import failed_by_rule, inspect
 from formalimg.runs.layouts import layouts_of
 from formalimg.runs.lock import FolderLock, LockedError
 from formalimg.runs.naming import run_name
@@ -35,6 +35,7 @@ __all__ = [
     "WantedPictures",
     "address_for_reading",
     "carry_out",
+    "failed_by_rule",
     "foresee",
     "inspect",
     "judge_run",

@@ -7,11 +7,18 @@ the rules decide, not intuition. Numbers are those of the published evaluator (p
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from formalimg.logic import members
 from formalimg.scenes.box import CANVAS, Box
 from formalimg.scenes.ranking import Ranking
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Measures: TypeAlias = NDArray[np.float64]
+    Truth: TypeAlias = NDArray[np.bool]
 
 Measure = Literal["xmin", "ymin", "xmax", "ymax", "center_x", "center_y", "area"]
 
@@ -92,6 +99,10 @@ class Less(NamedTuple):
         """The things, out of a set, that can be first to some of the seconds."""
         return ranked.first.below(ranked.second.largest(seconds), among)
 
+    def pairs(self, first: Measures, second: Measures) -> Truth:
+        """Where the rule is kept, for all first and second things at once."""
+        return first[:, None] < second
+
     def evidence(self, a: Box, b: Box) -> str:
         """The two numbers and how they compare."""
         return _compared(a, self.first, b, self.second, "<" if self.holds(a, b) else "≥")
@@ -114,6 +125,10 @@ class Greater(NamedTuple):
     def firsts(self, seconds: int, among: int, ranked: RankedPair) -> int:
         """The things, out of a set, that can be first to some of the seconds."""
         return ranked.first.above(ranked.second.smallest(seconds), among)
+
+    def pairs(self, first: Measures, second: Measures) -> Truth:
+        """Where the rule is kept, for all first and second things at once."""
+        return first[:, None] > second
 
     def evidence(self, a: Box, b: Box) -> str:
         """The two numbers and how they compare."""
@@ -151,6 +166,10 @@ class Near(NamedTuple):
     def firsts(self, seconds: int, among: int, ranked: RankedPair) -> int:
         """The same: the rule is symmetric."""
         return self.seconds(seconds, among, ranked)
+
+    def pairs(self, first: Measures, second: Measures) -> Truth:
+        """Where the rule is kept, for all first and second things at once."""
+        return abs(first[:, None] - second) < self.bound
 
     def evidence(self, a: Box, b: Box) -> str:
         """The two numbers and their difference."""

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.logic import Atom, Value, Variable, Vocabulary, nearest, vocabulary
 from formalimg.scenes.grounding import read_grounding, write_grounding
 from formalimg.scenes.ranking import Ranking
 from formalimg.scenes.rules import RULES_OF_ONE, RULES_OF_TWO, Measure, PairRule, RankedPair
 from formalimg.scenes.thing import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, Thing
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Relation(NamedTuple):
@@ -23,6 +27,9 @@ class Relation(NamedTuple):
 
 
 _SEEN_PREDICATES = ("On", "In", "Holding", "NextTo")
+
+_EXACT = 2**53
+"""Whole numbers below this are the same as floats."""
 
 _WRITTEN: dict[str, tuple[type, ...]] = {
     "Is": (Variable, Value),
@@ -125,6 +132,14 @@ class Scene:
             return rule.firsts(seconds, among, self._ranked_for(predicate, rule))
         return among & sum({1 << seen.first for seen in self._seen(predicate) if seconds >> seen.second & 1})
 
+    def pairs(self, predicate: str) -> NDArray[np.bool] | None:
+        """Where a predicate of two variables holds, by first and second thing; None if only sets can tell."""
+        rule = RULES_OF_TWO.get(predicate)
+        if rule is None:
+            return None
+        first, second = self._measured(rule.first), self._measured(rule.second)
+        return None if first is None or second is None else rule.pairs(first, second)
+
     def describe(self, thing: int) -> str:
         """A thing by its looks, its number and its box."""
         found = self.things[thing]
@@ -173,6 +188,20 @@ class Scene:
     @cached_property
     def _ranked_pairs(self) -> dict[str, RankedPair]:
         return {}
+
+    @cached_property
+    def _measures(self) -> dict[Measure, NDArray[np.float64] | None]:
+        return {}
+
+    def _measured(self, measure: Measure) -> NDArray[np.float64] | None:
+        """A measure of all things; None if the numbers are such that an array would round them."""
+        if measure not in self._measures:
+            import numpy as np  # here, because most programs that verify never need it
+
+            values = [getattr(thing.box, measure) for thing in self.things]
+            exact = all(type(value) in (int, float) and abs(value) < _EXACT for value in values)
+            self._measures[measure] = np.array(values, np.float64) if exact else None
+        return self._measures[measure]
 
     def _ranked_by(self, measure: Measure) -> Ranking:
         known = self._rankings.get(measure)

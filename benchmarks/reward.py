@@ -1,0 +1,96 @@
+"""Speed of rewards in process, on one core: scenes by logic, and pictures through the embedded grounder.
+
+The baseline does what a program does that scores formulas as they come, and keeps nothing: read the formula, read the
+scene, `verify`, `best_binding`. The numbers must be the same.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+import time
+from collections.abc import Callable, Sequence
+
+from best_binding import disturbed
+
+from formalimg import Scene, load, parse, verify
+from formalimg.logic import best_binding
+from formalimg.rewards import Scored, Scorer
+from formalimg.scenes import draw
+
+ROUNDS = 5
+
+
+def main() -> None:
+    for level in (10, 5):
+        items = [item for item in load("knolling") if item.level == level]
+        scenes = [disturbed(item.spec, random.Random(f"reward {n}"), 0) for n, item in enumerate(items)]
+        pairs = [
+            (json.dumps(scene.to_json()), str(item.spec.formula)) for scene, item in zip(scenes, items, strict=True)
+        ]
+        things = statistics.mean(map(len, scenes))
+        print(f"K = {level}: {len(pairs)} formulas, each with a JSON scene of {things:.0f} things on average")
+        compare(pairs)
+    pictures()
+
+
+def compare(pairs: Sequence[tuple[str, str]]) -> None:
+    scorer = Scorer()
+
+    def plain(scene: str, formula: str) -> float:
+        parsed, seen = parse(formula), Scene.from_json(json.loads(scene))
+        passed = verify(parsed, seen).passed
+        share = best_binding(parsed, seen).share
+        assert (share == 1) is passed
+        return share
+
+    def rewarded(scene: str, formula: str) -> float | None:
+        return one(scorer, scene, formula).score
+
+    def with_json(scene: str, formula: str) -> float | None:
+        found = one(scorer, scene, formula)
+        json.dumps(found.to_json())
+        return found.score
+
+    expected = [plain(*pair) for pair in pairs]
+    assert [rewarded(*pair) for pair in pairs] == expected, "the numbers differ"
+    show("verify + best_binding, nothing kept", plain, pairs)
+    show("Scorer.score_all, one by one", rewarded, pairs)
+    show("the same, and back to JSON", with_json, pairs)
+
+
+def one(scorer: Scorer, scene: str, formula: str) -> Scored:
+    [found] = scorer.score_all([(json.loads(scene), formula)])
+    return found
+
+
+def show(name: str, function: Callable[[str, str], object], pairs: Sequence[tuple[str, str]]) -> None:
+    """The time of the process, so that other programs on the machine count as little as can be."""
+    times = []
+    for _ in range(ROUNDS):
+        for pair in pairs:
+            start = time.process_time()
+            function(*pair)
+            times.append(1000 * (time.process_time() - start))
+    times.sort()
+    rate = 1000 / statistics.mean(times)
+    middle, high = statistics.median(times), times[int(len(times) * 0.99)]
+    print(f"  {name:36} {rate:6.0f} verdicts/s, median {middle:.2f} ms, 99 % {high:.2f} ms, max {times[-1]:.1f} ms")
+
+
+def pictures() -> None:
+    items = [item for item in load("knolling") if item.level in (5, 10)][::20]
+    drawn = [draw(item.spec.witness, 512) for item in items if item.spec.witness is not None]
+    scorer = Scorer()
+    scorer.score_all([(drawn[0], items[0])])
+    start, used = time.perf_counter(), time.process_time()
+    found = [scorer.score_all([(image, item)])[0] for image, item in zip(drawn, items, strict=True)]
+    took, used = time.perf_counter() - start, time.process_time() - used
+    passed = sum(scored.passed is True for scored in found)
+    print(f"pictures of 512 x 512 through builtin/icons, one by one ({passed} of {len(found)} pass)")
+    print(f"  {len(drawn) / took:.1f} pictures/s, {1000 * used / len(drawn):.0f} ms of the processor each")
+
+
+if __name__ == "__main__":
+    main()

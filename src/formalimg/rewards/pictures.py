@@ -1,0 +1,129 @@
+"""Whatever holds a picture, or what is in it: files, images, arrays, tensors, scenes."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from formalimg.judges import Picture, Unscored
+from formalimg.runs import inspect
+from formalimg.scenes import Scene, SceneError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+PictureLike: TypeAlias = Any
+"""A picture: the bytes of a PNG, JPEG or WebP file, the path of one, a PIL image, a numpy array or a torch tensor
+(height by width by channels or channels first, uint8 or floats from 0 to 1). Or what is in it, so that nobody has to
+look: a `Scene`, a `StyledScene`, or a scene in the published grounding format, perhaps with its `"style"`."""
+
+_CHANNELS = (1, 3, 4)
+_ROUNDING = 0.5 / 255
+"""So far outside of 0 to 1 a float may lie: it is the rounding of whoever made it."""
+
+
+class StyledScene(NamedTuple):
+    """A scene, and the style of its picture, which decides `(IsStyle '…')`."""
+
+    scene: Scene
+    style: str | None = None
+
+
+def scene_in(given: PictureLike) -> StyledScene | Unscored | None:
+    """The scene that was given in place of a picture; None if a picture was given."""
+    if isinstance(given, StyledScene):
+        return given
+    if isinstance(given, Scene):
+        return StyledScene(given)
+    if not isinstance(given, Mapping):
+        return None
+    style = given.get("style")
+    if style is not None and not isinstance(style, str):
+        return Unscored("not understood", "the style of a scene must be a word or null")
+    try:
+        return StyledScene(Scene.from_json(given), style)
+    except SceneError as error:  # whoever looked at this picture got it wrong
+        return Unscored("not understood", f"no scene that can be read: {error}")
+
+
+def picture_in(given: PictureLike) -> Picture | Unscored:
+    """The picture that was given, decoded; `Unscored` if there is none that can be."""
+    if given is None:
+        return Unscored("no image", "None was given in place of a picture")
+    try:
+        data = _file(given)
+    except OSError as error:
+        return Unscored("unreadable image", f"{type(error).__name__}: {error.strerror or error}")
+    return data if isinstance(data, Unscored) else inspect(data)
+
+
+def _file(given: PictureLike) -> bytes | Unscored:
+    if isinstance(given, bytes | bytearray | memoryview):
+        return bytes(given)
+    if isinstance(given, str | os.PathLike):
+        return Path(given).read_bytes()
+    if callable(getattr(given, "save", None)) and hasattr(given, "mode"):
+        return _as_png(given)
+    if hasattr(given, "shape") and hasattr(given, "dtype"):
+        pixels = _pixels(given)
+        if isinstance(pixels, Unscored):
+            return pixels
+        from PIL import Image
+
+        return _as_png(Image.fromarray(pixels))
+    return Unscored("unreadable image", f"a picture cannot be a {type(given).__name__}")
+
+
+def _as_png(image: Any) -> bytes:
+    file = io.BytesIO()
+    image.save(file, "PNG", compress_level=1)
+    return file.getvalue()
+
+
+def _pixels(given: Any) -> NDArray[np.uint8] | Unscored:
+    """The numbers of an array or tensor as pixels, height by width by channels."""
+    import numpy as np
+
+    is_tensor = callable(getattr(given, "detach", None))
+    if is_tensor:  # of torch, which is not imported for it; numpy knows no bfloat16
+        given = given.detach().cpu()
+        given = given.float() if given.is_floating_point() else given
+    values = np.asarray(given)
+    laid_out = _channels_last(values, first=is_tensor)
+    if laid_out is None:
+        return Unscored(
+            "unreadable image", f"an array of the shape {values.shape} is no picture: 1, 3 or 4 channels are"
+        )
+    if values.dtype == np.uint8:
+        return np.ascontiguousarray(laid_out)
+    if not np.issubdtype(values.dtype, np.floating):
+        return Unscored(
+            "unreadable image", f"an array of {values.dtype} is no picture: give uint8, or floats from 0 to 1"
+        )
+    if not np.isfinite(values).all():
+        return Unscored("unreadable image", "the array has values that are no numbers")
+    low, high = float(values.min()), float(values.max())
+    if low < -_ROUNDING or high > 1 + _ROUNDING:
+        detail = f"floats must be from 0 to 1, and these are from {low:g} to {high:g}: scale them first"
+        return Unscored("unreadable image", detail)
+    return np.ascontiguousarray(np.round(laid_out.clip(0, 1) * 255).astype(np.uint8))
+
+
+def _channels_last(values: NDArray[Any], first: bool) -> NDArray[Any] | None:
+    """Height by width by channels; where both ends could be channels, tensors have them first, arrays last."""
+    if values.size == 0:
+        return None
+    if values.ndim == 2:
+        return values
+    if values.ndim != 3:
+        return None
+    leading, trailing = values.shape[0] in _CHANNELS, values.shape[2] in _CHANNELS
+    if leading and (first or not trailing):
+        values = values.transpose(1, 2, 0)
+    elif not trailing:
+        return None
+    return values[:, :, 0] if values.shape[2] == 1 else values

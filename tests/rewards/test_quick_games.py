@@ -1,0 +1,96 @@
+"""Playing in one pass is a short cut, and must lead to the very same play as playing move by move."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from formalimg import load
+from formalimg.logic import best_binding, game, one_pass, prepare
+from formalimg.scenes import RULES_OF_TWO, Box, Scene, Thing
+from formalimg.suites import FormulaSpec
+from tests.logic.test_best_binding_agrees_with_minimax import (
+    alternating_formula,
+    assert_is_best,
+    compare,
+    components_of,
+)
+from tests.support.random_logic import random_scene
+
+COLORS = ("red", "blue", "green", "white", None)
+
+
+@pytest.mark.parametrize("limit", ["_AT_ONCE", "_TOO_LARGE"])
+def test_thing_by_thing_and_without_broken_ties_it_agrees_with_minimax(
+    monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    monkeypatch.setattr(one_pass, limit, 1)
+    assert compare(f"quick {limit}", sizes=(2, 3, 3, 4), most_effort=1000, number=100) > 15
+    for index in range(40):
+        chance = random.Random(f"alternating {limit} {index}")
+        formula, scene = alternating_formula(chance), random_scene(chance, (2, 3, 3))
+        components = components_of(formula, "classical")
+        assert_is_best(best_binding(formula, scene, "classical"), components, scene, "")
+
+
+def test_on_hard_instructions_it_agrees_with_playing_move_by_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    hard = [item.spec for item in load("knolling") if item.level in (7, 10)][::40]
+    pairs = [(spec.formula, disturbed(spec, random.Random(number))) for number, spec in enumerate(hard)]
+    quick = [best_binding(formula, scene) for formula, scene in pairs]
+    assert 0 < sum(found.share < 1 for found in quick) < len(pairs)
+    monkeypatch.setattr(game, "_IN_ONE_PASS", 0)
+    assert [best_binding(formula, scene) for formula, scene in pairs] == quick
+
+
+def test_all_pairs_at_once_are_those_of_the_rules() -> None:
+    """Ties and bounds are common on a coarse grid; numbers too large for an array are told in sets, as before."""
+    chance = random.Random(7)
+    for _ in range(40):
+        scene = random_scene(chance, (1, 2, 5, 20))
+        for predicate, rule in RULES_OF_TWO.items():
+            told = scene.pairs(predicate)
+            assert told is not None
+            boxes = [thing.box for thing in scene.things]
+            assert told.tolist() == [[rule.holds(first, second) for second in boxes] for first in boxes]
+    huge = Scene.of([Thing("cup", Box(0, 0, 2**60 + number, 9)) for number in range(2)])
+    assert huge.pairs("LargerThan") is None
+    assert best_binding("(exists ?x (exists ?y (LargerThan ?x ?y)))", huge).bindings == {"x": 1, "y": 0}
+    assert huge.pairs("On") is None
+
+
+def test_weights_choose_the_binding() -> None:
+    """A red thing that is no cup, or a cup that is not red: what counts more is met."""
+    scene = Scene.of([Thing("fork", Box(0, 0, 10, 10), "red"), Thing("cup", Box(0, 0, 10, 10), "blue")])
+    asked = "(exists ?x (and (Is ?x 'cup') (Has ?x 'red')))"
+    assert best_binding(asked, scene).bindings == {"x": 1}
+    by_color = best_binding(asked, scene, weights={"attribute": 3})
+    assert (by_color.bindings, by_color.share) == ({"x": 0}, 0.75)
+    by_class = best_binding(asked, scene, weights={"object": 3, "attribute": 2})
+    assert (by_class.bindings, by_class.share) == ({"x": 1}, 0.6)
+
+
+def test_what_was_prepared_serves_many_scenes() -> None:
+    asked = prepare("(exists ?x (and (Is ?x 'cup') (Has ?x 'red')))")
+    for color, share in [("red", 1), ("blue", 0.5), ("red", 1)]:
+        assert asked.best_binding(Scene.of([Thing("cup", Box(0, 0, 10, 10), color)])).share == share
+    assert asked.best_binding(Scene.of([])).share == 0
+
+
+def disturbed(spec: FormulaSpec, chance: random.Random) -> Scene:
+    """The witness with some things moved, recoloured or gone, and some more of the same classes."""
+    assert spec.witness is not None
+    things = [thing for thing in spec.witness.things if chance.random() < 0.9]
+    things += [
+        Thing(chance.choice(things).label, somewhere(chance), chance.choice(COLORS))
+        for _ in range(chance.randint(0, 6))
+    ]
+    return Scene.of(
+        Thing(thing.label, somewhere(chance), chance.choice(COLORS)) if chance.random() < 0.1 else thing
+        for thing in things
+    )
+
+
+def somewhere(chance: random.Random) -> Box:
+    x, y = chance.randrange(0, 900), chance.randrange(0, 900)
+    return Box(x, y, x + chance.randrange(40, 100), y + chance.randrange(40, 100))

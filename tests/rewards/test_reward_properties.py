@@ -1,0 +1,230 @@
+"""What the dense reward promises, for random formulas, scenes and weights, against its definition by brute force."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from formalimg.logic import And, Atom, Exists, Formula, Not, Or, Value, Variable
+from formalimg.rewards import Scored, Scorer, StyledScene
+from formalimg.scenes import RULES_OF_TWO, Scene, Thing
+from tests.rewards.game_played_out import (
+    STYLE,
+    Played,
+    best_share_of_all_bindings,
+    components,
+    effort,
+    holds,
+    share,
+)
+from tests.support.brute_force import truth
+from tests.support.random_logic import CLASSES, COLORS, random_formula, random_scene
+
+WEIGHTS: tuple[dict[str, int], ...] = (
+    {},
+    {"object": 3, "relation": 2},
+    {"object": 1, "attribute": 5, "relation": 1, "condition": 7, "style": 2},
+    {"relation": 1000, "object": 1},
+)
+SCORERS = [Scorer(weights=dict(weights)) for weights in WEIGHTS]
+BOTH = st.sampled_from(range(len(WEIGHTS)))
+
+
+def scored(which: int, formula: Formula, scene: Scene) -> Scored:
+    [found] = SCORERS[which].score_all([(StyledScene(scene, STYLE), formula)])
+    return found
+
+
+def score(which: int, formula: Formula, scene: Scene) -> Fraction:
+    found = scored(which, formula, scene).score
+    assert found is not None
+    return Fraction(found).limit_denominator(10**7)
+
+
+def existential_formula(chance: random.Random) -> Formula:
+    """Up to four things, and claims about one or two of them, sometimes denied or as alternatives."""
+    names = [f"v{number}" for number in range(chance.randint(1, 4))]
+
+    def literal() -> Formula:
+        first, second = (Variable(chance.choice(names)) for _ in range(2))
+        kind = chance.random()
+        if kind < 0.35:
+            told = Atom("Is", (first, Value(chance.choice(CLASSES))))
+        elif kind < 0.6:
+            told = Atom("Has", (first, Value(chance.choice(COLORS))))
+        elif kind < 0.65:
+            return Atom("IsStyle", (Value(chance.choice([STYLE, "cartoon"])),))
+        else:
+            told = Atom(chance.choice(list(RULES_OF_TWO)), (first, second))
+        return told if chance.random() < 0.8 else Not(told)
+
+    claims = [literal() if chance.random() < 0.8 else Or((literal(), literal())) for _ in range(len(names) * 2 + 1)]
+    formula: Formula = And(tuple(claims))
+    for name in names:
+        formula = Exists(Variable(name), formula)
+    return formula
+
+
+def changed(scene: Scene, chance: random.Random) -> Scene:
+    """The scene with one or two things moved, recoloured or taken for something else."""
+    things = list(scene.things)
+    for _ in range(chance.randint(1, 2)):
+        number = chance.randrange(len(things))
+        [other] = random_scene(chance, (1,)).things
+        things[number] = chance.choice(
+            [
+                other,
+                replace(things[number], color=other.color),
+                replace(things[number], label=other.label),
+                replace(things[number], box=other.box),
+            ]
+        )
+    return Scene.of(things)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(), st.integers(1, 5), BOTH)
+def test_it_is_the_game_over_the_clauses_and_1_if_and_only_if_the_formula_holds(
+    seed: int, depth: int, which: int
+) -> None:
+    """For any formula: every connective, alternating quantifiers, strict foralls; also in the empty scene."""
+    chance = random.Random(seed)
+    formula, scene = random_formula(chance, depth), random_scene(chance, (0, 1, 2, 3, 3))
+    parts = components(formula, WEIGHTS[which])
+    assume(0 < effort(parts, max(1, len(scene))) < 1500)
+    found = scored(which, formula, scene)
+    assert found.score is not None
+    assert 0 <= found.score <= 1
+    passes = truth(formula, scene, strict=True, style=STYLE)
+    assert (found.score == 1) is passes
+    assert found.passed is passes
+    assert (found.reason == "") is passes
+    if scene.things:
+        assert score(which, formula, scene) == share(parts, scene)
+    by_parts = sum(part.score * part.weight for part in found.parts) / sum(part.weight for part in found.parts)
+    assert found.score == pytest.approx(by_parts, abs=1e-12)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(), BOTH)
+def test_for_existential_formulas_it_is_the_best_of_all_bindings(seed: int, which: int) -> None:
+    chance = random.Random(seed)
+    formula, scene = existential_formula(chance), random_scene(chance, (1, 2, 3, 4))
+    parts = components(formula, WEIGHTS[which])
+    assert all(part.is_existential for part in parts)
+    assert score(which, formula, scene) == best_share_of_all_bindings(parts, scene)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(), BOTH)
+def test_a_repair_raises_the_score_of_an_existential_formula_by_at_least_its_weight(seed: int, which: int) -> None:
+    """A repair: the scene changes so that, for the things picked before, one more clause holds and none stops to."""
+    chance = random.Random(seed)
+    formula, scene = existential_formula(chance), random_scene(chance, (2, 3, 4))
+    before = scored(which, formula, scene)
+    assume(before.score != 1)
+    after = changed(scene, chance)
+    binding = SCORERS[which].ready(formula).formula.best_binding(scene, STYLE).bindings  # type: ignore[union-attr]
+    parts = components(formula, WEIGHTS[which])
+    clauses = [counted for part in parts for counted in part.clauses]
+    held = [holds(clause, scene, binding) for clause, _ in clauses]
+    hold = [holds(clause, after, binding) for clause, _ in clauses]
+    assume(all(now or not then for then, now in zip(held, hold, strict=True)))
+    gained = sum(weight for (_, weight), then, now in zip(clauses, held, hold, strict=True) if now and not then)
+    total = sum(weight for _, weight in clauses)
+    assert score(which, formula, after) >= score(which, formula, scene) + Fraction(gained, total)
+
+
+def test_there_are_repairs_among_random_changes() -> None:
+    """So that the test above does not pass because nothing ever happens."""
+    repaired = 0
+    for seed in range(60):
+        chance = random.Random(seed)
+        formula, scene = existential_formula(chance), random_scene(chance, (2, 3, 4))
+        repaired += score(0, formula, changed(scene, chance)) > score(0, formula, scene)
+    assert repaired > 6
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(), BOTH)
+def test_another_thing_never_lowers_the_score_of_an_existential_formula(seed: int, which: int) -> None:
+    chance = random.Random(seed)
+    formula, scene = existential_formula(chance), random_scene(chance, (0, 1, 2, 3))
+    [more] = random_scene(chance, (1,)).things
+    things = list(scene.things)
+    things.insert(chance.randint(0, len(things)), more)
+    assert score(which, formula, Scene.of(things)) >= score(which, formula, scene)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(), st.integers(1, 4), BOTH)
+def test_where_no_clause_stops_to_hold_for_any_things_no_score_falls(seed: int, depth: int, which: int) -> None:
+    """For any formula, also with foralls: what holds for some things goes on holding for them."""
+    chance = random.Random(seed)
+    formula, scene = random_formula(chance, depth), random_scene(chance, (1, 2, 3))
+    parts = components(formula, WEIGHTS[which])
+    assume(0 < effort(parts, len(scene)) < 600)
+    after = changed(scene, chance)
+    assume(all(keeps(part, scene, after) for part in parts))
+    assert score(which, formula, after) >= score(which, formula, scene)
+
+
+def keeps(part: Played, before: Scene, after: Scene) -> bool:
+    names = [name for _, name in part.prefix]
+    for picks in product(range(len(before)), repeat=len(names)):
+        binding = dict(zip(names, picks, strict=True))
+        if any(holds(clause, before, binding) and not holds(clause, after, binding) for clause, _ in part.clauses):
+            return False
+    return True
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(), st.integers(1, 5), BOTH)
+def test_the_order_of_the_things_does_not_matter(seed: int, depth: int, which: int) -> None:
+    chance = random.Random(seed)
+    formula, scene = random_formula(chance, depth), random_scene(chance, (2, 3, 4))
+    assume(0 < effort(components(formula, {}), len(scene)) < 20_000)
+    shuffled: list[Thing] = chance.sample(scene.things, len(scene.things))
+    assert score(which, formula, Scene.of(shuffled)) == score(which, formula, scene)
+
+
+def thing(label: str, color: str, x: int = 100) -> Thing:
+    [found] = random_scene(random.Random(x), (1,)).things
+    return replace(found, label=label, color=color)
+
+
+def scores_of(formula: str, *scenes: Sequence[Thing]) -> list[float | None]:
+    return [found.score for found in SCORERS[0].score_all([(Scene.of(things), formula) for things in scenes])]
+
+
+def test_with_a_forall_another_thing_may_lower_the_score() -> None:
+    """As documented: a rule for all cups can be broken by a cup that was not there."""
+    every = "(forall ?x (implies (Is ?x 'cup') (Has ?x 'red')))"
+    assert scores_of(every, [thing("cup", "red")], [thing("cup", "red"), thing("cup", "blue")]) == [1, 0.5]
+
+
+def test_with_a_forall_a_repair_of_one_instance_alone_may_change_nothing() -> None:
+    """As documented: the worst instance counts, and there may be another that is as bad."""
+    every = "(forall ?x (implies (Is ?x 'cup') (Has ?x 'red')))"
+    worse, better, repaired = (
+        [thing("cup", color) for color in colors] for colors in (("blue", "blue"), ("red", "blue"), ("red", "red"))
+    )
+    assert scores_of(every, worse, better, repaired) == [0.5, 0.5, 1]
+
+
+def test_edges() -> None:
+    every, none = "(forall ?x (implies (Is ?x 'cup') (Has ?x 'red')))", "(not (exists ?x (Is ?x 'cup')))"
+    some = "(exists ?x (Is ?x 'cup'))"
+    fork = [thing("fork", "red")]
+    assert scores_of(some, [], fork) == [0, 0]
+    assert scores_of(every, [], fork) == [0, 0.5]  # strictly: there is no cup, and no cup that is not red
+    assert scores_of(none, [], fork, [thing("cup", "red")]) == [1, 1, 0]
+    in_style = Exists(Variable("x"), Atom("IsStyle", (Value(STYLE),)))
+    assert [score(0, in_style, Scene.of(things)) for things in ([], fork)] == [0, 1]

@@ -1,0 +1,294 @@
+"""From pictures of any make, and from scenes, to rewards: the numbers of runs, and no number where nobody can tell."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import math
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import formalimg
+from formalimg import FormalimgError, Scene, load
+from formalimg.judges import Grounding, Picture, SceneJudge, Unscored, Verdict, ground_icons, judge_grounding
+from formalimg.rewards import Scored, Scorer, StyledScene, reward, reward_function
+from formalimg.scenes import draw
+from formalimg.suites import FormulaSpec, Item
+
+ITEMS = [item for item in load("knolling") if item.level in (2, 6)][::100]
+ITEM = ITEMS[0]
+WRONG = ITEMS[-1]
+assert ITEM.spec.witness is not None
+SHOWN = draw(ITEM.spec.witness, 384)
+PIXELS = np.asarray(SHOWN)
+SCORER = Scorer()
+
+
+def png(image: Image.Image) -> bytes:
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return file.getvalue()
+
+
+@dataclass
+class Tensor:
+    """As much of a tensor of torch as is touched: numpy cannot read it before it is detached and made float."""
+
+    values: Any
+    steps: list[str] = field(default_factory=list)
+    dtype: str = "torch.bfloat16"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.values.shape)
+
+    def detach(self) -> Tensor:
+        return Tensor(self.values, [*self.steps, "detach"])
+
+    def cpu(self) -> Tensor:
+        return Tensor(self.values, [*self.steps, "cpu"])
+
+    def is_floating_point(self) -> bool:
+        return True
+
+    def float(self) -> Tensor:
+        return Tensor(self.values, [*self.steps, "float"])
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        assert self.steps == ["detach", "cpu", "float"]
+        return self.values
+
+
+def test_a_picture_is_a_picture_however_it_comes(tmp_path: Path) -> None:
+    (tmp_path / "shown.png").write_bytes(png(SHOWN))
+    floats = PIXELS.astype(np.float32) / 255
+    ways = [
+        SHOWN,
+        png(SHOWN),
+        tmp_path / "shown.png",
+        str(tmp_path / "shown.png"),
+        PIXELS,
+        PIXELS.transpose(2, 0, 1),
+        floats,
+        floats.transpose(2, 0, 1).astype(np.float16),
+        Tensor(floats.transpose(2, 0, 1)),
+        SHOWN.convert("RGBA"),
+    ]
+    found = SCORER.score_all([(way, WRONG) for way in ways])
+    assert 0 < (found[0].score or 0) < 1
+    assert found == [found[0]] * len(ways)
+
+
+@pytest.mark.parametrize(
+    ("broken", "sort", "told"),
+    [
+        (None, "no image", "None"),
+        (b"GIF89a", "unreadable image", "no PNG"),
+        (Path("nowhere.png"), "unreadable image", "No such file"),
+        (PIXELS / 127.5 - 1, "unreadable image", "from 0 to 1"),
+        (np.full((8, 8, 3), np.nan), "unreadable image", "no numbers"),
+        (PIXELS.astype(np.int64), "unreadable image", "int64"),
+        (np.zeros((2, 3, 8, 8)), "unreadable image", "shape"),
+        (np.zeros((0, 8, 3)), "unreadable image", "shape"),
+        (42, "unreadable image", "int"),
+        (Image.effect_noise((64, 64), 90), "not understood", "reads only drawings"),
+        ({"objects": None}, "not understood", "null"),
+        ({"objects": [{"label": "cup", "box_2d": [9, 9, 1, 1]}]}, "not understood", "swapped"),
+    ],
+    ids=lambda value: str(type(value).__name__),
+)
+def test_what_nobody_can_read_has_no_score(broken: Any, sort: str, told: str) -> None:
+    [found] = SCORER.score_all([(broken, ITEM)])
+    assert (found.score, found.passed, found.parts, found.unscored) == (None, None, (), sort)
+    assert told in found.reason
+    assert reward([broken], [ITEM]) == [None]
+    assert reward([broken], [ITEM], missing="zero") == [0]
+    assert math.isnan(reward([broken], [ITEM], missing="nan")[0])  # type: ignore[arg-type]
+    with pytest.raises(FormalimgError, match="picture 0 has no reward"):
+        reward([broken], [ITEM], missing="error")
+
+
+def test_one_flat_colour_fails_as_it_does_in_runs() -> None:
+    [found] = SCORER.score_all([(Image.new("RGB", (64, 64), "black"), ITEM)])
+    assert (found.score, found.passed) == (0, False)
+    assert "flat colour" in found.reason
+
+
+def test_rewards_are_the_scores_of_verdicts() -> None:
+    """Part by part, for pictures and for the scenes that are seen in them."""
+    for item in ITEMS:
+        seen = ground_icons(SHOWN)
+        assert isinstance(seen, Grounding)
+        verdict = judge_grounding(item.spec.formula, seen)
+        assert isinstance(verdict, Verdict)
+        found = SCORER.score_all([(seen.scene, item), (seen.scene.to_json(), item), (SHOWN, item)])
+        assert found == [found[0]] * 3
+        assert (found[0].passed, found[0].parts) == (verdict.passed, verdict.parts)
+        assert found[0].score == pytest.approx(verdict.score, abs=1e-12)
+
+
+def test_an_item_may_be_named_in_many_ways() -> None:
+    formula = WRONG.spec.formula
+    ways: list[Any] = [
+        WRONG,
+        ("knolling", WRONG.id),
+        {"suite": "knolling", "id": WRONG.id},
+        {"suite": "knolling", "id": int(WRONG.id)},
+        formula,
+        str(formula),
+        {"formula": str(formula)},
+        {"formula": str(formula), "vocabulary": "knolling"},
+        SCORER.ready(WRONG),
+    ]
+    found = SCORER.score_all([(ITEM.spec.witness, way) for way in ways])
+    assert found == [found[0]] * len(ways)
+    own = Scorer(items={"knolling": [Item("knolling", "mine", 1, "", FormulaSpec.of(formula))]})
+    assert own.score_all([(ITEM.spec.witness, ("knolling", "mine"))]) == found[:1]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (("knolling", "x"), "no item 'x'"),
+        (("knoling", "1"), "did you mean knolling"),
+        ({"formula": "(exists ?x (Is ?x 'cupp'))", "vocabulary": "knolling"}, "did you mean 'cup'"),
+        ({"formula": "(exists ?x (Is ?x 'cup'))", "vocabulary": "/etc/words.toml"}, "unknown vocabulary"),
+        ({"formula": "(exists ?x (Is ?x 'cup'))", "vocabluary": "knolling"}, "'vocabluary' is not known"),
+        ({"formula": 3}, "must be texts"),
+        ({"suite": "knolling"}, "say by what to score"),
+        ("(Is ?x 'cup')", "not bound"),
+        ("(exists ?x", "never closed"),
+        ({"questions": []}, "1 to 64"),
+        ({"questions": ["Is there a cat?"]}, "by a formula only"),
+        (7, "nothing can be scored by a int"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_asked_is_told_with_its_place(wrong: Any, told: str) -> None:
+    with pytest.raises(FormalimgError, match="pair 1: ") as caught:
+        SCORER.score_all([(Scene.of([]), ITEM), (Scene.of([]), wrong)])
+    assert told in str(caught.value)
+
+
+def test_a_scene_that_does_not_tell_leaves_it_open() -> None:
+    photo = {"objects": [{"label": "cup", "color": "red", "box_2d": [0, 0, 9, 9]}], "style": "photo"}
+    asked = "(and (IsStyle 'photo') (exists ?x (Is ?x 'cup')))"
+    unknown = {key: value for key, value in photo.items() if key != "style"}
+    told, styled, open_ = SCORER.score_all(
+        [(photo, asked), (StyledScene(Scene.from_json(photo), "cartoon"), asked), (unknown, asked)]
+    )
+    assert (told.score, styled.score, open_.score) == (1, 0.5, None)
+    assert "style of the picture is not known" in open_.reason
+
+
+@dataclass
+class Faulty:
+    """A grounder that cannot look."""
+
+    name: str = "test/faulty"
+    settings: dict[str, Any] = field(default_factory=dict)
+    concurrency: int = 1
+
+    async def ground(self, picture: Picture, classes: Sequence[str]) -> Grounding | Unscored:
+        raise ValueError("out of order")
+
+
+def test_a_grounder_that_breaks_down_gives_no_score() -> None:
+    [found] = Scorer(Faulty()).score_all([(SHOWN, ITEM)])
+    assert (found.score, found.unscored, found.reason) == (
+        None,
+        "judge failed",
+        "judge failed: ValueError: out of order",
+    )
+
+
+@dataclass
+class Watched:
+    """A grounder that notes how many look at the same time."""
+
+    name: str = "test/watched"
+    settings: dict[str, Any] = field(default_factory=dict)
+    concurrency: int = 2
+    looking: int = 0
+    most: int = 0
+
+    async def ground(self, picture: Picture, classes: Sequence[str]) -> Grounding | Unscored:
+        self.looking += 1
+        self.most = max(self.most, self.looking)
+        await asyncio.sleep(0.005)
+        self.looking -= 1
+        assert ITEM.spec.witness is not None
+        return Grounding(ITEM.spec.witness, cost=0.5)
+
+
+def test_no_more_look_at_a_time_than_the_grounder_takes_and_costs_are_told() -> None:
+    watched = Watched()
+    scorer = Scorer(watched)
+
+    async def two_callers() -> list[list[Scored]]:
+        return await asyncio.gather(*(scorer.score([(SHOWN, ITEM)] * 4) for _ in range(2)))
+
+    found = [scored for caller in asyncio.run(two_callers()) for scored in caller]
+    assert watched.most == 2
+    assert [(scored.score, scored.cost) for scored in found] == [(1, 0.5)] * 8
+    assert isinstance(SceneJudge(watched).name, str)
+
+
+def test_threads_and_running_loops_may_share_a_scorer() -> None:
+    scorer = Scorer()
+    pairs: list[Any] = [(item.spec.witness, other) for item in ITEMS for other in ITEMS] + [(SHOWN, ITEM)]
+    alone = scorer.score_all(pairs)
+
+    async def inside() -> list[Scored]:
+        return scorer.score_all(pairs)  # a loop is running in this thread
+
+    with ThreadPoolExecutor(4) as threads:
+        assert all(found == alone for found in threads.map(lambda _: scorer.score_all(pairs), range(4)))
+    assert asyncio.run(inside()) == alone
+    assert asyncio.run(scorer.score(pairs)) == alone
+
+
+def test_a_reward_survives_json() -> None:
+    for found in SCORER.score_all([(ITEM.spec.witness, WRONG), (ITEM.spec.witness, ITEM), (None, ITEM)]):
+        assert Scored.from_json(json.loads(json.dumps(found.to_json()))) == found
+    for broken in ({}, {**found.to_json(), "passed": True}, {**found.to_json(), "unscored": "no reason"}):
+        with pytest.raises(FormalimgError, match="no reward"):
+            Scored.from_json(broken)
+
+
+def test_trainers_call_with_batches_and_metadata() -> None:
+    batch = np.stack([PIXELS, PIXELS]).transpose(0, 3, 1, 2) / 255.0
+    metadata: list[dict[str, Any]] = [
+        {"suite": "knolling", "id": ITEM.id, "tag": "mine"},
+        {"formula": str(WRONG.spec.formula), "prompt": "…"},
+    ]
+    found = reward_function()(batch, ["", ""], metadata)
+    assert found.scores.dtype == np.float64
+    assert list(found.scores) == formalimg.reward([SHOWN, SHOWN], [ITEM, WRONG])
+    assert found.details["passed"] == [True, False]
+    assert found.details["unscored"] == 0
+    with pytest.raises(FormalimgError, match="picture 1 has no reward"):
+        reward_function()([SHOWN, None], ["", ""], metadata)
+    assert np.isnan(reward_function(missing="nan")([None, SHOWN], ["", ""], metadata).scores[0])
+    with pytest.raises(FormalimgError, match="metadata 0 do not say"):
+        reward_function()([SHOWN], [""], [{"tag": "mine"}])
+    with pytest.raises(FormalimgError, match="one item for each picture"):
+        reward([SHOWN, SHOWN], [ITEM])
+    with pytest.raises(FormalimgError, match="a list of pictures"):
+        reward(SHOWN, [ITEM])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "weights", [{"relation": 0}, {"relation": -1}, {"relation": 0.0001}, {"relation": math.inf}, {"relations": 2}]
+)
+def test_weights_that_would_break_a_promise_are_refused(weights: dict[str, float]) -> None:
+    with pytest.raises(FormalimgError, match=r"relation|kind"):
+        Scorer(weights=weights)

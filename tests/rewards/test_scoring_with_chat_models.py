@@ -1,0 +1,122 @@
+"""Rewards by chat models: clauses of Natural, concepts, weighted questions, and questions of one's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from formalimg import Box, FormalimgError, Scene, Thing, parse
+from formalimg.judges import ClauseJudge, QuestionJudge, ScoreJudge
+from formalimg.rewards import Scored, Scorer
+from formalimg.suites import FormulaSpec, Item
+from tests.support.concept_items import CAT, NOTHING, RED, answers_by, concept_item
+from tests.support.score_items import LEAVES, RISES, SHARP, TREE, WATER, score_item, scores_by
+from tests.support.scripted_chat import Known, ScriptedChat, judges_clauses, numbered
+
+QUESTIONS = {CAT.question: "yes", RED.question: "no"}
+
+
+def picture() -> Image.Image:
+    """A picture that a scripted model knows, and that is not one flat colour."""
+    image = numbered(1).image.copy()
+    image.putpixel((0, 0), (255, 255, 255))
+    return image
+
+
+def scored(scorer: Scorer, task: Any) -> Scored:
+    [found] = scorer.score_all([(picture(), task)])
+    return found
+
+
+def with_answers(said: dict[str, str], **options: Any) -> Scorer:
+    return Scorer(judges={"conceptmix": QuestionJudge(ScriptedChat({1: NOTHING}, answers_by(said)))}, **options)
+
+
+def with_scores(said: dict[str, object], **options: Any) -> Scorer:
+    return Scorer(judges={"cf-world": ScoreJudge(ScriptedChat({1: NOTHING}, scores_by(said)))}, **options)
+
+
+def test_concepts_count_alike_unless_weighed() -> None:
+    half = scored(with_answers(QUESTIONS), concept_item(CAT, RED))
+    assert (half.score, half.passed, half.cost) == (0.5, False, 0.5)
+    assert half.reason == "Is the cat red?: saw: Is the cat red?"
+    weighed = scored(with_answers(QUESTIONS, weights={"color": 3}), concept_item(CAT, RED))
+    assert (weighed.score, [part.weight for part in weighed.parts]) == (0.25, [1, 3])
+    assert scored(with_answers(dict.fromkeys(QUESTIONS, "yes")), concept_item(CAT, RED)).score == 1
+
+
+def test_questions_of_ones_own_are_answered_with_yes_or_no() -> None:
+    asked = {"words": "a cat", "questions": [CAT.question, {"question": RED.question, "kind": "color", "weight": 3}]}
+    found = scored(with_answers(QUESTIONS, weights={"question": 2}), asked)
+    assert [(part.kind, part.weight) for part in found.parts] == [("question", 2), ("color", 3)]
+    assert (found.score, found.passed) == (0.4, False)
+
+
+def test_counterfactual_pictures_pass_at_half() -> None:
+    said: dict[str, object] = {SHARP.question: 1, RISES.question: 0.5, LEAVES.question: 0, WATER.question: 1}
+    found = scored(with_scores(said), score_item(SHARP, RISES, LEAVES, WATER))
+    assert found.score == pytest.approx((3 + 15 * 0.5 + 8 / 2) / 26)
+    assert found.passed is True
+    assert found.reason.startswith(RISES.question)
+
+
+def test_questions_with_criteria_are_scored_each_with_its_own_weight() -> None:
+    asked = {
+        "questions": [
+            {"question": SHARP.question, "criteria": SHARP.criteria, "weight": 1},
+            {"question": TREE.question, "criteria": TREE.criteria, "weight": 3},
+        ]
+    }
+    found = scored(with_scores({SHARP.question: 0, TREE.question: 1}), asked)
+    assert (found.score, [part.weight for part in found.parts]) == (0.75, [1, 3])
+
+
+@pytest.mark.parametrize(
+    ("questions", "told"),
+    [
+        (["Is it?", {"question": "Is it?", "criteria": "1: yes."}], "criteria to all"),
+        ([{"question": " "}], "question 1 has no words"),
+        ([{"question": "Is it?", "kind": "logic"}], "must be one of object"),
+        ([{"question": "Is it?", "wieght": 1}], "'wieght' is not known"),
+        ([{"question": "Is it?", "weight": 0}], "weight of question"),
+        ([3], "must be a text"),
+        (["Is it?"] * 65, "1 to 64"),
+    ],
+    ids=str,
+)
+def test_questions_that_make_no_sense_are_refused(questions: Any, told: str) -> None:
+    with pytest.raises(FormalimgError, match="pair 0") as caught:
+        scored(Scorer(), {"questions": questions})
+    assert told in str(caught.value)
+
+
+def test_without_a_chat_model_such_pictures_are_refused() -> None:
+    for task in (concept_item(CAT), {"questions": ["Is it?"]}, {"formula": NATURAL, "vocabulary": "natural"}):
+        with pytest.raises(FormalimgError, match="needs a chat model"):
+            scored(Scorer(), task)
+
+
+NATURAL = "(and (IsStyle 'photo') (exists ?x (and (Is ?x 'dog') (HasColor ?x 'brown'))))"
+DOG = Known(Scene.of([Thing("dog", Box(0, 0, 500, 500), "white")]), "photo")
+
+
+def test_natural_pictures_are_judged_clause_by_clause() -> None:
+    chat = ScriptedChat({1: DOG}, judges_clauses)
+    found = scored(
+        Scorer(judges={"natural": ClauseJudge(chat, decide="clauses")}),
+        Item("natural", "1", 1, "a brown dog", FormulaSpec.of(parse(NATURAL))),
+    )
+    assert found.score == pytest.approx(2 / 3)
+    assert found.passed is False
+    assert [part.score for part in found.parts] == [1, 1, 0]
+
+
+def test_a_judge_that_contradicts_itself_gives_no_reward() -> None:
+    chat = ScriptedChat({1: DOG}, lambda asked: {**judges_clauses(asked), "fulfilled": True})
+    found = scored(
+        Scorer(judges={"natural": ClauseJudge(chat, decide="verdict")}), {"formula": NATURAL, "vocabulary": "natural"}
+    )
+    assert (found.score, found.unscored) == (None, "not understood")
+    assert "contradicts itself" in found.reason
