@@ -14,22 +14,22 @@ ROOM = Path(formalimg.judges.__file__).parent
 OURS = {path.parent.parent.name: load_prompts(path.parent) for path in ROOM.glob("*/prompts/*.txt")}
 
 VERSIONS = {
-    "clause-judge": ("version 1", "4b62d3cb268c"),
+    "clause-judge": ("version 2", "8c6de5a1ddf6"),
     "clause-judge-again": ("version 1", "edff99634dd0"),
-    "clause-judge-published": ("version 1", "7ebd9192ad37"),
+    "clause-judge-published": ("version 2", "8c81bb78b736"),
     "grounder-again": ("version 1", "12a34f7c2bb6"),
-    "grounder-all-at-once": ("version 1", "36fdd1ed50c6"),
-    "grounder-per-class": ("version 1", "2ec522d06bce"),
-    "question-judge": ("version 1", "3dd08c179db9"),
+    "grounder-all-at-once": ("version 2", "c5572209f326"),
+    "grounder-per-class": ("version 2", "e293cd5ee819"),
+    "question-judge": ("version 2", "afca6f8058e7"),
     "question-judge-again": ("version 1", "e7044ddb1d41"),
-    "question-judge-all": ("version 1", "d8df6a055ce6"),
+    "question-judge-all": ("version 2", "0844843fa2c2"),
     "score-judge-again": ("version 1", "ec79f6756fab"),
-    "score-judge-attributes": ("version 1", "1d5750e3589d"),
-    "score-judge-counterfactual": ("version 1", "ce870ca3e7b4"),
-    "score-judge-counterfactual-strict": ("version 1", "d9eea351909e"),
-    "score-judge-factual": ("version 1", "a3b17cb2b8a3"),
-    "score-judge-factual-balanced": ("version 1", "c831c9b8a677"),
-    "score-judge-rules": ("version 1", "da11ab2b3efb"),
+    "score-judge-attributes": ("version 2", "b47ab889011f"),
+    "score-judge-counterfactual": ("version 2", "a3639b49b859"),
+    "score-judge-counterfactual-strict": ("version 2", "830e2fc168ad"),
+    "score-judge-factual": ("version 2", "e49507350fc7"),
+    "score-judge-factual-balanced": ("version 2", "a8ce9d257c33"),
+    "score-judge-rules": ("version 2", "84696db2d1b1"),
 }
 """Verdicts are found again by the versions of the texts that led to them: a text that changes needs a new one."""
 
@@ -45,10 +45,10 @@ def test_no_text_changes_without_a_new_version() -> None:
 
 def test_every_placeholder_of_ours_is_known_to_its_judge() -> None:
     known = {
-        "vlm_grounder": {"class", "classes", "colors", "box", "problem"},
-        "clause_judge": {"words", "formula", "clauses", "problem"},
-        "question_judge": {"question", "questions", "problem"},
-        "score_judge": {"questions", "problem"},
+        "vlm_grounder": {"class", "classes", "colors", "box", "picture", "problem"},
+        "clause_judge": {"words", "formula", "clauses", "picture", "problem"},
+        "question_judge": {"question", "questions", "picture", "problem"},
+        "score_judge": {"questions", "picture", "problem"},
     }
     for room, prompts in OURS.items():
         for prompt in prompts.values():

@@ -79,8 +79,9 @@ def _post(address: str, body: dict[str, object]) -> int:
 
 
 def _code(address: str) -> int:
+    """How a visitor is answered who comes for the first time."""
     try:
-        with urllib.request.urlopen(address) as answer:
+        with urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open(address) as answer:
             return int(answer.status)
     except urllib.error.HTTPError as error:
         return error.code
@@ -95,6 +96,7 @@ def test_a_study_is_made_served_ended_and_gone_on_with(run: Path, tmp_path: Path
         assert all(re.fullmatch(rf"http://127\.0\.0\.1:{port}/rate/[\w-]{{32}}", link) for link in links.values())
         assert "shown only now" in said[-2]
         assert _code(said[-1].split()[1]) == 200
+        assert _code(said[-1].split()[1].partition("?")[0]) == 403  # it names the models, and raters may be here too
         page = urllib.request.urlopen(links["rater-1"]).read().decode()
         task = re.search(r'data-task="([^"]+)"', page)
         assert task
@@ -158,6 +160,7 @@ def test_status_and_export(half_done: str, tmp_path: Path) -> None:
     assert {path.name for path in out.iterdir()} == names
     assert "nobody has finished" in _refused(half_done, "--export", str(out), "--leave-out", "rater-1")
     assert "give --export DIR" in _refused(half_done, "--status", "--leave-out", "rater-1")
+    assert "give --export DIR" in _refused(half_done, "--port", "0", "--leave-out", "rater-1")
 
 
 def test_a_study_of_other_settings_is_refused(half_done: str, run: Path, tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_words_logic_and_picture_go_out_in_one_question() -> None:
     chat = ScriptedChat({1: ROOM}, judges_clauses)
     judged(ALL_CATS, chat=chat)
     [[message]] = chat.conversations
-    words, picture = message.parts
+    _, picture, words = message.parts
     assert isinstance(words, str)
     assert "\nA black cat on a sofa.\n" in words
     assert f"\n{lift(ALL_CATS).text}\n" in words
@@ -190,12 +190,12 @@ def test_the_judge_is_known_by_its_model_its_options_and_its_texts() -> None:
         "temperature": 0.1,
         "decide": "verdict",
         "answers": "each clause",
-        "prompt": "clause-judge, version 1",
+        "prompt": "clause-judge, version 2",
         "prompt_again": "clause-judge-again, version 1",
         "judging_rules": 1,
     }
     assert ClauseJudge(chat, decide="clauses").settings != judge.settings
-    assert ClauseJudge(chat, answers="published").settings["prompt"] == "clause-judge-published, version 1"
+    assert ClauseJudge(chat, answers="published").settings["prompt"] == "clause-judge-published, version 2"
 
 
 @pytest.mark.parametrize("option", [{"decide": "dice"}, {"answers": "none"}])

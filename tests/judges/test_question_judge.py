@@ -51,9 +51,9 @@ def test_each_question_has_a_conversation_of_its_own_with_the_picture_and_nothin
     judged(concept_item(*ALL), chat)
     asked: list[str] = []
     for (message,) in chat.conversations:
-        picture, words = message.parts
+        instruction, picture, question = message.parts
         assert isinstance(picture, Attachment)
-        assert isinstance(words, str)
+        words = f"{instruction}\n{question}"
         assert message.role == "user"
         assert picture.data == numbered(1).data
         assert "number 0" not in words, "the prompt is not for the judge"
@@ -66,7 +66,7 @@ def test_all_at_once_is_one_request_with_numbers() -> None:
     chat = chat_that_says(TRUTHS)
     judged(concept_item(*ALL), chat, requests="all at once")
     ((message,),) = chat.conversations
-    assert questions_in(str(message.parts[1])) == [concept.question for concept in ALL]
+    assert questions_in(str(message.parts[2])) == [concept.question for concept in ALL]
 
 
 @pytest.mark.parametrize("requests", MODES)
@@ -158,11 +158,11 @@ def test_the_judge_is_known_by_its_model_its_requests_and_its_texts(tmp_path: Pa
     assert QuestionJudge(chat).settings == {
         "temperature": 0.1,
         "requests": "each question",
-        "prompt": "question-judge, version 1",
+        "prompt": "question-judge, version 2",
         "prompt_again": "question-judge-again, version 1",
         "judging_rules": 1,
     }
-    assert QuestionJudge(chat, requests="all at once").settings["prompt"] == "question-judge-all, version 1"
+    assert QuestionJudge(chat, requests="all at once").settings["prompt"] == "question-judge-all, version 2"
     (tmp_path / "question-judge.txt").write_text('Look. Answer {"observation": …}.\nThe question:\n{question}')
     own = QuestionJudge(chat, prompts=tmp_path)
     assert "the user's own" in str(own.settings["prompt"])

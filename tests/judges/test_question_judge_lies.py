@@ -51,7 +51,7 @@ def told(said: dict[str, str], spoil: Spoil = lambda raw, before: raw, **options
 
 
 def conversations_about(chat: ScriptedChat, question: str) -> int:
-    return Counter(questions_in(str(asked[0].parts[1]))[0] for asked in chat.conversations)[question]
+    return Counter(questions_in(str(asked[0].parts[2]))[0] for asked in chat.conversations)[question]
 
 
 @pytest.mark.parametrize("requests", ["each question", "all at once"])

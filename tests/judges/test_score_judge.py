@@ -45,11 +45,9 @@ def judged(
 def words_sent(chat: ScriptedChat) -> str:
     """The words of the last request, which came with the picture as it is."""
     (message,) = chat.conversations[-1]
-    picture, words = message.parts
-    assert isinstance(picture, Attachment)
-    assert isinstance(words, str)
+    (picture,) = [part for part in message.parts if isinstance(part, Attachment)]
     assert (message.role, picture.data) == ("user", numbered(1).data)
-    return words
+    return "\n\n".join(part for part in message.parts if isinstance(part, str))
 
 
 def test_all_questions_go_in_one_request_with_criteria_but_without_what_they_count() -> None:
@@ -81,7 +79,7 @@ def test_the_parts_are_the_questions_and_the_evidence_is_what_was_said(form: str
     assert verdict.score == (3 + 3 + 7.5 + 2) / 28
     evidence = json.loads(json.dumps(verdict.evidence))
     assert list(evidence) == ["persona", "prompt", "answers", "served", "scores"]
-    assert (evidence["persona"], evidence["prompt"]) == ("standard", "score-judge-counterfactual, version 1")
+    assert (evidence["persona"], evidence["prompt"]) == ("standard", "score-judge-counterfactual, version 2")
     assert evidence["served"] == {"model": "scripted-1"}
     assert evidence["scores"][3] == {
         "question": RISES.question,
@@ -169,7 +167,7 @@ def test_the_text_follows_from_suite_level_and_persona(suite: str, level: int, s
     for persona, text in (("standard", standard), ("strict", strict)):
         verdict, chat = judged(item, [1, 1], persona=persona)
         sent[text] = words_sent(chat)
-        assert verdict.evidence["prompt"] == f"score-judge-{text}, version 1"
+        assert verdict.evidence["prompt"] == f"score-judge-{text}, version 2"
         probe = suite in ("cf-world-rules", "cf-world-attributes")
         assert verdict.evidence["persona"] == ("objective" if probe else persona)
         assert item.prompt not in sent[text], "the prompt is not for the judge"
@@ -203,15 +201,15 @@ def test_the_judge_is_known_by_its_model_its_persona_and_its_texts(tmp_path: Pat
         "temperature": 0.1,
         "persona": "standard",
         "answers": "numbered",
-        "prompt_factual": "score-judge-factual, version 1",
-        "prompt_counterfactual": "score-judge-counterfactual, version 1",
-        "prompt_rules": "score-judge-rules, version 1",
-        "prompt_attributes": "score-judge-attributes, version 1",
+        "prompt_factual": "score-judge-factual, version 2",
+        "prompt_counterfactual": "score-judge-counterfactual, version 2",
+        "prompt_rules": "score-judge-rules, version 2",
+        "prompt_attributes": "score-judge-attributes, version 2",
         "prompt_again": "score-judge-again, version 1",
         "judging_rules": 1,
     }
     strict = ScoreJudge(chat, persona="strict").settings
-    assert strict["prompt_counterfactual"] == "score-judge-counterfactual-strict, version 1"
+    assert strict["prompt_counterfactual"] == "score-judge-counterfactual-strict, version 2"
     (tmp_path / "score-judge-factual.txt").write_text('Look. Answer {"answers": …}.\nThe questions:\n{questions}')
     (tmp_path / "score-judge-attributes.txt").write_text("The questions:\n{questions}")
     own = ScoreJudge(chat, prompts=tmp_path)

@@ -274,11 +274,11 @@ def test_the_grounder_is_known_by_its_model_its_options_and_its_texts(tmp_path: 
         "requests": "per class",
         "boxes": "pixels",
         "colors": "red, green, blue, yellow, black, white, brown, pink, gray",
-        "prompt": "grounder-per-class, version 1",
+        "prompt": "grounder-per-class, version 2",
         "prompt_again": "grounder-again, version 1",
         "grounding_rules": 1,
     }
-    assert VlmGrounder(chat, requests="all at once").settings["prompt"] == "grounder-all-at-once, version 1"
+    assert VlmGrounder(chat, requests="all at once").settings["prompt"] == "grounder-all-at-once, version 2"
     (tmp_path / "grounder-per-class.txt").write_text("Where is the {class}? Colours are {colors}.")
     own = str(VlmGrounder(chat, prompts=tmp_path).settings["prompt"])
     assert own.startswith("grounder-per-class, the user's own, sha256 ")

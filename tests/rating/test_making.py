@@ -165,6 +165,10 @@ def test_levels_and_numbers_are_chosen(runs: list[StoredRun], tmp_path: Path) ->
 def test_a_study_and_its_runs_can_be_moved_together(tmp_path: Path) -> None:
     with opened(rated_run(tmp_path / "old" / "run", ITEMS[:3])) as runs:
         make_study(tmp_path / "old" / "study", runs, "likert", raters=1, per_picture=1)
+    (tmp_path / "old" / "study").rename(tmp_path / "alone")
+    with pytest.raises(FormalimgError, match=f"pictures of {tmp_path / 'run'}, which is not there"):
+        open_study(tmp_path / "alone")
+    (tmp_path / "alone").rename(tmp_path / "old" / "study")
     (tmp_path / "old").rename(tmp_path / "new")
     with open_study(tmp_path / "new" / "study") as study:
         task = study.next_task("rater-1")

@@ -71,7 +71,7 @@ class KnowingServer(Loopback):
 
     def asked_about(self, request: Request) -> str:
         """The id of the item whose picture a request to the chat model shows."""
-        shown = request.json["messages"][0]["content"][0]["image_url"]["url"]
+        shown = request.json["messages"][0]["content"][1]["image_url"]["url"]
         return self._ids[_digest(picture_in(shown))]
 
     def _painted(self, wish: Wish) -> bytes:
@@ -82,7 +82,7 @@ class KnowingServer(Loopback):
         (picture,) = asked.pictures
         witness = self._witnesses[_digest(picture)]
         assert witness is not None
-        return self._spoil(json.dumps(tells_things(Question(asked.texts[0], Known(witness), 16, 16))))
+        return self._spoil(json.dumps(tells_things(Question("\n\n".join(asked.texts[:2]), Known(witness), 16, 16))))
 
 
 def painter(server: Loopback, model: str = "painter", **options: str) -> ImageModel:

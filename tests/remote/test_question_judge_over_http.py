@@ -103,11 +103,11 @@ class Answering(Loopback):
         def reply(question: Asked) -> str:
             (picture,) = question.pictures
             item = pictures[hashlib.sha256(picture).digest()]
-            found = questions_in(question.texts[0])
+            found = questions_in(question.texts[1])
             assert set(found) <= {concept.question for concept in item.spec.concepts}
             assert '"enum": ["yes", "no"]' in json.dumps(question.schema), "servers are held to the two words"
             right = {one: "yes" if truth(one) else "no" for one in found}
-            answer = answer_of(question.texts[0], {**right, **(said or {})})
+            answer = answer_of(question.texts[1], {**right, **(said or {})})
             return (texts or {}).get(found[0], json.dumps(answer))
 
         super().__init__(faults=faults, reply=reply)
@@ -213,7 +213,7 @@ def test_a_run_under_many_faults_and_with_many_questions_at_once_comes_to_the_tr
 
 def _item_of(server: Loopback, number: int) -> str:
     words: Any = server.requests[number].json["messages"][0]["content"]
-    (question,) = questions_in(next(part["text"] for part in words if part["type"] == "text"))
+    (question,) = questions_in(words[-1]["text"])
     return question.split()[2]
 
 

@@ -105,12 +105,12 @@ class Scoring(Loopback):
         def reply(question: Asked) -> str:
             (picture,) = question.pictures
             item = pictures[hashlib.sha256(picture).digest()]
-            found = questions_in(question.texts[0])
+            found = questions_in(question.texts[1])
             assert list(found) == [one.question for one in item.spec.questions]
             assert '"score": {"type": "number"}' in json.dumps(question.schema), "servers are held to numbers"
             assert ("hard to please" in question.texts[0]) is ("Qwen" in question.model and item.level > 1)
             right = {one: truth(question.model, one) for one in found}
-            answer = json.dumps(answer_of(question.texts[0], {**right, **(said or {})}))
+            answer = json.dumps(answer_of(question.texts[1], {**right, **(said or {})}))
             return (texts or {}).get(next(iter(found)), answer)
 
         super().__init__(faults=faults, reply=reply, dialects=(OPENAI, GEMINI))

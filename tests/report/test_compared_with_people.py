@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from formalimg.judges import Picture, Verdict
 from formalimg.models import CallableModel, Setting
 from formalimg.runs import Order, carry_out
 from formalimg.suites import Item
+from tests.report.concept_runs import concept_item, concept_run
 from tests.report.drawn_runs import some_items
 
 app = typer.Typer()
@@ -102,6 +104,28 @@ def test_the_page_has_tables_and_figures(study: tuple[Path, Path], tmp_path: Pat
     assert re.search(r"accuracy</th><td[^>]*>95\.0 \(", section)
     assert section.count('src="data:image/svg+xml;base64,') >= 2
     assert "<script>pwned" not in page
+
+
+def test_results_are_never_folded_and_stand_above_the_figures(study: tuple[Path, Path], tmp_path: Path) -> None:
+    report(study, "--out", tmp_path / "report.html", "--gallery", 0)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    section = page[page.index('id="people-0"') :]
+    judge, reliability = section.index("The judge, measured by the mean of people"), section.index("Reliability of")
+    assert judge < reliability < section.index('class="drawing"') < section.index("<h3>People and judge")
+    assert "<details" not in section[: section.index('class="drawing"')]
+    assert "<details" in section[section.index("<h3>Five points: means") :][:200]
+
+
+def test_ratings_of_one_suite_stand_in_a_report_of_several(study: tuple[Path, Path], tmp_path: Path) -> None:
+    items = [concept_item(name, ("object", "cat"), ("color", "red")) for name in ("one", "two")]
+    with closing(concept_run(tmp_path / "concepts", "lab/plain", items, {item.id: [True, False] for item in items})):
+        pass
+    table = study[1].read_text(encoding="utf-8").replace("lab/plain", study[0].name)
+    (tmp_path / "ratings.csv").write_text(table, encoding="utf-8")
+    data = json.loads(report((study[0], tmp_path / "ratings.csv"), tmp_path / "concepts", "--format", "json"))
+    assert [section["suite"] for section in data["sections"]] == ["knolling", "conceptmix"]
+    (found,) = data["compared_with_people"]["people"]
+    assert (found["suite"], found["whole"]["classified"]["accuracy"]["value"]) == ("knolling", 0.95)
 
 
 def test_figures_for_papers_are_written_too(study: tuple[Path, Path], tmp_path: Path) -> None:

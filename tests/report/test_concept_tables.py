@@ -82,6 +82,19 @@ def test_one_more_concept_by_category(run: StoredRun) -> None:
     assert note_of(table).endswith("† not all pictures were scored.")
 
 
+def test_one_more_concept_by_value_adds_up_to_its_category(run: StoredRun) -> None:
+    """What Figures 5 and 13 of the paper show: k = 1 alone, value by value."""
+    found = tables(run)
+    table = found["values at k = 1"]
+    assert table.heads == ("category", "value", "band", "pictures", "scored", "shown", "full mark")
+    lines = {(line[0], line[1]): line[2:5] for line in texts(table)}
+    assert lines["style", "ink"] == ["", "1", "0†"]
+    assert lines["color", "black"] == ["hard", "1", "1"]
+    by_category = {line[0]: int(line[1]) for line in texts(found["categories at k = 1"])}
+    summed = {name: sum(int(line[1]) for (of, _), line in lines.items() if of == name) for name in by_category}
+    assert summed == by_category
+
+
 def test_concepts_by_category_and_by_value(run: StoredRun) -> None:
     found = tables(run)
     assert found["categories"].heads == ("category", "asked", "answered", "shown", "rate")

@@ -6,6 +6,7 @@ import json
 import random
 import re
 from contextlib import closing
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from formalimg.report.drawings.boxes import five_numbers
 from formalimg.report.drawings.frame import counting_scale
 from formalimg.runs import open_run
 from formalimg.scenes import Box, Scene, Thing
+from formalimg.stats import pearson
 from formalimg.studies import (
     JUDGE,
     MAJORITY,
@@ -122,8 +124,8 @@ def test_rates_of_people_and_judge_are_those_of_the_study(people: PeopleStudied)
         if score.level is not None:
             r = people.whole.r_by_level[score.run].value
             title = score.run if r is None else f"{score.run}, r = {r:.2f}"
-            expected[f"{title}, k {score.level}, majority"] = f"{score.people_of_both.value:.3f}"
-            expected[f"{title}, k {score.level}, judge"] = f"{score.judge_of_both.value:.3f}"
+            expected[f"{score.run}, k {score.level}, majority"] = f"{score.people_of_both.value:.3f}"
+            expected[f"{score.run}, k {score.level}, judge"] = f"{score.judge_of_both.value:.3f}"
             assert title in words(drawing)
     assert figures(drawing) == expected
     zero, hundred = axis(drawing, "y", anchor="end")
@@ -148,6 +150,57 @@ def test_the_shade_spans_from_person_to_person(people: PeopleStudied) -> None:
     least = [min(value for value in own[level] if value is not None) for level in (3, 2, 1)]
     assert heights == pytest.approx([*most, *least], abs=0.01)
     assert any(high > low for high, low in zip(most, reversed(least), strict=True))
+
+
+def test_where_people_take_turns_the_shade_spans_from_answer_to_answer(tmp_path: Path) -> None:
+    """Twelve people with a picture or two each: one says yes to all of theirs, another to none, and that tells nothing.
+
+    Two answers to each picture: the first are all yes but one in six, the second half yes.
+    """
+    folder = voted_runs(tmp_path)["one"]
+    people = [f"rater-{number}" for number in range(1, 13)]
+    votes = []
+    for number, item in enumerate(ITEMS):
+        first, second = people[2 * number : 2 * number + 2]
+        votes += [Vote("one", item.id, 0, None, first, number != 5, 0)]
+        votes += [Vote("one", item.id, 0, None, second, number % 2 == 0, 0)]
+    with closing(open_run(folder)) as run:
+        study = study_votes(votes, [run])
+    assert study.whole is not None
+    assert {one.rater for one in study.whole.by_turn} == {"answer 1", "answer 2"}
+    overall = {one.rater: one.rate.value for one in study.whole.by_turn if one.level is None}
+    assert overall == {"answer 1": 5 / 6, "answer 2": 3 / 6}
+    drawing = drawn(study)["conceptmix-people-whole-rates"]
+    zero, hundred = axis(drawing, "y", anchor="end")
+    shade = next(one for one in parsed(drawing).iter(f"{SVG}path") if one.get("fill-opacity"))
+    heights = [(zero - 2.4 - float(y)) / (zero - hundred) for y in re.findall(r" ([\d.]+)", shade.attrib["d"])]
+    assert heights == pytest.approx([1, 1, 0.5, 0.5, 0.5, 0.5], abs=0.01)
+    assert "range of answers" in words(drawing)
+
+
+def test_runs_whose_names_begin_alike_can_be_told_apart_and_keep_their_r(people: PeopleStudied) -> None:
+    assert people.whole is not None
+    long = {run: f"conceptmix-a-laboratory-with-a-name-{run}" for run in people.whole.r_by_level}
+    scores = tuple(score._replace(run=long[score.run]) for score in people.whole.scores)
+    r_by_level = {long[run]: pearson([(0, 0), (1, 2), (2, 1)]) for run in long}
+    panel = replace(people.whole, scores=scores, by_rater=(), r_by_level=r_by_level)
+    told = words(drawn(replace(people, whole=panel))["conceptmix-people-whole-rates"])
+    assert {f"…{run}, r = 0.50" for run in long} <= set(told)
+
+
+def test_many_raters_have_names_that_do_not_lie_on_each_other(tmp_path: Path) -> None:
+    folder = voted_runs(tmp_path)["one"]
+    votes = [Vote("one", item.id, 0, None, f"rater-{number}", True, 0) for item in ITEMS for number in range(40)]
+    with closing(open_run(folder)) as run:
+        study = study_votes(votes, [run])
+    drawing = drawn(study)["conceptmix-people-whole-pairs"]
+    turned = [re.search(r"translate\(([\d.]+)", one.get("transform", "")) for one in parsed(drawing).iter(f"{SVG}text")]
+    across = sorted(float(found[1]) for found in turned if found)
+    assert len(across) > 10
+    assert min(after - before for before, after in pairwise(across)) >= 7
+    # All forty always say the same, and the most agreement is the darkest, not the palest.
+    shades = {one.get("fill") for one in parsed(drawing).iter(f"{SVG}rect")}
+    assert "#1d5ba6" in shades
 
 
 def test_runs_stand_where_people_and_judge_put_them(people: PeopleStudied) -> None:

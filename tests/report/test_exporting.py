@@ -87,7 +87,7 @@ def test_the_pictures_are_found_again_in_the_authors_layout(samples: int, tmp_pa
     prompts = {item.id: item.prompt for item in ITEMS}
     assert len(found) == 4 * samples
     for outcome, picture in found:
-        assert picture is not None, outcome
+        assert isinstance(picture, Path), outcome
         with Image.open(picture) as opened:
             assert opened.getpixel((9, 9)) == _shade(prompts[outcome.item]).getpixel((9, 9))
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from formalimg.report import compare, render
 from formalimg.report.latex_text import escaped, table_row
 from formalimg.runs import open_run
+from formalimg.studies import Vote, study_votes
 from tests.report.concept_runs import concept_item, concept_run
 from tests.report.counterfactual_runs import groups_of, judge_by, scored_run
 from tests.report.drawn_runs import plain_run
@@ -33,7 +34,7 @@ _COMMANDS = re.compile(
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The tables of all kinds of suites, with marks and published figures."""
+    """The tables of all kinds of suites, with marks, published figures, and people of strange names."""
     folder = tmp_path_factory.mktemp("runs")
     formulas = [plain_run(name, {1: [True, "refused"], 2: [False], 10: [True]}) for name in HOSTILE]
     items = [
@@ -41,6 +42,10 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> str:
         concept_item("two", ("object", "*x%"), ("style", "{")),
     ]
     concepts = [concept_run(folder / "c", HOSTILE[1], items, {"one": [True, False], "two": [True, True]})]
+    people = study_votes(
+        [Vote("c", item, 0, None, who, who != HOSTILE[0], 0) for item in ("one", "two") for who in HOSTILE],
+        concepts,
+    )
     groups = groups_of(2)
     scored = scored_run(folder / "s", groups, judge_by({item.id: [1, 0.5, 0] for item in groups}), model=HOSTILE[0])
     compared = [
@@ -48,7 +53,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> str:
         compare(concepts, references=True),
         compare([open_run(scored)], references=True),
     ]
-    return "".join(render(each, "latex") for each in compared)
+    return "".join(render(each, "latex", studied=[people] if each is compared[1] else []) for each in compared)
 
 
 def test_rows_braces_and_environments_fit_together(tables: str) -> None:

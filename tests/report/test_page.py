@@ -119,6 +119,20 @@ def test_figures_of_the_table_are_those_of_the_comparison(runs: Sequence[DrawnRu
         assert shown[: len(rates)] == [f"{100 * r.value:.1f}" if r.value is not None else "–" for r in rates]
 
 
+def test_many_runs_of_long_names_can_be_told_apart_in_the_curve() -> None:
+    """The runs of one level leave room to the next, and what all names begin with is not what is left of them."""
+    names = [f"laboratory-of-images/a-rather-long-model-name-{number}-preview" for number in range(12)]
+    runs = [plain_run(name, {level: [True, level < 5] for level in range(1, 11)}) for name in names]
+    figure = curve(compare(runs).sections[0])
+    labels = re.findall(r'<g class="label[^>]*>.*?<text[^>]*>(.*?)</text>', figure)
+    assert len(set(labels)) == 12
+    assert all("· G" in label and len(label) < 30 for label in labels)
+    at_first = [float(x) for x in re.findall(r"<circle cx=\"([\d.]+)\"[^>]*><title>[^<]*, K 1:", figure)]
+    at_second = [float(x) for x in re.findall(r"<circle cx=\"([\d.]+)\"[^>]*><title>[^<]*, K 2:", figure)]
+    assert len(at_first) == len(at_second) == 12
+    assert max(at_first) - min(at_first) < 0.6 * (min(at_second) - min(at_first))
+
+
 def test_the_curve_has_a_line_for_each_run_and_stands_back_for_the_ceiling(page: str) -> None:
     groups = [(one.get("class") or "").split() for one in Page(page).all("g")]
     assert [kinds[1] for kinds in groups if kinds[:1] == ["run"] and kinds[1] != "published"] == ["bound", "tone-0"]
@@ -223,7 +237,7 @@ def heavy(tmp_path_factory: pytest.TempPathFactory) -> DrawnRun:
     dice = random.Random(1)
     run = drawn_run(tmp_path_factory.mktemp("heavy"), "lab/first", per_level=1, unscored=0, size=128)
     for judged in run.pictures:
-        assert judged.image is not None
+        assert isinstance(judged.image, Path)
         coarse = Image.frombytes("RGB", (48, 48), dice.randbytes(48 * 48 * 3))
         coarse.resize((512, 512), Image.Resampling.BICUBIC).save(judged.image)
     return run

@@ -27,7 +27,7 @@ from formalimg.studies import (
 )
 from formalimg.studies.cases import About, Case
 from formalimg.studies.panels import panel_of
-from tests.studies.voted_runs import voted_runs
+from tests.studies.voted_runs import JUDGED, voted_runs
 
 GIVEN = {
     ("one", "a1"): "545",  # 14 of 15: passes
@@ -77,7 +77,8 @@ def test_a_mean_of_four_passes_and_missing_ratings_leave_it_open(runs: list[Stor
     # The judge misses a2 of one and finds b2 of two.
     assert panel.classified.confusion == (3, 1, 1, 2)
     assert panel.classified.accuracy.value == 5 / 7
-    assert panel.classified.accuracy.interval == clopper_pearson(5, 7)
+    assert panel.classified.accuracy.interval is not None
+    assert panel.classified.accuracy.interval.low < clopper_pearson(5, 7).low  # items are the same in all runs
     assert panel.classified.f1.value == 0.75
     assert (panel.classified.sensitivity.value, panel.classified.specificity.value) == (3 / 4, 2 / 3)
     yes = {(it.run, it.item): (it.yes, it.votes, it.people, it.judge) for it in panel.told}
@@ -140,6 +141,54 @@ def test_people_who_take_turns_share_columns(runs: list[StoredRun]) -> None:
     # Columns 5 2 1 4 and 4 3 1 5 with variances 10/3 and 35/12; that of the sums 9 5 2 9 is 139/12.
     assert found.points.cronbach.value == pytest.approx(2 * (1 - 75 / 139))
     assert "people take turns" in people_text([found], "terminal")
+
+
+def test_one_more_rating_than_usual_takes_nothing_away(runs: list[StoredRun]) -> None:
+    """Seven pictures have two ratings by turns, and one has three: all eight enter, the third rating does not."""
+    pictures = [(run, item) for run in ("one", "two") for item in ("a1", "a2", "b1", "b2")]
+    marks = [(5, 4), (2, 3), (1, 1), (4, 5), (3, 3), (2, 1), (5, 5), (1, 2)]
+    points = []
+    for number, ((run, item), those) in enumerate(zip(pictures, marks, strict=True)):
+        points += [PointsGiven(run, item, 0, f"rater-{2 * number + at}", mark) for at, mark in enumerate(those)]
+    points.append(PointsGiven("two", "b2", 0, "zoe", 5))
+    found = study_points(points, runs).points
+    assert found is not None
+    assert (found.cronbach.n, found.cronbach.left_out) == (8, 0)
+    first, second, sums = (
+        [*column] for column in zip(*((one, other, one + other) for one, other in marks), strict=True)
+    )
+    unshared = (variance(first) + variance(second)) / variance(sums)
+    assert found.cronbach.value == pytest.approx(2 * (1 - unshared))
+
+
+def test_a_picture_that_everybody_rated_does_not_stand_for_all(runs: list[StoredRun]) -> None:
+    """Of eight pictures one was rated by all six people: columns of one person each would have a single row."""
+    pictures = [(run, item) for run in ("one", "two") for item in ("a1", "a2", "b1", "b2")]
+    points = [PointsGiven("one", "a1", 0, f"rater-{number}", 4) for number in range(6)]
+    for number, (run, item) in enumerate(pictures[1:]):
+        points += [PointsGiven(run, item, 0, f"rater-{(number + at) % 6}", 1 + (number + at) % 5) for at in range(2)]
+    found = study_points(points, runs).points
+    assert found is not None
+    assert not found.one_rater_per_column
+    assert found.cronbach.n == 8
+
+
+def test_the_same_item_by_several_models_is_not_independent(runs: list[StoredRun]) -> None:
+    """Three models, one of whose items is misjudged each time: worth three cases of one, and no more."""
+    pictures = [(run, item) for run in ("one", "two", "three") for item in ("a1", "a2", "b1", "b2", "c1", "c2")]
+    judged = {(run, item): set(JUDGED[run][item]) == {"y"} for run, item in pictures}
+    points = [
+        PointsGiven(run, item, 0, "ann", 5 if passed != (item in ("a1", "b2")) else 1)
+        for (run, item), passed in judged.items()
+    ]
+    panel = study_points(points, runs).whole
+    assert panel is not None
+    assert (panel.with_judge.equal, panel.with_judge.n) == (12, 18)
+    assert panel.with_judge.interval is not None
+    alone = clopper_pearson(4, 6)
+    assert panel.with_judge.interval.low == pytest.approx(alone.low, abs=0.05)
+    assert panel.with_judge.interval.low < clopper_pearson(12, 18).low - 0.1
+    assert panel.with_judge_by_run["one"].interval == alone
 
 
 def test_every_form_tells_the_same(runs: list[StoredRun]) -> None:

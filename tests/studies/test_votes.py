@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from formalimg.stats import Consistency, clopper_pearson
-from formalimg.studies import PeopleStudied, agreement_text
-from formalimg.studies.agreement_tables import tables_of_panels
-from tests.studies.voted_runs import studied, voted_runs
+from formalimg.studies import PeopleStudied, agreement_text, people_tables
+from tests.studies.concept_runs import PlannedJudge, concept_run
+from tests.studies.voted_runs import ITEMS, studied, voted_runs
 
 WHOLE = {
     ("one", "a1"): "111",
@@ -100,7 +100,7 @@ def test_majorities_make_the_score_of_people(study: PeopleStudied) -> None:
 def test_majority_and_judge(study: PeopleStudied) -> None:
     assert study.whole is not None
     assert _counts(study.whole.with_judge) == (7, 9, 1)
-    assert study.whole.with_judge.interval == clopper_pearson(7, 9)
+    assert study.whole.with_judge_by_run["one"].interval == clopper_pearson(4, 5)
     assert {level: _counts(it) for level, it in study.whole.with_judge_by_level.items()} == {
         1: (1, 2, 0),
         2: (5, 6, 0),
@@ -150,7 +150,9 @@ def test_the_judge_measured_by_the_majority(study: PeopleStudied) -> None:
     found = study.whole.classified
     assert found.confusion == (4, 0, 2, 3)
     assert (found.n, found.left_out) == (9, 1)
-    assert found.recall == (4, 6, 4 / 6, clopper_pearson(4, 6))
+    assert found.recall[:3] == (4, 6, 4 / 6)
+    assert found.recall.interval is not None
+    assert found.recall.interval.low < clopper_pearson(4, 6).low  # the same items in several runs
     assert (found.precision.value, found.specificity.value, found.f1.value) == (1, 1, 0.8)
     assert found.balanced_accuracy.value == pytest.approx(5 / 6)
     assert found.accuracy.value == study.whole.with_judge.value
@@ -179,12 +181,41 @@ def test_alpha_and_the_measured_judge_are_told(study: PeopleStudied) -> None:
     assert float(whole["rank correlation of runs", "2"]["value"]) == pytest.approx(sqrt(3) / 2)
     assert whole["mean rank correlation of runs", ""]["n"] == "1"
     assert study.whole is not None
-    relied, measured = tables_of_panels({"whole pictures": study.whole}, "with 95 % intervals")
-    assert relied.rows == (("whole pictures", "0.19", "10", "0", "0.87", "1", "2"),)
+    measured, relied, ranked, *_ = people_tables(study)
+    assert ("Krippendorff's, whole pictures", "0.192", "10", "0") in relied.rows
+    assert ranked.rows[-1][:2] == ("mean", "0.866")
     told = {row[0]: row[1] for row in measured.rows}
-    assert told["recall (sensitivity)"].startswith("66.7 (22.3–95.7")
+    assert told["recall (sensitivity)"].startswith("66.7 (20.")
     assert told["F1"].startswith("80.0 (")
-    assert (told["false negatives"], told["left out"]) == ("2", "1")
+    assert (told["false negatives"], told["left out, no majority"], told["left out, no verdict"]) == ("2", "1", "0")
+
+
+def test_unscored_verdicts_and_ties_are_told_apart(tmp_path: Path) -> None:
+    """a1 and a2 have no verdict, b1 is a tie, and c1 is a tie without a verdict."""
+    dark = ("a1", "a2", "c1")
+    judge = PlannedJudge("test/dim", lambda item: None if item.id in dark else [True] * (item.level + 1))
+    folder = concept_run(tmp_path / "one", ITEMS, [judge])
+    said = {item.id: "10" if item.id in ("b1", "c1") else "11" for item in ITEMS}
+    rows = [f"one,{item},{who},{vote}" for item, votes in said.items() for who, vote in zip("ab", votes, strict=True)]
+    study = studied({"one": folder}, "\n".join(["model,item,rater,vote", *rows]), tmp_path)
+    assert study.unscored == {"not understood": 3}
+    first, *_ = people_tables(study)
+    told = {row[0]: row[1] for row in first.rows}
+    assert (told["left out, no majority"], told["left out, no verdict"]) == ("2", "2")
+    assert "Pictures without a verdict of the judge: 3 (not understood 3)." in first.note
+
+
+def test_results_come_first_and_details_last(study: PeopleStudied) -> None:
+    tables = people_tables(study)
+    titles = [table.title for table in tables]
+    assert titles[0] == "The judge, measured by the majority of people"
+    places = [table.place for table in tables]
+    assert places == sorted(places, key=["result", "more", "detail"].index)
+    assert titles.index("Reliability of people") < titles.index("People and judge: whole pictures")
+    assert len({table.title for table in tables}) == len(tables)
+    r = {row[1]: row[2] for table in tables for row in table.rows if table.title == "Do scores go together?"}
+    assert r["k to k, one"] == "0.87"
+    assert r["run to run, k 2"] == "0.87"
 
 
 def test_scores_that_go_together(study: PeopleStudied) -> None:

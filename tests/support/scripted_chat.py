@@ -65,7 +65,7 @@ class ScriptedChat:
 
     async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:
         self.conversations.append(tuple(messages))
-        [words] = [part for part in messages[0].parts if isinstance(part, str)]
+        words = "\n\n".join(part for part in messages[0].parts if isinstance(part, str))
         [sent] = [part for part in messages[0].parts if isinstance(part, Attachment)]
         with Image.open(io.BytesIO(sent.data)) as image:
             assert Image.MIME[image.format or ""] == sent.media_type
@@ -102,10 +102,9 @@ def _number(image: Image.Image) -> int:
 
 def tells_things(asked: Asked) -> dict[str, object]:
     """The things of the classes that are asked for, with boxes in the form that is asked for."""
-    found = re.search(r"label: ([^:\n]+)$", asked.words, re.MULTILINE)
-    listed = re.search(r"is one of these: (.*)\.", asked.words)
-    assert found or listed, asked.words
-    wanted = listed[1].split(", ") if listed else [found[1]] if found else []
+    found = re.search(r"The (?:kind|list):\n(.+)\Z", asked.words)
+    assert found, asked.words
+    wanted = found[1].split(", ")
     across, down = _reach(asked)
     entries = []
     for thing in asked.shows.scene.things:

@@ -25,6 +25,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     card = folder / "first" / "run.toml"
     card.write_text(re.sub(r'created = "\d+', 'created = "2020', card.read_text(encoding="utf-8")), encoding="utf-8")
     knolling_run(folder / "knolling")
+    concept_run(folder / "upright", 3, model="test/upright", shape=(2, 900))
     (folder / "damaged").mkdir()
     (folder / "damaged" / "run.toml").write_text("<script>pwned=1</script> = [", encoding="utf-8")
     (folder / "foreign").mkdir()

@@ -67,9 +67,20 @@ def picture(prompt: str, seed: int) -> Image.Image:
     return Image.radial_gradient("L").rotate(seed % 360).resize((48, 32))
 
 
-def concept_run(folder: Path, count: int = 30, *, model: str = "test/painter", judge: Eye | None = None) -> None:
+def concept_run(
+    folder: Path,
+    count: int = 30,
+    *,
+    model: str = "test/painter",
+    judge: Eye | None = None,
+    shape: tuple[int, int] = (48, 32),
+) -> None:
     """A run of ConceptMix whose outcomes are known."""
-    carry_out(Order(concept_items(count), CallableModel(picture, name=model), size=64), folder, judge or Eye())
+
+    def paint(prompt: str, seed: int) -> Image.Image:
+        return picture(prompt, seed).resize(shape)
+
+    carry_out(Order(concept_items(count), CallableModel(paint, name=model), size=64), folder, judge or Eye())
 
 
 def knolling_run(folder: Path) -> None:

@@ -87,7 +87,9 @@ def test_from_the_runs_to_a_picture_and_back_by_keyboard(page: Page) -> None:
     page.keyboard.press("ArrowLeft")
     page.wait_for_url("**&item=item-1&**")
     page.keyboard.press("u")
-    page.wait_for_url("**/gallery?run=first")
+    page.wait_for_url("**/gallery?run=first&at=item-1")
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.href").endswith("item=item-2&sample=0")
     page.keyboard.press("n")
     page.wait_for_url("**page=2")
     page.keyboard.press("u")
@@ -113,6 +115,28 @@ def test_thumbnails_are_loaded(page: Page) -> None:
     assert page.evaluate(
         "document.querySelector('.tile img').decode().then(() => document.querySelector('.tile img').naturalWidth)"
     )
+
+
+def test_pictures_of_any_shape_are_shown_whole(page: Page) -> None:
+    page.goto("/gallery?run=upright")
+    page.evaluate("Promise.all([...document.images].map((image) => image.decode()))")
+    image, tile = (page.locator(place).first.bounding_box() for place in (".tile img", ".tile .shown"))
+    assert image
+    assert tile
+    assert image["height"] <= tile["height"]
+    page.goto("/item?run=upright&item=item-0")
+    shown = page.locator(".item-picture img").bounding_box()
+    assert shown
+    assert shown["height"] <= 800
+
+
+def test_a_filter_can_be_changed_on_by_keyboard(page: Page) -> None:
+    page.goto("/gallery?run=first")
+    page.get_by_label("outcome").focus()
+    page.keyboard.press("ArrowDown")
+    page.wait_for_url("**outcome=pass")
+    page.keyboard.press("ArrowDown")
+    page.wait_for_url("**outcome=fail")
 
 
 def test_boxes_show_when_they_are_asked_for(page: Page) -> None:

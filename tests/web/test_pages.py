@@ -8,12 +8,15 @@ from contextlib import closing
 from html import unescape
 from io import BytesIO
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from PIL import Image
 
+from formalimg.logic import parse
 from formalimg.report import compare
 from formalimg.runs import WantedPictures, open_run
+from tests.studies.counterfactual_runs import scored_item, scored_run
 from tests.web.sites import change, concept_run, visitor
 
 
@@ -46,9 +49,23 @@ def test_a_run_with_damaged_results_hides_no_other(tmp_path: Path, harm: str) ->
     concept_run(tmp_path / "good", 5)
     shutil.copytree(tmp_path / "good", tmp_path / "bad")
     change(tmp_path / "bad", harm)
-    answer = visitor(tmp_path).get("/")
+    guest = visitor(tmp_path)
+    answer = guest.get("/")
     assert answer.status_code == 200
     assert "/run?run=good" in answer.text
+    assert guest.get("/item?run=good&item=item-0").status_code == 200
+    told = guest.get("/run?run=bad")
+    assert told.status_code in (422, 500)
+    assert "This cannot be shown" in told.text
+    assert "default-src 'none'" in told.headers["content-security-policy"]
+
+
+def test_scores_are_summed_up_as_their_mean_and_not_as_a_ratio(tmp_path: Path) -> None:
+    items = [scored_item("one-l1"), scored_item("one-l2", 2), scored_item("one-l3", 3)]
+    scored_run(tmp_path / "scores", items, {"one-l1": [1.0], "one-l2": [0.8], "one-l3": [0.6]})
+    page = visitor(tmp_path).get("/").text
+    assert '<span class="figure-cell">0.80</span><small>of all its pictures</small>' in page
+    assert "<dt>digest</dt>" in page  # the card of the run
 
 
 def test_a_run_itself_can_be_looked_at(runs: Path) -> None:
@@ -94,6 +111,17 @@ def test_the_filters_of_the_gallery_stay_with_its_pictures(runs: Path) -> None:
     assert len(found) > 3
 
 
+def test_the_way_back_leads_to_the_page_that_a_picture_is_on(runs: Path) -> None:
+    guest = visitor(runs)
+    (back,) = _links(guest.get("/item?run=first&item=item-100&level=2").text, "/gallery")
+    page = guest.get(back).text
+    assert 'item=item-100&amp;sample=0" autofocus' in page
+    assert len(_links(page, "/item")) == 37
+    assert "page 2 of 3" in guest.get("/gallery?run=first&at=item-50").text
+    assert guest.get("/gallery?run=first&at=nowhere").status_code == 200
+    assert "autofocus" not in guest.get("/gallery?run=first").text
+
+
 def test_a_picture_is_explained_by_formula_clauses_and_witness(runs: Path) -> None:
     guest = visitor(runs)
     failed = _links(guest.get("/gallery?run=knolling&outcome=fail").text, "/item")[0]
@@ -103,6 +131,12 @@ def test_a_picture_is_explained_by_formula_clauses_and_witness(runs: Path) -> No
     assert "Why not" in page
     witness = guest.get(unescape(re.search(r'src="(/witness[^"]+)"', page)[1]))  # type: ignore[index]
     assert Image.open(BytesIO(witness.content)).size == (480, 480)
+    (playground,) = _links(page, "/playground")
+    asked = dict(parse_qsl(urlsplit(playground).query))
+    with closing(open_run(runs / "knolling")) as run:
+        item = run.item(dict(parse_qsl(failed))["item"])
+    assert item is not None
+    assert (asked["vocabulary"], parse(asked["formula"])) == ("knolling", parse(item.formula))
 
 
 def test_judges_and_other_runs_stand_beside_a_picture(runs: Path) -> None:

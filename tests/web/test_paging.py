@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from formalimg.judges import Verdict
+from formalimg.logic import parse
 from formalimg.runs import Judged, StoredRun, WantedPictures, open_run
+from formalimg.suites import FormulaSpec, Item
+from tests.rating.rated_runs import concept_items, rated_run
+from tests.studies.counterfactual_runs import scored_item
 from tests.web.sites import CONCEPTS, HARM
 
 
@@ -29,6 +34,7 @@ WANTED = some.builds(
     some.sampled_from(["", "nothing", *(kind for kind, _ in CONCEPTS)]),
     some.sampled_from(["", "nothing", *(word for _, word in CONCEPTS)]),
     some.sampled_from(["", "1", "ITEM-1", "100%", "%", "_", "0%_1", "\\", "left", HARM]),
+    some.sampled_from(["", "cup", "nothing", HARM]),
 )
 
 
@@ -44,6 +50,7 @@ def test_pages_and_neighbours_are_those_of_a_look_at_every_picture(
         start : start + count
     ]
     order = [_name(one) for one in every]
+    assert run.wanted_before(wanted, *order[place]) == sum(name in expected for name in order[:place])
     before, after = run.neighbours(wanted, *order[place])
     assert _listed(before) == next((name for name in reversed(order[:place]) if name in expected), None)
     assert _listed(after) == next((name for name in order[place + 1 :] if name in expected), None)
@@ -60,6 +67,30 @@ def test_a_listed_picture_fared_as_its_run_says(run: StoredRun) -> None:
 )
 def test_no_character_of_a_text_stands_for_others(run: StoredRun, text: str, found: int) -> None:
     assert run.page(WantedPictures(text=text), 0, 200).total == found
+
+
+def test_items_are_found_by_what_they_speak_of(runs: Path, tmp_path: Path) -> None:
+    with closing(open_run(runs / "knolling")) as run:
+        specs = {item.id: item.spec for item in run.suite_items()}
+        for word in {word for spec in specs.values() if isinstance(spec, FormulaSpec) for word in spec.object_classes}:
+            said = [
+                name for name, spec in specs.items() if isinstance(spec, FormulaSpec) and word in spec.object_classes
+            ]
+            assert _items(run, word) == said
+    formulas = ["(exists ?x (and (Is ?x 'cup') (Has ?x 'orange')))", "(exists ?x (Is ?x 'orange'))"]
+    asked = [Item("natural", str(n), 1, "", FormulaSpec.of(parse(text))) for n, text in enumerate(formulas)]
+    fields = [scored_item("one-l1"), replace(scored_item("two-l1"), tags=("biology",))]
+    for name, items, word, found in (
+        ("natural", asked, "orange", ["1"]),
+        ("fields", fields, "biology", ["two-l1"]),
+        ("objects", concept_items(7), "boat", ["001"]),
+    ):
+        with closing(open_run(rated_run(tmp_path / name, items))) as run:
+            assert _items(run, word) == found
+
+
+def _items(run: StoredRun, about: str) -> list[str]:
+    return [one.outcome.item for one in run.page(WantedPictures(about=about), 0, 1000).pictures]
 
 
 def _name(judged: Judged) -> tuple[str, int]:
@@ -82,5 +113,6 @@ def _is_wanted(judged: Judged, prompt: str, wanted: WantedPictures) -> bool:
         wanted.level in (None, judged.outcome.level)
         and wanted.outcome in (None, sort)
         and (bool(failed) or not (wanted.kind or wanted.word))
+        and not wanted.about  # no item here has objects
         and any(wanted.text.lower() in text.lower() for text in (prompt, judged.outcome.item))
     )

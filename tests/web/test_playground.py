@@ -111,6 +111,11 @@ def test_what_cannot_be_said_or_laid_out_says_so(visitor: Visitor) -> None:
     assert told["clauses"] is None
     assert told["k"] == 1
     assert told["unlisted"]
+    tower = "(iff (Is ?x 'cup') " * 60 + "(Is ?x 'cup')" + ")" * 60
+    told = visitor.told("check", formula=f"(exists ?x {tower})")
+    assert (told["problems"], told["k"], told["words"]) == ([], None, "")
+    assert "lifted form" in str(told["unlisted"])
+    assert visitor.told("verify", formula=f"(exists ?x {tower})", scene=_text(RED))["passed"] is True
 
 
 def test_a_witness_is_one_and_another_seed_gives_another(visitor: Visitor) -> None:

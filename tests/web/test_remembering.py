@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
-from formalimg.web import remembering
+from formalimg.web import Site, remembering
 from formalimg.web.remembering import Remembered
 
 
@@ -53,3 +54,25 @@ def test_what_could_not_be_worked_out_is_tried_again() -> None:
     with pytest.raises(ZeroDivisionError):
         kept.get("run", "a", lambda: 1 // 0)
     assert kept.get("run", "a", work) == 1
+
+
+def test_several_runs_together_are_worked_out_once_and_one_choice_at_a_time(runs: Path) -> None:
+    site, at_once, most = Site(runs), 0, 0
+
+    def work_out() -> int:
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        time.sleep(0.02)
+        at_once -= 1
+        return most
+
+    choices = [["first"], ["first", "upright"], ["upright"]] * 3
+    threads = [threading.Thread(target=site.together, args=(names, work_out)) for names in choices]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == 1
+    assert site.together(["upright"], lambda: 2) == 1  # not worked out again
+    assert site.together(["upright", "first"], lambda: 2) == 2

@@ -20,6 +20,7 @@ PAGES = [
     f"/gallery?run=first&text={HARM}",
     f"/gallery?run=first&word={HARM}&kind=style",
     "/gallery?run=nested/%3Cb%3Esecond%26&page=2",
+    f"/gallery?run=first&about={HARM}&at={HARM}",
     "/item?run=first&item=item-3",
     "/item?run=first&item=item-6",
     f"/item?run=nested/%3Cb%3Esecond%26&item=item-3&text={HARM}",
@@ -91,7 +92,7 @@ def test_without_a_token_only_names_of_this_machine_are_answered(runs: Path, hos
     assert visitor(runs).get("/", headers={"Host": host}).status_code == 403
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1:8421", "localhost", "LOCALHOST:1", "[::1]:8421"])
+@pytest.mark.parametrize("host", ["127.0.0.1:8421", "127.0.0.2:8421", "localhost", "LOCALHOST:1", "[::1]:8421"])
 def test_names_of_this_machine_are_answered(runs: Path, host: str) -> None:
     assert visitor(runs).get("/", headers={"Host": host}).status_code == 200
 

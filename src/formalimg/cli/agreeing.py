@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -77,6 +78,39 @@ def ratings_studied(
     if judges and boxes:
         raise FormalimgError("people corrected the boxes of one judge: leave --judges out")
     return found
+
+
+def runs_of_rated_suite(runs: list[Path], ratings: Path) -> list[Path]:
+    """The runs of the suite that people rated, where runs of several suites are reported together.
+
+    All of them, if the ratings name no run: what is wrong with them is then told by those who read them.
+    """
+    from formalimg.runs import open_run
+
+    named = _runs_named(ratings)
+    suites: dict[Path, str] = {}
+    rated: set[str] = set()
+    for folder in runs:
+        with closing(open_run(folder)) as run:
+            suites[folder] = run.card.suite
+            if {folder.resolve().name, run.card.model.name} & named:
+                rated.add(run.card.suite)
+    return [folder for folder in runs if suites[folder] in rated] or runs
+
+
+def _runs_named(ratings: Path) -> set[str]:
+    """The runs, or their models, that a study or a table is about."""
+    from formalimg.rating import read_study_card
+
+    if ratings.is_dir():
+        return {run.name for run in read_study_card(ratings).runs}
+    try:
+        with ratings.open(encoding="utf-8-sig", newline="") as file:
+            table = csv.reader(file)
+            heads = [head.strip().lower() for head in next(table, [])]
+            return {row[heads.index("model")].strip() for row in table if len(row) > heads.index("model")}
+    except (OSError, ValueError, csv.Error):  # also where there is no such column
+        return set()
 
 
 def _opened(runs: list[Path], judges: tuple[str, str] | None) -> Iterator[list[StoredRun]]:

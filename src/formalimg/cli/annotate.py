@@ -111,9 +111,9 @@ def annotate_command(
         raise FormalimgError("say where the study is to be kept, with --study DIR; or name the folder of a study")
     place = study or folders[0]
     runs = tuple(folders) if study else ()
+    if leave_out and not export:
+        raise FormalimgError("--leave-out says whose answers do not count in files: give --export DIR with it")
     if status or export:
-        if leave_out and not export:
-            raise FormalimgError("--leave-out says whose answers do not count in files: give --export DIR with it")
         _write_and_tell(place, export, leave_out or [])
         return
     wanted = WantedStudy(
@@ -172,7 +172,10 @@ def _made_or_found(place: Path, wanted: WantedStudy) -> Mapping[str, str]:
 def _tell(study: Study, address: str, addresses: Mapping[str, str]) -> None:
     card = study.card
     pictures = sum(run.pictures for run in card.runs)
-    typer.echo(f"{study.folder}: {card.protocol}, {pictures:,} pictures, {card.per_picture} raters for each")
+    shown = (
+        f"{pictures:,} picture{'s' * (pictures != 1)}, {card.per_picture} rater{'s' * (card.per_picture != 1)} for each"
+    )
+    typer.echo(f"{study.folder}: {card.protocol}, {shown}")
     for rater, link in addresses.items():
         typer.echo(f"{rater:<10}{link}")
     if addresses:

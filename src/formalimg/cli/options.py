@@ -130,6 +130,15 @@ CpusPerWorker = Annotated[
 RunsFolder = Annotated[
     Path, typer.Option("--runs", metavar="DIR", help="The folder that holds the runs, one folder for each.")
 ]
+Images = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Keep pictures on an object store, as in s3://bucket/place: each run in a folder of its own there. Needs "
+        "formalimg[stores]. Default: in the run folder.",
+        show_default=False,
+    ),
+]
 RunFolder = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="The run folder. Default: named after suite and model, in --runs."),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from formalimg.cli.agreeing import ratings_studied
+from formalimg.cli.agreeing import ratings_studied, runs_of_rated_suite
 from formalimg.cli.figures import Figures, FiguresAs, formats_of_figures, put_figures
 from formalimg.cli.printing import print_table
 from formalimg.errors import FormalimgError
@@ -124,7 +124,7 @@ def report_command(
         for note in _without_effect({record.card.suite for record in records}, epsilon, threshold):
             typer.echo(note, err=True)
         gate = _PAPERS_GATE if threshold is None else threshold
-        studied = [] if ratings is None else ratings_studied(runs, None, ratings, without_inattentive, None, profile)
+        studied = [] if ratings is None else _studied(runs, ratings, without_inattentive, profile)
         if form == "html":
             path = out or runs[0] / "report.html"
             write_html(
@@ -159,6 +159,13 @@ def report_command(
             print_table(people_table(studied))
     else:
         typer.echo(render(comparison, form, studied=studied), nl=False)
+
+
+def _studied(
+    runs: list[Path], ratings: Path, without_inattentive: float | None, profile: Profile
+) -> list[StudyOfPeople]:
+    rated = runs_of_rated_suite(runs, ratings)
+    return ratings_studied(rated, None, ratings, without_inattentive, None, profile)
 
 
 def _draw(

@@ -35,6 +35,7 @@ def run_command(
     workers: options.Workers = None,
     gpus_per_worker: options.GpusPerWorker = None,
     cpus_per_worker: options.CpusPerWorker = None,
+    images: options.Images = None,
     runs: options.RunsFolder = Path("runs"),
     out: options.RunFolder = None,
 ) -> None:
@@ -71,11 +72,15 @@ def generate_command(
     workers: options.Workers = None,
     gpus_per_worker: options.GpusPerWorker = None,
     cpus_per_worker: options.CpusPerWorker = None,
+    images: options.Images = None,
     runs: options.RunsFolder = Path("runs"),
     out: options.RunFolder = None,
 ) -> None:
     """Let image models make the pictures of a suite; `formalimg judge` looks at them later."""
     asked = Asked(**locals())
+    from formalimg.runs import pictures_url  # here, so that other commands start faster, and no option is called so
+
     for folder in carry_out_all(asked, judging=False).folders:
         if not dry_run:
-            typer.echo(f"pictures in {folder / 'images'}; judge them with: formalimg judge {folder}")
+            place = pictures_url(images, folder) if images else folder / "images"
+            typer.echo(f"pictures in {place}; judge them with: formalimg judge {folder}")

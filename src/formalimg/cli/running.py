@@ -54,6 +54,7 @@ class Asked:
     workers: int | None
     gpus_per_worker: float | None
     cpus_per_worker: float | None
+    images: str | None
     runs: Path
     out: Path | None
     judge: list[str] | None = None
@@ -139,7 +140,7 @@ class Done(NamedTuple):
 
 def carry_out_all(asked: Asked, *, judging: bool) -> Done:
     """Do one run for each model, or say what it would do."""
-    from formalimg.runs import Order, Selection, foresee, run_name
+    from formalimg.runs import Order, Selection, foresee, pictures_url, run_name
     from formalimg.suites import load, suite
 
     suite(asked.suite)  # a slip in its name is told before one in a model's
@@ -169,6 +170,7 @@ def carry_out_all(asked: Asked, *, judging: bool) -> Done:
             budget=asked.budget,
             task=asked.task,
             layouts_from=layouts_from,
+            images=pictures_url(asked.images, folder) if asked.images else "",
         )
         _require_prices(asked.budget, [model.here.name, *(judge.here.name for judge in judges)])
         if asked.dry_run:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from formalimg.judges.judge import Picture
 from formalimg.models import Attachment
+from formalimg.prompts import Prompt
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -17,6 +20,7 @@ MOST_PIXELS = 1280 * GRID * GRID
 LONGEST_SIDE = 1512
 """Larger pictures would be scaled down on the way by one service or another, and nobody would be told."""
 
+_PLACE = "{picture}"
 _MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
 
 
@@ -43,6 +47,31 @@ def shown(picture: Picture, *, on_grid: bool = False) -> Shown:
     if media_type is not None and size == picture.image.size:
         return Shown(Attachment(picture.data, media_type), *size)
     return Shown(Attachment(_as_png(picture.image, size), "image/png"), *size)
+
+
+def question_about(
+    picture: Attachment, prompt: Prompt, values: Mapping[str, str], usually: Literal["first", "last"] = "first"
+) -> tuple[str | Attachment, ...]:
+    """The parts of a question: the words of the prompt, and the picture in its place among them.
+
+    Ours have what is the same for all questions first, then the picture, then what is asked of it: servers that
+    remember how questions begin read the instruction once for all pictures, and each picture once for all questions.
+
+    Args:
+        picture: the picture.
+        prompt: the words, with `{picture}` where it goes.
+        values: for all other placeholders.
+        usually: where the picture goes if the words, which may be the user's own, do not say so.
+    """
+    before, place, behind = prompt.text.partition(_PLACE)
+    if not place:
+        words = prompt.fill(values)
+        return (picture, words) if usually == "first" else (words, picture)
+    # Words that speak of it once more mean this one.
+    around = [
+        replace(prompt, text=part.strip()).fill({**values, "picture": "the picture"}) for part in (before, behind)
+    ]
+    return tuple(part for part in (around[0], picture, around[1]) if part)
 
 
 def size_on_grid(width: int, height: int) -> tuple[int, int]:

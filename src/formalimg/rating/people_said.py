@@ -113,7 +113,7 @@ def _number(value: object) -> float:
 
 def _require_same_pictures(study: StudyRecord, runs: Sequence[StoredRun], path: Path) -> None:
     """Refuses runs that the study is not about, or whose pictures have been made anew since: nobody has seen these."""
-    named = {run.folder.name: run for run in runs}
+    named = {run.folder.resolve().name: run for run in runs}
     missing = next((rated.name for rated in study.card.runs if rated.name not in named), None)
     if missing is not None:
         raise FormalimgError(f"{path} is also about the run {missing}: name its folder too")

@@ -11,14 +11,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
+from formalimg.rating.card import StudyCard
 from formalimg.rating.steps import Step
+from formalimg.runs import picture_in
 from formalimg.scenes import Scene
 
-PICTURES_OF_TASKS = "FROM tasks JOIN pictures ON token = picture"
+_PICTURES_OF_TASKS = "FROM tasks JOIN pictures ON token = picture"
 TASK = f"""
     SELECT id, picture, words, steps, grounded
-    {PICTURES_OF_TASKS} JOIN asked ON asked.number = asked
+    {_PICTURES_OF_TASKS} JOIN asked ON asked.number = asked
     WHERE rater = :number AND tasks.position = :position
+"""
+PICTURE = f"SELECT run, file, sha256 {_PICTURES_OF_TASKS} WHERE rater = :number AND token = :token"
+ANSWER = """
+    INSERT INTO answers (task, step, value, seconds, at, key) VALUES (:task, :step, :value, :seconds, :at, :key)
 """
 KEPT = """
     SELECT 1 FROM answers JOIN tasks ON task = id WHERE rater = :number AND id = :task AND step = :step AND key = :key
@@ -68,6 +74,21 @@ def words_of(grounded: str | None) -> set[tuple[str, str]]:
     return {word for thing in Scene.from_json(found).things for word in (("class", thing.label), *thing.attributes())}
 
 
+def folders_of_runs(folder: Path, card: StudyCard) -> dict[str, Path]:
+    """Where the runs of a study lie, by name.
+
+    Raises:
+        FormalimgError: if one is gone: raters would wait for its pictures in vain.
+    """
+    found = {run.name: folder / run.folder for run in card.runs}
+    gone = next((path for path in found.values() if not path.is_dir()), None)
+    if gone is not None:
+        raise FormalimgError(
+            f"{folder} shows pictures of {gone.resolve()}, which is not there: move a study with its runs"
+        )
+    return found
+
+
 def read_picture(path: Path, sha256: str) -> bytes:
     """A picture's file, if it is what it was.
 
@@ -75,7 +96,7 @@ def read_picture(path: Path, sha256: str) -> bytes:
         FormalimgError: if it is gone, or another.
     """
     try:
-        data = path.read_bytes()
+        data = picture_in(path, sha256).read_bytes()
     except OSError as error:
         raise FormalimgError(
             f"cannot read {path}: {error.strerror}; put the run back where it was when the study was made"

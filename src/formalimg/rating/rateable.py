@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.runs import StoredRun
+from formalimg.runs import PicturePlace, StoredRun
 from formalimg.scenes import Scene, SceneError
 
 
@@ -54,7 +53,7 @@ def rateable_pictures(run: StoredRun, levels: Collection[int] | None, *, grounde
             continue
         if not judged.image.is_file():
             raise FormalimgError(f"{judged.image} is gone: let `formalimg generate` make it again")
-        file = Path(judged.image).relative_to(run.folder).as_posix()
+        file = f"images/{judged.image.name}"
         seen = judged.verdict.evidence.get("scene") if grounded else None
         scene = None if seen is None else _checked(seen, judged.image)
         found.append(Rateable(item, sample, level, file, before.sha256, scene))
@@ -63,7 +62,7 @@ def rateable_pictures(run: StoredRun, levels: Collection[int] | None, *, grounde
     return found, missing
 
 
-def _checked(seen: object, image: Path) -> dict[str, object]:
+def _checked(seen: object, image: PicturePlace) -> dict[str, object]:
     try:
         return Scene.from_json(seen).to_json()
     except SceneError as error:

@@ -14,13 +14,15 @@ from formalimg.errors import FormalimgError, presentable
 from formalimg.rating.card import StudyCard, read_study_card
 from formalimg.rating.database import open_for_answers, told
 from formalimg.rating.places import (
+    ANSWER,
     KEPT,
-    PICTURES_OF_TASKS,
+    PICTURE,
     PLACES,
     PROGRESS,
     TASK,
     CurrentTask,
     Place,
+    folders_of_runs,
     read_picture,
     steps_of,
     words_of,
@@ -46,10 +48,11 @@ class Study:
 
         Raises:
             LockedError: if another process takes answers for it.
-            FormalimgError: if it is no study, or one of another version of formalimg.
+            FormalimgError: if it is no study, or one of another version of formalimg, or its runs are gone.
         """
         self._folder = Path(folder)
         self._card = read_study_card(self._folder)
+        self._runs = folders_of_runs(self._folder, self._card)
         self._one_at_a_time = threading.Lock()
         self._lock = FolderLock(self._folder, _TAKEN)
         try:
@@ -58,7 +61,6 @@ class Study:
         except BaseException:
             self._lock.release()
             raise
-        self._runs = {run.name: self._folder / run.folder for run in self._card.runs}
 
     @property
     def folder(self) -> Path:
@@ -136,8 +138,7 @@ class Study:
             asked = next(it for it in current.steps if it.name == step)
             kept = checked_value(asked, value, self._card.suite, words_of(current.grounded))
             self._execute(
-                "INSERT INTO answers (task, step, value, seconds, at, key) "
-                "VALUES (:task, :step, :value, :seconds, :at, :key)",
+                ANSWER,
                 task=task,
                 step=step,
                 value=json.dumps(kept, ensure_ascii=False, allow_nan=False),
@@ -168,11 +169,7 @@ class Study:
             FormalimgError: if the file is gone, or no longer what it was when the study was made.
         """
         self._require_known(rater)
-        found = self._rows(
-            f"SELECT run, file, sha256 {PICTURES_OF_TASKS} WHERE rater = :number AND token = :token",
-            number=self._places[rater].number,
-            token=token,
-        )
+        found = self._rows(PICTURE, number=self._places[rater].number, token=token)
         if not found:
             raise AnswerError("there is no such picture among yours: go back to your link")
         run, file, sha256 = found[0]
@@ -243,7 +240,7 @@ def open_study(folder: str | Path) -> Study:
 
     Raises:
         LockedError: if another process takes answers for it.
-        FormalimgError: if it is no study, or one of another version of formalimg.
+        FormalimgError: if it is no study, or one of another version of formalimg, or its runs are gone.
     """
     return Study(folder)
 

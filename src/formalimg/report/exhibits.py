@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from formalimg.report.thumbnails import Shown
-from formalimg.runs import Judged, Outcome, PlannedItem, RunRecord
+from formalimg.runs import Judged, Outcome, PicturePlace, PlannedItem, RunRecord
 
 _UNSCORED_SHARE = 6
 """At most one in so many pictures shown is an unscored one, unless there are no others."""
@@ -29,7 +28,7 @@ class Exhibit:
     thumbnail: Shown | str
 
 
-def exhibits_of(run: RunRecord, count: int, showing: Callable[[Path], Shown | str]) -> tuple[Exhibit, ...]:
+def exhibits_of(run: RunRecord, count: int, showing: Callable[[PicturePlace], Shown | str]) -> tuple[Exhibit, ...]:
     """Up to `count` pictures of a run: passes and failures of all levels in equal parts, and some unscored ones.
 
     Args:

@@ -15,12 +15,22 @@ if TYPE_CHECKING:
 _NUMBERS = ("value", "low", "high", "n", "left_out", "kappa")
 
 
+_FOLDED = {"result": False, "more": None, "detail": True}
+
+
 def tables_of_people(study: StudyOfPeople) -> tuple[Table, ...]:
-    """The tables of a study as those of a report."""
+    """The tables of a study as those of a report: first its results, which are never folded away."""
     from formalimg.studies import people_tables  # here, so that other reports are made faster
 
     return tuple(
-        Table("people", table.title, table.note, table.heads, tuple(TableRow("", row) for row in table.rows))
+        Table(
+            "people",
+            table.title,
+            table.note,
+            table.heads,
+            tuple(TableRow("", row) for row in table.rows),
+            _FOLDED[table.place],
+        )
         for table in people_tables(study)
     )
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from formalimg.errors import FormalimgError
 from formalimg.report.thumbnails import LONGEST_SIDE, Shown, Thumbnail, thumbnail_of
-from formalimg.runs import write_atomically
+from formalimg.runs import PicturePlace, write_atomically
 
 Images: TypeAlias = Literal["embed", "folder", "none"]
 """Where the pictures of a page are: small ones inside it, larger ones in a folder beside it, or nowhere."""
@@ -40,7 +40,7 @@ class InFolder(NamedTuple):
         return f"{quote(self.folder)}/{self.name}"
 
 
-def showing(images: Images, folder: Path) -> Callable[[Path], Shown | str]:
+def showing(images: Images, folder: Path) -> Callable[[PicturePlace], Shown | str]:
     """What makes the pictures of a page from the files of a run; each file is read once.
 
     Args:
@@ -48,7 +48,7 @@ def showing(images: Images, folder: Path) -> Callable[[Path], Shown | str]:
         folder: beside the page, for those that are not inside it.
     """
 
-    def beside(path: Path) -> InFolder | str:
+    def beside(path: PicturePlace) -> InFolder | str:
         small = thumbnail_of(path, _LARGER_SIDE)
         if not isinstance(small, Thumbnail):
             return small

@@ -80,6 +80,7 @@ class Table(NamedTuple):
         note: how its figures were made.
         heads: what its columns are; those of words come before those of figures.
         rows: the rows, in order.
+        folded: whether pages show it only when it is asked for; None if that depends on its length.
     """
 
     name: str
@@ -87,3 +88,4 @@ class Table(NamedTuple):
     note: str
     heads: tuple[str, ...]
     rows: tuple[TableRow, ...]
+    folded: bool | None = None

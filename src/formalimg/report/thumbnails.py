@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import base64
 import io
-from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from formalimg.judges import Unscored
-from formalimg.runs import inspect
+from formalimg.runs import PicturePlace, inspect
 
 LONGEST_SIDE = 320
 """Of pictures inside a page, in pixels."""
@@ -48,7 +47,7 @@ class Thumbnail(NamedTuple):
         return f"data:image/webp;base64,{base64.b64encode(self.data).decode('ascii')}"
 
 
-def thumbnail_of(path: Path, longest_side: int = LONGEST_SIDE) -> Thumbnail | str:
+def thumbnail_of(path: PicturePlace, longest_side: int = LONGEST_SIDE) -> Thumbnail | str:
     """The picture made small, decoded as it is for the judges; or why it cannot be shown."""
     from PIL import Image
 

@@ -6,11 +6,12 @@ from formalimg.runs.forecast import Forecast, foresee
 from formalimg.runs.inspection import failed_by_rule, inspect
 from formalimg.runs.layouts import layouts_of
 from formalimg.runs.lock import FolderLock, LockedError
-from formalimg.runs.naming import run_name
+from formalimg.runs.naming import pictures_url, run_name
 from formalimg.runs.paging import ListedPicture, PictureFile, PicturePage, WantedPictures
+from formalimg.runs.picture_store import PicturePlace
 from formalimg.runs.plan import Selection, require_covered, style_for
 from formalimg.runs.progress import Progress
-from formalimg.runs.reading import StoredRun, open_run
+from formalimg.runs.reading import StoredRun, open_run, picture_in
 from formalimg.runs.record import Judged, Outcome, Party, PlannedItem, RunCard, RunRecord, Spent
 from formalimg.runs.running import Order, carry_out, judge_run
 
@@ -25,6 +26,7 @@ __all__ = [
     "Party",
     "PictureFile",
     "PicturePage",
+    "PicturePlace",
     "PlannedItem",
     "Progress",
     "RunCard",
@@ -41,6 +43,8 @@ __all__ = [
     "judge_run",
     "layouts_of",
     "open_run",
+    "picture_in",
+    "pictures_url",
     "require_covered",
     "run_name",
     "style_for",

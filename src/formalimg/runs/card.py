@@ -34,11 +34,14 @@ _PLAIN = {
     "layouts": str,
 }
 """The fields of a card that are written as they are."""
+_IF_ANY = {"images": str}
+"""Those that are written only where they say something."""
 
 
 def write_card(card: RunCard, folder: Path) -> None:
     """Write `run.toml`, replacing the old one all at once."""
     plain: dict[str, Setting] = {"schema": SCHEMA, **{name: getattr(card, name) for name in _PLAIN}}
+    plain |= {name: getattr(card, name) for name in _IF_ANY if getattr(card, name)}
     lines = [
         "# What this run was asked to do. formalimg reads it to go on; results are in results.sqlite.",
         *_pairs(plain),
@@ -72,6 +75,7 @@ def read_card(folder: Path) -> RunCard:
     try:
         return RunCard(
             **{name: _of_type(sort, table, name) for name, sort in _PLAIN.items()},
+            **{name: _of_type(sort, table, name) for name, sort in _IF_ANY.items() if name in table},
             model=_party(table, "model"),
             judge=_party(table, "judge") if "judge" in table else None,
         )
@@ -90,12 +94,14 @@ def differences(asked: RunCard, there: RunCard) -> list[str]:
 
 
 def require_same(asked: RunCard, there: RunCard, folder: Path) -> None:
-    """Refuse to go on with a run of other settings.
+    """Refuse to go on with a run of other settings, or to keep its pictures in two places.
 
     Raises:
         FormalimgError: naming all that is different.
     """
     found = differences(asked, there)
+    if asked.images and asked.images != there.images:  # whoever does not say goes on where the others are
+        found.append(f"pictures: were kept {there.images or 'in the run folder'}, now {asked.images}")
     if found:
         raise FormalimgError(
             f"{folder} holds a run of other settings ({'; '.join(found)}): choose another folder or name"

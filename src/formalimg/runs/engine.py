@@ -112,7 +112,7 @@ class Engine:
 
     async def _make_all(self, to_make: Sequence[Planned], arrived: Channel[Arrived]) -> None:
         if self._model is not None and to_make:
-            batches = _batches(to_make, max(1, self._model.batch))
+            batches = _batches(to_make, self._model)
             async with asyncio.TaskGroup() as makers:
                 for _ in range(max(1, self._model.concurrency)):
                     makers.create_task(self._make(self._model, batches, arrived))
@@ -234,5 +234,10 @@ def _room(hands: int) -> int:
     return max(2, min(hands // 2, _LONGEST_QUEUE))
 
 
-def _batches(planned: Sequence[Planned], size: int) -> Iterator[Sequence[Planned]]:
-    return (planned[start : start + size] for start in range(0, len(planned), size))
+def _batches(planned: Sequence[Planned], model: ImageModel) -> Iterator[Sequence[Planned]]:
+    """Each is cut when it is taken: a model may find out meanwhile how many it can make at once."""
+    start = 0
+    while start < len(planned):
+        batch = planned[start : start + max(1, model.batch)]
+        start += len(batch)
+        yield batch

@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from formalimg.errors import FormalimgError
@@ -46,17 +46,15 @@ def remove_partial(folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def remove_outdated(folder: Path, pictures: Iterable[tuple[str, int]], named: Collection[str]) -> None:
-    """Remove files of these pictures (item and sample) that are not among the named ones.
+def outdated(there: Iterable[str], pictures: Iterable[tuple[str, int]], named: Collection[str]) -> list[str]:
+    """Which of the files that are there belong to these pictures (item and sample), but are not among the named ones.
 
     A picture that is made anew may come as another type of file, and an ImageFolder must hold no file that its metadata
     does not name. Files that belong to no picture of the run are left alone.
     """
     stems = {picture_stem(*picture) for picture in pictures}
-    for path in (folder / IMAGES).iterdir():
-        if path.name not in named and path.suffix[1:] in _ENDINGS and path.stem in stems:
-            with contextlib.suppress(OSError):
-                path.unlink()
+    parted = ((name, *name.rpartition(".")) for name in there)
+    return [name for name, stem, _, ending in parted if name not in named and ending in _ENDINGS and stem in stems]
 
 
 def picture_name(item: str, sample: int, data: bytes) -> str:
@@ -70,9 +68,9 @@ def picture_stem(item: str, sample: int) -> str:
     return f"{item}_{sample}" if sample or re.search(r"_[0-9]+$", item) else item
 
 
-def write_metadata(folder: Path, rows: Iterable[Mapping[str, object]]) -> None:
-    """Write `images/metadata.jsonl`, by which the folder loads as a Hugging Face ImageFolder."""
-    write_atomically(folder / IMAGES / METADATA, (f"{json.dumps(row, ensure_ascii=False)}\n".encode() for row in rows))
+def metadata_lines(rows: Iterable[Mapping[str, object]]) -> Iterator[bytes]:
+    """The lines of `metadata.jsonl`, by which the pictures load as a Hugging Face ImageFolder."""
+    return (f"{json.dumps(row, ensure_ascii=False)}\n".encode() for row in rows)
 
 
 def refuse_strange(folder: Path) -> None:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from formalimg.judges import Unscored
 from formalimg.models import Generated
 from formalimg.runs.channel import Channel
-from formalimg.runs.files import IMAGES
 from formalimg.runs.handing import Arrived, MadePicture, Planned
 from formalimg.runs.inspection import Seen, look
 from formalimg.runs.plain import as_json
@@ -53,13 +52,13 @@ def keep(store: RunStore, batch: Sequence[Arrived]) -> list[Kept]:
 
 def read(store: RunStore, made: MadePicture) -> Seen | Unscored:
     """A stored picture, or why it cannot be seen."""
-    path = store.folder / IMAGES / made.file
+    place = store.pictures.place(made.file, made.sha256)
     try:
-        data = path.read_bytes()
+        data = place.read_bytes()
     except OSError as error:
-        return Unscored("unreadable image", f"cannot read {path}: {error.strerror}")
+        return Unscored("unreadable image", f"cannot read {place}: {error.strerror}")
     if sha256_of(data) != made.sha256:
-        return Unscored("unreadable image", f"{path} is not the file that was made: remove it and go on with the run")
+        return Unscored("unreadable image", f"{place} is not the file that was made: remove it and go on with the run")
     return look(data)
 
 

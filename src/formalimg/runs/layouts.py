@@ -19,7 +19,10 @@ def layouts_of(run: RunRecord) -> dict[str, Scene]:
     for judged in run.judged():
         if judged.image is None or judged.outcome.sample:
             continue
-        picture = inspect(judged.image.read_bytes())
+        try:
+            picture = inspect(judged.image.read_bytes())
+        except OSError as error:
+            raise FormalimgError(f"cannot read the layout {judged.image}: {error.strerror}") from error
         try:
             if isinstance(picture, Unscored):
                 raise SceneError([picture.detail])

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+from pathlib import Path
+
+from formalimg.runs.picture_store_url import checked_url
 
 _LONGEST = 80
 
@@ -14,3 +17,12 @@ def run_name(suite: str, model: str, condition: str = "") -> str:
     if len(plain) <= _LONGEST and re.fullmatch(r"[a-z0-9./_-]+", model):
         return plain
     return f"{plain[:_LONGEST]}-{hashlib.sha256(model.encode()).hexdigest()[:8]}"
+
+
+def pictures_url(url: str, folder: Path) -> str:
+    """Where the pictures of the run in a folder lie below an address: each run has a place of its own.
+
+    Raises:
+        FormalimgError: if the address is none of a known store, or holds what may be a secret.
+    """
+    return checked_url(f"{checked_url(url)}/{folder.absolute().name}")

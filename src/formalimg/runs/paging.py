@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from formalimg.runs.picture_store import PicturePlace, PictureStore
 from formalimg.runs.record import Outcome
 
 OutcomeSort: TypeAlias = Literal["pass", "fail", "unscored"]
@@ -27,6 +28,16 @@ _CONDITIONS: Mapping[OutcomeSort, str] = {
     "unscored": f"NOT {_IS_SCORED}",
 }
 
+# A formula is cut at its brackets, so that each piece is one atom: a class may also be the name of a colour.
+_ATOMS = """json_each('["' || replace(replace(replace(formula, '\\', ''), '"', ''), '(', '","') || '"]')"""
+_ABOUT = f"""(
+    (instr(formula, :quoted) AND
+        EXISTS (SELECT 1 FROM {_ATOMS} AS atom WHERE atom.value LIKE :is_about ESCAPE '\\'))
+    OR EXISTS (SELECT 1 FROM json_each(tags) AS tag WHERE tag.value = :about)
+    OR (formula = '' AND EXISTS (SELECT 1 FROM json_each(record, '$.concepts') AS asked WHERE
+        json_extract(asked.value, '$.category') = 'object' AND json_extract(asked.value, '$.value') = :about))
+)"""
+
 Ask: TypeAlias = Callable[..., Iterator[tuple[Any, ...]]]
 """Asks the database of a run: a query and the values for its names."""
 
@@ -42,6 +53,7 @@ class WantedPictures(NamedTuple):
         kind: with a failed part of this kind, such as a kind of clause or a category.
         word: with a failed part that is about this word; where a kind is given too, a part of that kind.
         text: whose prompt or id holds this text, in small or capital letters.
+        about: whose item speaks of this: a class of its formula, one of its objects, or one of its tags.
     """
 
     level: int | None = None
@@ -49,6 +61,7 @@ class WantedPictures(NamedTuple):
     kind: str = ""
     word: str = ""
     text: str = ""
+    about: str = ""
 
 
 class ListedPicture(NamedTuple):
@@ -75,7 +88,7 @@ class PicturePage(NamedTuple):
 class PictureFile(NamedTuple):
     """The file of a picture: where it lies, its digest, and its size in pixels."""
 
-    path: Path
+    path: PicturePlace
     sha256: str
     width: int
     height: int
@@ -118,13 +131,26 @@ def neighbours(
     return found[0], found[1]
 
 
-def file_of_picture(ask: Ask, images: Path, item: str, sample: int) -> PictureFile | None:
-    """The file of a picture in the folder `images`; None if there is none, or if its name leads out of the folder."""
+def wanted_before(ask: Ask, wanted: WantedPictures, item: str, sample: int) -> int:
+    """How many of the wanted pictures come before a picture, which need not be among them itself."""
+    where, values = _where(wanted)
+    before = "(position, sample) < ((SELECT position FROM items WHERE id = :item), :sample)"
+    query = f"SELECT count(*) {_ALL_PICTURES} {where} {'AND' if where else 'WHERE'} {before}"
+    ((count,),) = ask(query, item=item, sample=sample, **values)
+    return int(count)
+
+
+def file_of_picture(ask: Ask, pictures: PictureStore, item: str, sample: int) -> PictureFile | None:
+    """The file of a picture; None if there is none, or if its name leads out of the place of the pictures."""
     query = "SELECT file, sha256, width, height FROM pictures WHERE item = :item AND sample = :sample AND file <> ''"
     for file, sha256, width, height in ask(query, item=item, sample=sample):
-        path = (images / file).resolve()  # the database may come from anywhere
-        if path.parent == images.resolve():
-            return PictureFile(path, str(sha256 or ""), width or 1, height or 1)
+        place = pictures.place(file, str(sha256 or ""))
+        # The database may come from anywhere.
+        inside = Path(file).name == file and (
+            not isinstance(place, Path) or place.resolve().parent == place.parent.resolve()
+        )
+        if inside:
+            return PictureFile(place, str(sha256 or ""), width or 1, height or 1)
     return None
 
 
@@ -147,6 +173,13 @@ def _where(wanted: WantedPictures) -> tuple[str, dict[str, object]]:
     if wanted.text:
         conditions.append("(prompt LIKE :text ESCAPE '\\' OR items.id LIKE :text ESCAPE '\\')")
         values["text"] = f"%{_plain(wanted.text)}%"
+    if wanted.about:
+        conditions.append(_ABOUT)
+        values |= {
+            "about": wanted.about,
+            "quoted": f"'{wanted.about}'",
+            "is_about": f"Is ?% '{_plain(wanted.about)}')%",
+        }
     return (f"WHERE {' AND '.join(conditions)}" if conditions else ""), values
 
 

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple, get_args
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge, Part, Unscored, UnscoredReason, Verdict
-from formalimg.runs.card import judged_by, read_card
+from formalimg.runs.card import CARD_FILE, judged_by, read_card
 from formalimg.runs.database import open_for_reading, told
-from formalimg.runs.files import IMAGES
 from formalimg.runs.keys import judge_key
 from formalimg.runs.paging import (
     ListedPicture,
@@ -22,7 +21,9 @@ from formalimg.runs.paging import (
     file_of_picture,
     neighbours,
     picture_page,
+    wanted_before,
 )
+from formalimg.runs.picture_store import PicturePlace, pictures_of
 from formalimg.runs.record import Judged, Outcome, Party, PlannedItem, RunCard, Spent
 from formalimg.suites import Item, decode_item
 
@@ -38,7 +39,7 @@ _WITHOUT_PICTURE: Mapping[str, UnscoredReason] = {
 _OUTCOME = (
     "pictures.item, level, pictures.sample, status, pictures.detail, passed, score, verdicts.reason, verdicts.detail"
 )
-_WHOLE = f"{_OUTCOME}, seed, file, served, parts, evidence, verdicts.cost, verdicts.unpriced"
+_WHOLE = f"{_OUTCOME}, seed, file, sha256, served, parts, evidence, verdicts.cost, verdicts.unpriced"
 _PICTURES = """
     FROM pictures JOIN items ON items.id = pictures.item
     LEFT JOIN verdicts ON judge = :judge AND verdicts.question = items.question AND picture = pictures.sha256
@@ -68,6 +69,7 @@ class StoredRun:
         self._folder = Path(folder)
         card = read_card(self._folder)
         self._card = card if judge is None else judged_by(card, judge)
+        self._pictures = pictures_of(self._folder, card.images)
         self._database = open_for_reading(self._folder)
 
     @property
@@ -137,9 +139,13 @@ class StoredRun:
         """The wanted pictures right before and right after a picture."""
         return neighbours(self._rows, _outcome, wanted, item, sample)
 
+    def wanted_before(self, wanted: WantedPictures, item: str, sample: int) -> int:
+        """How many of the wanted pictures come before a picture."""
+        return wanted_before(self._rows, wanted, item, sample)
+
     def picture_file(self, item: str, sample: int) -> PictureFile | None:
         """The file of a picture; None if there is none, or if its name leads out of the run."""
-        return file_of_picture(self._rows, self._folder / IMAGES, item, sample)
+        return file_of_picture(self._rows, self._pictures, item, sample)
 
     def made(self) -> dict[tuple[str, int], MadeBefore]:
         """The pictures that are there, by item and sample."""
@@ -162,7 +168,7 @@ class StoredRun:
 
     def _whole(self, row: tuple[Any, ...]) -> Judged:
         outcome = _outcome(row)
-        seed, file, served, parts, evidence, known, unpriced = row[len(_OUTCOME.split(", ")) :]
+        seed, file, sha256, served, parts, evidence, known, unpriced = row[len(_OUTCOME.split(", ")) :]
         cost = None if unpriced else known or 0.0
         verdict: Verdict | Unscored
         if outcome.passed is None:
@@ -170,7 +176,7 @@ class StoredRun:
         else:
             found = tuple(map(Part.from_json, json.loads(parts)))
             verdict = Verdict(outcome.passed, found, json.loads(evidence), cost)
-        image = None if file is None else self._folder / IMAGES / file
+        image = None if file is None else self._pictures.place(file, sha256 or "")
         return Judged(outcome, seed, image, json.loads(served), verdict)
 
 
@@ -185,6 +191,22 @@ def open_run(folder: str | Path, judge: Party | None = None) -> StoredRun:
         FormalimgError: if it is no run, or one of another version of formalimg.
     """
     return StoredRun(folder, judge)
+
+
+def picture_in(path: Path, sha256: str) -> PicturePlace:
+    """A picture of a run by the path it has, or would have, in the run folder; it may lie on an object store.
+
+    Args:
+        path: its path.
+        sha256: the digest of its bytes.
+
+    Raises:
+        FormalimgError: if the card of the run cannot be read.
+    """
+    folder = path.parent.parent
+    if path.exists() or not (folder / CARD_FILE).exists():
+        return path
+    return pictures_of(folder, read_card(folder).images).place(path.name, sha256)
 
 
 def _planned(row: tuple[Any, ...]) -> PlannedItem:

@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 from formalimg.judges import Unscored, Verdict
 from formalimg.models import Setting
+from formalimg.runs.picture_store import PicturePlace
 from formalimg.suites import Item
 
 
@@ -39,6 +40,7 @@ class RunCard:
         prompts: the texts that were sent besides the items' own words, with their versions.
         task: what the model was asked for: an image, or a layout.
         layouts: where the layouts came from that were given to the model; empty if none were.
+        images: the address on an object store where the pictures lie; empty if they are in the run folder.
     """
 
     suite: str
@@ -56,6 +58,7 @@ class RunCard:
     prompts: str = ""
     task: str = "image"
     layouts: str = ""
+    images: str = ""
 
 
 class PlannedItem(NamedTuple):
@@ -105,14 +108,14 @@ class Judged:
     Attributes:
         outcome: how it fared.
         seed: the seed it was made with.
-        image: the file; None if there is none.
+        image: the file, in the run folder or on an object store; None if there is none.
         served: what the image model said it used.
         verdict: parts and evidence, or why there is no verdict.
     """
 
     outcome: Outcome
     seed: int
-    image: Path | None
+    image: PicturePlace | None
     served: Mapping[str, Setting]
     verdict: Verdict | Unscored
 

@@ -15,6 +15,7 @@ from formalimg.runs.card import read_card, require_plain
 from formalimg.runs.engine import Engine
 from formalimg.runs.handing import MadePicture, Planned, Waiting
 from formalimg.runs.keys import question_key
+from formalimg.runs.picture_store_url import checked_url
 from formalimg.runs.plan import Asking, Selection, plan_pictures, require_covered
 from formalimg.runs.progress import Progress
 from formalimg.runs.reading import open_run
@@ -45,6 +46,8 @@ class Order:
         budget: what may be spent on this run folder in all, in US dollars; None for any amount.
         task: what the model is asked for: an image, or a layout.
         layouts_from: where the layouts come from, for the record.
+        images: the address on an object store where the pictures are to lie; empty for the run folder, or for where
+            those that are there lie.
     """
 
     items: Sequence[Item[object]]
@@ -59,6 +62,7 @@ class Order:
     budget: float | None = None
     task: Literal["image", "layout"] = "image"
     layouts_from: str = ""
+    images: str = ""
 
     def __post_init__(self) -> None:
         if self.samples < 1:
@@ -67,6 +71,8 @@ class Order:
             raise FormalimgError(f"a size of {self.size!r} cannot be asked for: give {_SMALLEST} to {_LARGEST} pixels")
         if self.budget is not None and self.budget < 0:
             raise FormalimgError(f"a budget of {self.budget} cannot be kept: give 0 or more US dollars")
+        if self.images:
+            checked_url(self.images)
         suites = {item.suite for item in self.items}
         if len(suites) != 1:
             raise FormalimgError("a run takes items of one suite" if suites else "there are no items to run")
@@ -220,7 +226,9 @@ def card_of(order: Order, there: RunCard | None = None) -> RunCard:
         prompts=", ".join(f"{name} ({version})" for name, version in order.condition.versions.items()),
         task=order.task,
         layouts=order.layouts_from if order.condition.needs_layout else "",
+        images=order.images,
     )
     if there is None:
         return card
-    return replace(card, judge=there.judge, created=there.created, samples=max(card.samples, there.samples))
+    samples = max(card.samples, there.samples)
+    return replace(card, judge=there.judge, created=there.created, samples=samples, images=there.images)

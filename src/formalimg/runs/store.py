@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,18 +16,18 @@ from formalimg.judges import Judge
 from formalimg.runs.card import CARD_FILE, judged_by, read_card, require_same, write_card
 from formalimg.runs.database import open_for_writing, told
 from formalimg.runs.files import (
-    IMAGES,
+    METADATA,
     make_folder,
+    metadata_lines,
+    outdated,
     picture_name,
     refuse_strange,
-    remove_outdated,
     remove_partial,
-    write_atomically,
-    write_metadata,
 )
 from formalimg.runs.handing import Judgement, MadePicture, Planned
 from formalimg.runs.keys import judge_key, plan_digest
 from formalimg.runs.lock import FolderLock
+from formalimg.runs.picture_store import PictureStore, pictures_of
 from formalimg.runs.plain import as_json
 from formalimg.runs.record import Party, RunCard
 from formalimg.runs.rows import PictureRow, item_row
@@ -51,6 +52,7 @@ class RunStore:
         self._lock = FolderLock(folder)
         try:
             self.card = self._joined_card(card)
+            self.pictures: PictureStore = pictures_of(folder, self.card.images)
             remove_partial(folder)
             self._database = open_for_writing(folder)
         except BaseException:
@@ -96,6 +98,7 @@ class RunStore:
                 "choose another folder or name"
             )
         questions.update((planned.item.id, planned.question) for planned in pictures)
+        self.pictures.prepare(f"{card.model.name}, begun {card.created}", known=(self.folder / CARD_FILE).exists())
         # The card first: a folder with a plan but without a card could be taken for another run.
         self.card = replace(card, items_digest=plan_digest(questions.values()))
         write_card(self.card, self.folder)
@@ -138,7 +141,7 @@ class RunStore:
     def keep_picture(self, item: str, sample: int, data: bytes) -> str:
         """Write a picture's file; its name is given back. May be called from any thread."""
         name = picture_name(item, sample, data)
-        write_atomically(self.folder / IMAGES / name, [data])
+        self.pictures.write(name, [data])
         return name
 
     def record_pictures(self, results: Iterable[tuple[Planned, PictureRow, float]]) -> None:
@@ -179,11 +182,15 @@ class RunStore:
         write_card(self.card, self.folder)
 
     def write_metadata(self) -> None:
-        """Write `images/metadata.jsonl` anew from what is stored, and remove files that it no longer names."""
+        """Write `metadata.jsonl` anew from what is stored, and remove files that it no longer names."""
         with told(self.folder):
             named = {file for (file,) in self._database.execute("SELECT file FROM pictures WHERE status = 'made'")}
-            remove_outdated(self.folder, self._database.execute("SELECT item, sample FROM pictures"), named)
-            write_metadata(self.folder, self._metadata())
+            planned = self._database.execute("SELECT item, sample FROM pictures")
+            for name in outdated(self.pictures.sizes(), planned, named):
+                with contextlib.suppress(OSError):
+                    self.pictures.remove(name)
+            self.pictures.write(METADATA, metadata_lines(self._metadata()))
+            self.pictures.settle({*named, METADATA})
 
     # ---
 
@@ -204,7 +211,7 @@ class RunStore:
         with told(self.folder), self._database:
             self._database.execute("BEGIN")
             rows = self._database.execute("SELECT item, sample, file, bytes FROM pictures WHERE status = 'made'")
-            sizes = {path.name: path.stat().st_size for path in (self.folder / IMAGES).iterdir()}
+            sizes = self.pictures.sizes()
             self._database.executemany(
                 "UPDATE pictures SET status = 'planned', detail = 'the file was lost', file = NULL, sha256 = NULL "
                 "WHERE item = ? AND sample = ?",

@@ -10,7 +10,7 @@ from formalimg.studies.agreement_tables import AgreementTable, tables_of_judges
 from formalimg.studies.judges_compared import JudgesCompared
 from formalimg.studies.people import PeopleStudied
 from formalimg.studies.scores_compared import ScoresCompared
-from formalimg.studies.scores_compared_tables import tables_of_scores
+from formalimg.studies.scores_compared_tables import tables_of_two_scores
 from formalimg.studies.tables_in_words import AgreementFormat, study_as, tables_shown
 from formalimg.studies.vote_tables import tables_of_people
 
@@ -49,6 +49,6 @@ def _tables(studies: Studies) -> Iterator[AgreementTable]:
             case JudgesCompared():
                 yield from tables_of_judges(study)
             case ScoresCompared():
-                yield from tables_of_scores(study)
+                yield from tables_of_two_scores(study)
             case PeopleStudied():
                 yield from tables_of_people(study)

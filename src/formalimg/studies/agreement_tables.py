@@ -1,15 +1,14 @@
-"""What comes of comparing judges, as tables of words."""
+"""What comes of comparing judges, as tables of words; and the table that all studies are told in."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
-from formalimg.stats import Classification, Consistency, Estimate, Reliability, Share
-from formalimg.studies.figures_in_words import NOTHING, counted, percent, percent_with_interval
+from formalimg.stats import Consistency
+from formalimg.studies.figures_in_words import NOTHING, counted, percent_with_interval
 from formalimg.studies.judges_compared import JudgesCompared
 from formalimg.studies.naming_judges import judge_names
-from formalimg.studies.panels import Panel
 from formalimg.suites import suite
 
 _SHOWN = 10
@@ -17,13 +16,26 @@ _SHOWN = 10
 _Figure = TypeVar("_Figure")
 
 
+Place: TypeAlias = Literal["result", "more", "detail"]
+"""Where a table belongs: among what a study was made for, besides, or where it is looked up."""
+
+
 class AgreementTable(NamedTuple):
-    """A table: its title, what has to be known to read it, the heads of its columns, and its rows."""
+    """A table.
+
+    Attributes:
+        title: what it tells.
+        note: what has to be known to read it.
+        heads: the heads of its columns.
+        rows: as many cells as there are heads, each.
+        place: where it belongs. Results come first; pages fold details away.
+    """
 
     title: str
     note: str
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    place: Place = "more"
 
 
 Agreements: TypeAlias = Iterable[tuple[str, Consistency]]
@@ -94,60 +106,6 @@ def agreements(title: str, note: str, figures: Agreements) -> AgreementTable:
     return AgreementTable(title, note, ("", "agree", "kappa", "n", "left out"), tuple(rows))
 
 
-def tables_of_panels(panels: Mapping[str, Panel], intervals: str) -> Iterator[AgreementTable]:
-    """How far people can be relied on, and how well the judge tells what their majority says.
-
-    Args:
-        panels: what people voted on, by name.
-        intervals: what is said of the intervals.
-    """
-    yield AgreementTable(
-        "Reliability of people, and rankings",
-        f"Krippendorff's alpha of their answers, {intervals}: 1 if all agree, 0 if only by chance. Rank: the mean over "
-        "levels of Spearman's correlation of runs as ranked by people and by the judge. Left out: what fewer than two "
-        "voted on, and levels without a ranking.",
-        ("", "alpha", "n", "left out", "rank", "levels", "left out"),
-        tuple(
-            (
-                name,
-                _alpha(panel.alpha),
-                str(panel.alpha.n),
-                str(panel.alpha.left_out),
-                NOTHING if panel.ranks.mean is None else f"{panel.ranks.mean:.2f}",
-                str(panel.ranks.levels),
-                str(panel.ranks.left_out),
-            )
-            for name, panel in panels.items()
-        ),
-    )
-    judged = {name: panel.classified for name, panel in panels.items() if panel.classified.n}
-    if judged:
-        figures = [figures_of_judge(it) for it in judged.values()]
-        counts = [it.confusion._asdict() for it in judged.values()]
-        yield AgreementTable(
-            "The judge, measured by the majority",
-            f"In percent, {intervals}. Positive: the judge says yes. True: the majority agrees. Ties are left out.",
-            ("", *judged),
-            (
-                *((name, *(_with_interval(those[name]) for those in figures)) for name in figures[0]),
-                *((name.replace("_", " "), *(str(those[name]) for those in counts)) for name in counts[0]),
-                ("left out", *(str(it.left_out) for it in judged.values())),
-            ),
-        )
-
-
-def figures_of_judge(found: Classification) -> dict[str, Share | Estimate]:
-    """How well a judge tells what the majority says, figure by figure."""
-    return {
-        "accuracy": found.accuracy,
-        "precision": found.precision,
-        "recall (sensitivity)": found.recall,
-        "specificity": found.specificity,
-        "F1": found.f1,
-        "balanced accuracy": found.balanced_accuracy,
-    }
-
-
 def intervals_told(confidence: float) -> str:
     """What stands behind figures."""
     return f"with {100 * confidence:g} % intervals"
@@ -156,18 +114,6 @@ def intervals_told(confidence: float) -> str:
 def by_level(figures: Mapping[int, _Figure], level: str) -> list[tuple[str, _Figure]]:
     """Figures with the names of their levels."""
     return [(f"{level} {at}", figure) for at, figure in figures.items()]
-
-
-def _alpha(found: Reliability) -> str:
-    if found.value is None:
-        return NOTHING
-    bounds = f" ({found.interval.low:.2f} to {found.interval.high:.2f})" if found.interval else ""
-    return f"{found.value:.2f}{bounds}"
-
-
-def _with_interval(figure: Share | Estimate) -> str:
-    bounds = figure.interval
-    return percent(figure.value) + (f" ({percent(bounds.low)}–{percent(bounds.high)})" if bounds else "")
 
 
 def _yes(answer: bool) -> str:

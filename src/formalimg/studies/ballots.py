@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -28,6 +29,7 @@ class Ballots:
         about: for each case that was voted on, what it is about.
         judge: what the judge says to the questions and pictures that were voted on.
         asked: the questions about each picture that was voted on.
+        unscored: pictures that were voted on and have no verdict, by reason.
     """
 
     suite: str
@@ -36,6 +38,7 @@ class Ballots:
     about: Mapping[Case, About]
     judge: Answers
     asked: Mapping[Case, tuple[Case, ...]]
+    unscored: Mapping[str, int]
 
 
 class _Asked(NamedTuple):
@@ -89,7 +92,10 @@ def cast(sheet: Sheet[Vote], runs: Sequence[StoredRun]) -> Ballots:
                 about[each], judge[each] = what, said
     if findings:
         raise VotesError(tell(findings, sheet.file))
-    return Ballots(suite, {run.folder.name: run.card.judge for run in runs}, found, about, judge, asked)
+    voted = [known[picture.run].opinions[PictureName(picture.item, picture.sample)] for picture in asked]
+    unscored = Counter(opinion.reason for opinion in voted if opinion.passed is None)
+    judges = {run.folder.name: run.card.judge for run in runs}
+    return Ballots(suite, judges, found, about, judge, asked, dict(sorted(unscored.items())))
 
 
 def _one_suite(runs: Sequence[StoredRun]) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from formalimg.stats import Estimate, Share
-from formalimg.studies.agreement_tables import AgreementTable, by_level, intervals_told
+from formalimg.studies.agreement_tables import AgreementTable, Place, by_level, intervals_told
 from formalimg.studies.boxes_studied import Boxes, BoxesStudied
 from formalimg.studies.conduct_in_words import figures_of_conduct, table_of_conduct
 from formalimg.studies.figure_rows import numbers
-from formalimg.studies.figures_in_words import counted, percent
+from formalimg.studies.figures_in_words import counted, percent, percent_with_interval
 from formalimg.suites import suite
 
 _WORST = 10
@@ -26,6 +26,7 @@ def tables_of_boxes(found: BoxesStudied) -> Iterator[AgreementTable]:
             **(found.by_run if len(found.by_run) > 1 else {}),
             "all": found.overall,
         },
+        "result",
     )
     classes = dict(list(found.by_class.items())[:_WORST])
     more = f"The {_WORST} with the lowest F1 of {len(found.by_class)}; the JSON holds all of them. "
@@ -91,7 +92,7 @@ def _mean(found: BoxesStudied) -> str:
     return f"{percent(found.between_mean)}, each pair weighing the same"
 
 
-def _table(title: str, note: str, parts: Mapping[str, Boxes]) -> AgreementTable:
+def _table(title: str, note: str, parts: Mapping[str, Boxes], place: Place = "more") -> AgreementTable:
     kinds = list(dict.fromkeys(kind for boxes in parts.values() for kind in boxes.attributes))
     return AgreementTable(
         title,
@@ -100,15 +101,11 @@ def _table(title: str, note: str, parts: Mapping[str, Boxes]) -> AgreementTable:
         tuple(
             (
                 name,
-                *(_share(it) for it in (boxes.precision, boxes.recall, boxes.f1)),
-                *(_share(boxes.attributes.get(kind, Share(0, 0, None, None))) for kind in kinds),
+                *(percent_with_interval(it) for it in (boxes.precision, boxes.recall, boxes.f1)),
+                *(percent_with_interval(boxes.attributes.get(kind, Share(0, 0, None, None))) for kind in kinds),
                 *(str(count) for count in (boxes.things, boxes.found, boxes.matched)),
             )
             for name, boxes in parts.items()
         ),
+        place,
     )
-
-
-def _share(figure: Share | Estimate) -> str:
-    bounds = figure.interval
-    return percent(figure.value) + (f" ({percent(bounds.low)}–{percent(bounds.high)})" if bounds else "")

@@ -26,9 +26,9 @@ class Case(NamedTuple):
     question: int | None
 
     @property
-    def belongs_to(self) -> tuple[str, str]:
-        """The run and the item; what is said about the same ones is not independent."""
-        return self.run, self.item
+    def belongs_to(self) -> str:
+        """The item. What is said about its pictures, whichever model made them, is not independent."""
+        return self.item
 
 
 class About(NamedTuple):

@@ -52,8 +52,9 @@ def tables_of_scores(study: ScoresStudied) -> Iterator[AgreementTable]:
     """How far scores of people and a judge lie apart, how alike people score, and what passes by them."""
     for title, gaps in _kinds(study):
         yield _gaps(f"Judge minus people: {title}", _told(study), _named(study, title, gaps))
-        yield _histogram(f"How far apart: {title}", gaps.overall)
     yield from tables_of_scores_of_people(study)
+    for title, gaps in _kinds(study):
+        yield _histogram(f"How far apart: {title}", gaps.overall)
 
 
 def _tables(studies: Sequence[ScoresStudied]) -> Iterator[AgreementTable]:
@@ -113,6 +114,7 @@ def _gaps(title: str, note: str, gaps: Sequence[tuple[str, ScoreGap]]) -> Agreem
             )
             for name, it in gaps
         ),
+        "result",
     )
 
 
@@ -126,7 +128,7 @@ def _histogram(title: str, gap: ScoreGap) -> AgreementTable:
         bar = "█" * round(_BAR * count / gap.n) if gap.n else ""
         rows.append((f"{inside[0].low:+.3f} to {inside[-1].high:+.3f}", str(count), bar))
     return AgreementTable(
-        title, "Judge minus people; the JSON and CSV have finer bins.", ("", "pictures", ""), (*rows,)
+        title, "Judge minus people; the JSON and CSV have finer bins.", ("", "pictures", ""), (*rows,), "detail"
     )
 
 

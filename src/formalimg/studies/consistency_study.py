@@ -222,7 +222,7 @@ def _in_sum(spec: CounterfactualSpec, given: Mapping[int, float], profile: Score
 
 
 def _pair(scored: _Scored, people: float | None, judge: float | None) -> ScorePair:
-    return ScorePair(judge, people, (scored.picture.run, scored.picture.item))
+    return ScorePair(judge, people, scored.picture.item)
 
 
 def _by_dimension(pictures: Sequence[_Scored], confidence: float) -> Iterator[tuple[str, ScoreGap]]:

@@ -42,12 +42,14 @@ class Opinion:
         passed: whether it shows all that is asked for; None if unscored.
         score: how much of it; None if unscored.
         answers: what is said to each question; none if unscored.
+        reason: why it is unscored; empty if it is not.
     """
 
     level: int
     passed: bool | None
     score: float | None
     answers: Mapping[Question, Answer]
+    reason: str = ""
 
 
 def opinions(run: RunRecord) -> dict[PictureName, Opinion]:
@@ -57,7 +59,7 @@ def opinions(run: RunRecord) -> dict[PictureName, Opinion]:
         outcome, verdict = judged.outcome, judged.verdict
         parts = verdict.parts if isinstance(verdict, Verdict) else ()
         found[PictureName(outcome.item, outcome.sample)] = Opinion(
-            outcome.level, outcome.passed, outcome.score, _answers(parts)
+            outcome.level, outcome.passed, outcome.score, _answers(parts), outcome.reason
         )
     return found
 

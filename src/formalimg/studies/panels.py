@@ -26,7 +26,7 @@ from formalimg.stats import (
     summarize,
 )
 from formalimg.studies.cases import JUDGE, MAJORITY, About, Answers, Case, CaseSaid, said_to_each
-from formalimg.studies.rater_columns import alpha_of_columns
+from formalimg.studies.rater_columns import alpha_of_columns, usual_number
 
 
 class Score(NamedTuple):
@@ -87,6 +87,8 @@ class Panel:
         ranks: for each level, how alike people and judge rank the runs by the same scores, and the mean of that.
         by_rater: the share of yes of each person, run by run, each level and then all of them.
         told: what people and the judge say, case by case.
+        by_turn: where people take turns, and answer less than half of the cases on average: the share of yes among the
+            first, second, … answers to each case, as if each were one person's; run by run, as `by_rater`.
     """
 
     cases: int
@@ -107,6 +109,7 @@ class Panel:
     ranks: RankAgreement
     by_rater: tuple[RaterScore, ...]
     told: tuple[CaseSaid, ...]
+    by_turn: tuple[RaterScore, ...]
 
 
 def panel_of(
@@ -136,11 +139,10 @@ def panel_of(
     runs = sorted({case.run for case in cases})
     kinds = sorted({about[case].kind for case in cases} - {""})
     scores = [score for run in runs for score in _scores(run, majority, judge, about, confidence)]
-    columns = alpha_of_columns(
-        [{who: vote for who, said in raters.items() if (vote := said.get(case)) is not None} for case in cases],
-        items=belongs,
-        confidence=confidence,
-    )
+    given = [{who: vote for who, said in raters.items() if (vote := said.get(case)) is not None} for case in cases]
+    columns = alpha_of_columns(given, items=belongs, confidence=confidence)
+    few = 2 * sum(map(len, given)) < len(raters) * len(cases)
+    turns = _by_turn(dict(zip(cases, given, strict=True))) if few else {}
     return Panel(
         len(cases),
         sum(said is None for said in majority.values()),
@@ -166,7 +168,17 @@ def panel_of(
         ),
         tuple(score for who, said in raters.items() for score in _scores_of(who, said, about, confidence)),
         said_to_each(raters, majority, judge, about),
+        tuple(score for turn, said in turns.items() for score in _scores_of(turn, said, about, confidence)),
     )
+
+
+def _by_turn(given: Mapping[Case, Mapping[str, bool]]) -> dict[str, Answers]:
+    """The first answers to all cases, the second answers, and so on, in the order of the raters."""
+    answers = {case: list(said.values()) for case, said in given.items()}
+    return {
+        f"answer {turn + 1}": {case: said[turn] for case, said in answers.items() if turn < len(said)}
+        for turn in range(usual_number(list(given.values())))
+    }
 
 
 def _scores(run: str, majority: Answers, judge: Answers, about: Mapping[Case, About], confidence: float) -> list[Score]:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.runs import Party, StoredRun
-from formalimg.stats import Consistency, Share, consistency, majority
+from formalimg.stats import Consistency, consistency, majority
+from formalimg.stats import Share as Share  # the room's front door has it from here
 from formalimg.studies.ballots import cast
-from formalimg.studies.cases import Answers, Case
+from formalimg.studies.cases import MAJORITY, Answers, Case
 from formalimg.studies.conduct import Conduct
 from formalimg.studies.panels import Panel, panel_of
 from formalimg.studies.points_studied import PointsStudied
@@ -51,6 +52,7 @@ class PeopleStudied:
         divergence_by_rater: the same for each person, level by level.
         points: their ratings, if they gave five points; then `whole` compares what passes by these. None otherwise.
         conduct: how the raters did, as far as that is known.
+        unscored: pictures that people voted on and the judge left unscored, by reason.
     """
 
     judges: Mapping[str, Party | None]
@@ -67,6 +69,12 @@ class PeopleStudied:
     divergence_by_rater: Mapping[str, Mapping[int, Divergence]] = field(default_factory=dict)
     points: PointsStudied | None = None
     conduct: Conduct | None = None
+    unscored: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def together(self) -> str:
+        """What people say together is called: their majority or, of points, their mean."""
+        return MAJORITY if self.points is None else "mean"
 
 
 def study_votes(
@@ -122,6 +130,7 @@ def study_votes(
         by_level(),
         confidence,
         {rater: apart for rater in ballots.votes if (apart := by_level([rater]))},
+        unscored=ballots.unscored,
     )
 
 
@@ -152,7 +161,7 @@ def _amounts_to(said: Answers, asked: Mapping[Case, tuple[Case, ...]]) -> dict[C
 def _divergence(both: Sequence[tuple[Case, bool | None, bool | None]], confidence: float) -> Divergence | None:
     agreement = consistency(
         [(first, second) for _, first, second in both],
-        items=[(case.run, case.item) for case, *_ in both],
+        items=[case.belongs_to for case, *_ in both],
         confidence=confidence,
     )
     if not agreement.n:
@@ -162,7 +171,7 @@ def _divergence(both: Sequence[tuple[Case, bool | None, bool | None]], confidenc
     def share(of: tuple[bool, bool]) -> Share:
         found = consistency(
             [(steps == of, True) for _, steps in known],
-            items=[(case.run, case.item) for case, _ in known],
+            items=[case.belongs_to for case, _ in known],
             confidence=confidence,
         )
         return Share(found.equal, found.n, found.value, found.interval)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from formalimg.stats import RankAgreement
-from formalimg.studies.agreement_tables import figures_of_judge
 from formalimg.studies.cases import JUDGE, MAJORITY
 from formalimg.studies.conduct_in_words import figures_of_conduct
 from formalimg.studies.figure_rows import numbers
+from formalimg.studies.judge_tables import figures_of_judge
 from formalimg.studies.panels import Panel
 from formalimg.studies.people import PeopleStudied
 from formalimg.studies.points_in_words import figures_of_points

@@ -27,6 +27,7 @@ def tables_of_points(points: PointsStudied, level: str, intervals: str) -> Itera
         tuple(
             (it.run, "all" if it.level is None else str(it.level), _mean(it), str(it.ratings)) for it in points.means
         ),
+        "detail",
     )
     ratings = sum(points.histogram.values())
     yield AgreementTable(
@@ -34,6 +35,7 @@ def tables_of_points(points: PointsStudied, level: str, intervals: str) -> Itera
         f"{counted(ratings, 'rating')}, in percent.",
         tuple(map(str, points.histogram)),
         (tuple(percent(count / ratings) for count in points.histogram.values()),),
+        "detail",
     )
 
 

@@ -82,6 +82,7 @@ def study_points(
         None,
         {},
         confidence,
+        unscored=ballots.unscored,
         points=PointsStudied(
             *columns,
             krippendorff_alpha(

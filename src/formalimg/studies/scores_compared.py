@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from formalimg.runs import Party
-from formalimg.stats import Consistency, Correlation, Interval, ScoreProfile
+from formalimg.stats import Consistency, Correlation, Interval, ScoreProfile, Share
 from formalimg.studies.judges_compared import Scored
-from formalimg.studies.people import Share
 
 
 class ScoresApart(NamedTuple):

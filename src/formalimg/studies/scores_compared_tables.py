@@ -15,7 +15,7 @@ from formalimg.suites import PASS_MARK, suite
 _SHOWN = 10
 
 
-def tables_of_scores(found: ScoresCompared) -> Iterator[AgreementTable]:
+def tables_of_two_scores(found: ScoresCompared) -> Iterator[AgreementTable]:
     """How far the scores of two judges lie apart, how often they agree on passing, and where they differ most."""
     first, second = judge_names([found.first, found.second])
     both, level, scored = f"1 is {first}, 2 is {second}.", suite(found.suite).level, found.pictures

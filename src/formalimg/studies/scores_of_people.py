@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import fsum
 from typing import NamedTuple
 
@@ -52,7 +52,7 @@ class ScoredTogether(NamedTuple):
 def scored_together(pictures: Sequence[PictureScores], confidence: float) -> ScoredTogether:
     """What scores of several people amount to."""
     units = [(it, said) for it in pictures for said in it.single.values()]
-    items: list[Hashable] = [(it.run, it.item) for it, _ in units]
+    items = [it.item for it, _ in units]
     scores = [[said[rater] for rater in sorted(said)] for _, said in units]
     return ScoredTogether(
         tuple(pictures),
@@ -68,7 +68,7 @@ def _by_tag(pictures: Sequence[PictureScores], confidence: float) -> dict[str, S
     tagged: dict[str, list[ScorePair]] = {}
     for it in pictures:
         if it.tags:
-            tagged.setdefault(it.tags[0], []).append(ScorePair(it.judge, it.people, (it.run, it.item)))
+            tagged.setdefault(it.tags[0], []).append(ScorePair(it.judge, it.people, it.item))
     return {tag: score_gap(pairs, confidence) for tag, pairs in sorted(tagged.items())}
 
 

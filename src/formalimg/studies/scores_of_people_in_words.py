@@ -4,29 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from formalimg.studies.agreement_tables import AgreementTable, intervals_told, tables_of_panels
+from formalimg.studies.agreement_tables import AgreementTable, intervals_told
 from formalimg.studies.conduct_in_words import figures_of_conduct, table_of_conduct
 from formalimg.studies.consistency_gaps import ScoreGap
 from formalimg.studies.consistency_study import ScoresStudied
 from formalimg.studies.figure_rows import numbers
+from formalimg.studies.judge_tables import table_of_judge
 from formalimg.studies.people_figures import figures_of_panel, figures_of_ranks
-from formalimg.studies.rater_tables import table_of_alphas, table_of_ranks
-from formalimg.studies.vote_tables import table_of_pairs
+from formalimg.studies.rater_tables import table_of_pairs, table_of_ranks, table_of_reliability
 from formalimg.suites import PASS_MARK, suite
 
 
 def tables_of_scores_of_people(found: ScoresStudied) -> Iterator[AgreementTable]:
     """How alike people score, what passes by them and by the judge, and how they rank runs."""
     intervals = intervals_told(found.confidence)
+    passing = {} if found.passing is None else {f"pictures with {PASS_MARK:g} or more": found.passing}
+    if (judge := table_of_judge(passing, "mean", intervals)) is not None:
+        yield judge
     alphas = {"Cronbach's, single scores": found.cronbach, "Krippendorff's, single scores": found.alpha}
-    yield table_of_alphas(alphas, not found.one_rater_per_column, intervals)
-    if found.passing is not None:
-        name = f"pictures with {PASS_MARK:g} or more"
-        yield table_of_pairs(f"Any two: {name}", found.passing)
-        yield from tables_of_panels({name: found.passing}, intervals)
-    ranks = table_of_ranks({"mean scores": found.ranks}, suite(found.suite).level, intervals)
-    if ranks is not None:
-        yield ranks
+    alphas |= {f"Krippendorff's, {name}": panel.alpha for name, panel in passing.items()}
+    yield table_of_reliability(alphas, not found.one_rater_per_column, intervals)
+    ranks = {"mean scores": found.ranks, **{name: panel.ranks for name, panel in passing.items()}}
+    if (ranked := table_of_ranks(ranks, suite(found.suite).level, intervals)) is not None:
+        yield ranked
+    for name, panel in passing.items():
+        yield table_of_pairs(name, panel, "mean")
     if found.conduct is not None:
         yield table_of_conduct(found.conduct)
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import TypeAlias
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from formalimg.errors import FormalimgError
 from formalimg.web.assembling import assemble
 from formalimg.web.comparing import compare_page
 from formalimg.web.gallery import gallery_page
@@ -18,7 +21,7 @@ from formalimg.web.overview import overview_page
 from formalimg.web.pictures import picture_file, thumbnail_file, witness_file
 from formalimg.web.playground import playground_routes
 from formalimg.web.run import run_page
-from formalimg.web.site import Site
+from formalimg.web.site import UNREADABLE, Site
 
 Show: TypeAlias = Callable[[Site, Request], Response]
 
@@ -48,6 +51,13 @@ def make_app(site: Site, *, token: str | None) -> Starlette:
 
 def _handler(show: Show, site: Site) -> Callable[[Request], Response]:
     def handle(request: Request) -> Response:
-        return show(site, request)
+        try:
+            return show(site, request)
+        except FormalimgError:
+            raise  # which is told as it is
+        except UNREADABLE as error:
+            logging.getLogger(__name__).error("cannot show %s", request.url.path, exc_info=True)
+            words = f"what is stored cannot be understood ({type(error).__name__}: {error}): the terminal tells more"
+            raise HTTPException(500, words) from error
 
     return handle

@@ -61,6 +61,7 @@ def look_of(request: Request) -> Look:
             query.get("kind", ""),
             query.get("word", ""),
             query.get("text", "").strip(),
+            query.get("about", ""),
         ),
     )
 

@@ -21,6 +21,10 @@ WITH_PICTURE = 24 * 1024 * 1024
 """Enough for a picture of 16 MB, in base64, in bytes."""
 
 
+_MOST_UNREAD = 8
+"""Up to so many times the limit, what is too large is taken and thrown away: browsers read answers only after that."""
+
+
 def taking_json(
     work: Callable[[Request, Body], Response], *, most: int = SMALL
 ) -> Callable[[Request], Awaitable[Response]]:
@@ -55,17 +59,18 @@ def text_in(body: Body, name: str, *, longest: int = 20_000) -> str:
 async def _read(request: Request, most: int) -> bytes:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise HTTPException(415, "this is no JSON: send it with the content type application/json")
-    told = request.headers.get("content-length", "")
-    if told.isdigit() and int(told[:20]) > most:
-        raise _too_long(most)
-    read = bytearray()
+    read, length = bytearray(), 0
     try:
         async for chunk in request.stream():
-            read += chunk
-            if len(read) > most:
-                raise _too_long(most)
+            length += len(chunk)
+            if length <= most:
+                read += chunk
+            elif length > _MOST_UNREAD * most:
+                break
     except ClientDisconnect as error:
         raise HTTPException(400, "the connection ended before everything was sent") from error
+    if length > most:
+        raise _too_long(most)
     return bytes(read)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from itertools import repeat
 from typing import NamedTuple
 
@@ -16,8 +16,9 @@ from formalimg.report import Comparison, Section, compare, curve, more_table, ta
 from formalimg.runs import StoredRun
 from formalimg.stats import Observation, Paired, paired
 from formalimg.web.asking import address, number
-from formalimg.web.gallery import SIGNS, outcome_sort, thumbnail_address
+from formalimg.web.gallery import MOST_OF_PROMPT, SIGNS, common_opening, outcome_sort, thumbnail_address
 from formalimg.web.pages import drawn, page
+from formalimg.web.same_items import same_items
 from formalimg.web.site import Site
 
 _PER_PAGE = 24
@@ -40,11 +41,19 @@ class _Suite(NamedTuple):
     pairs: tuple[_Pair, ...]
 
 
+class _SideBySide(NamedTuple):
+    """What takes long: the figures of the runs, suite by suite, and the items that do not come out alike."""
+
+    suites: tuple[_Suite, ...]
+    differing: list[str]
+
+
 class _Seen(NamedTuple):
-    """An item in one run."""
+    """An item in one run: how it fared, its page, and its first picture."""
 
     outcome: str
     sign: str
+    words: str
     address: str
     thumbnail: str
 
@@ -65,23 +74,18 @@ def compare_page(site: Site, request: Request) -> Response:
     if len(names) > _MOST_RUNS:
         raise HTTPException(400, f"choose at most {_MOST_RUNS} runs to compare")
     wanted_page = max(number(request.query_params, "page") or 1, 1)
-    with ExitStack() as stack:
-        runs = {name: stack.enter_context(site.opened(name)) for name in names}
-        compared = compare(list(runs.values()))
-        outcomes = {name: list(_observed(run)) for name, run in runs.items()}
-        suites = [_suite(section, compared, runs, outcomes) for section in compared.sections]
-        one_suite = len(suites) == 1 and len(names) > 1
-        differing = _differing(outcomes) if one_suite else []
-        start = (wanted_page - 1) * _PER_PAGE
-        shown = [_difference(item, runs) for item in differing[start : start + _PER_PAGE]]
-    pages = max(-(-len(differing) // _PER_PAGE), 1)
+    found = site.together(names, lambda: _side_by_side(site, names))
+    start = (wanted_page - 1) * _PER_PAGE
+    with _opened(site, names) as runs:
+        shown = _differences(found.differing[start : start + _PER_PAGE], runs)
+    pages = max(-(-len(found.differing) // _PER_PAGE), 1)
     return page(
         "compare.html",
         names=names,
-        suites=suites,
+        suites=found.suites,
         differences=shown,
-        total=len(differing),
-        one_suite=one_suite,
+        total=len(found.differing),
+        one_suite=len(found.suites) == 1 and len(names) > 1,
         number=wanted_page,
         pages=pages,
         before=_address(names, wanted_page - 1) if 1 < wanted_page <= pages else "",
@@ -92,6 +96,21 @@ def compare_page(site: Site, request: Request) -> Response:
 def _address(names: Sequence[str], wanted_page: int) -> str:
     runs = "&".join(address("", run=name).removeprefix("?") for name in names)
     return f"/compare?{runs}&page={wanted_page}"
+
+
+@contextmanager
+def _opened(site: Site, names: Sequence[str]) -> Iterator[dict[str, StoredRun]]:
+    with ExitStack() as stack:
+        yield {name: stack.enter_context(site.opened(name)) for name in names}
+
+
+def _side_by_side(site: Site, names: Sequence[str]) -> _SideBySide:
+    with _opened(site, names) as runs:
+        compared = compare(list(runs.values()))
+        outcomes = {name: list(_observed(run)) for name, run in runs.items()}
+        suites = tuple(_suite(section, compared, runs, outcomes) for section in compared.sections)
+        differing = _differing(outcomes, same_items(list(runs.values()))) if len(suites) == 1 else []
+    return _SideBySide(suites, differing)
 
 
 def _observed(run: StoredRun) -> Iterator[Observation]:
@@ -107,7 +126,7 @@ def _suite(
     of_suite = [name for name, run in runs.items() if run.card.suite == section.suite.name]
     titles = [row.name for row in section.rows]
     pairs = [
-        _Pair(titles[0], title, paired(outcomes[of_suite[0]], outcomes[name]))
+        _Pair(titles[0], title, paired(*_of_same_items(of_suite[0], name, runs, outcomes)))
         for name, title in zip(of_suite[1:], titles[1:], strict=True)
     ]
     return _Suite(
@@ -119,10 +138,19 @@ def _suite(
     )
 
 
-def _differing(outcomes: Mapping[str, Sequence[Observation]]) -> list[str]:
+def _of_same_items(
+    first: str, second: str, runs: Mapping[str, StoredRun], outcomes: Mapping[str, Sequence[Observation]]
+) -> tuple[list[Observation], list[Observation]]:
+    same = same_items([runs[first], runs[second]])
+    here, there = ([seen for seen in outcomes[name] if seen.item in same] for name in (first, second))
+    return here, there
+
+
+def _differing(outcomes: Mapping[str, Sequence[Observation]], same: set[str]) -> list[str]:
     """Items that all runs have verdicts for and that do not come out alike, in the order of the suite."""
     shares = [_shares(seen) for seen in outcomes.values()]
-    return [item for item in shares[0] if len({one.get(item) for one in shares}) > 1 and all(item in s for s in shares)]
+    there = [item for item in shares[0] if item in same and all(item in share for share in shares)]
+    return [item for item in there if len({share[item] for share in shares}) > 1]
 
 
 def _shares(seen: Iterable[Observation]) -> dict[str, float]:
@@ -133,14 +161,27 @@ def _shares(seen: Iterable[Observation]) -> dict[str, float]:
     return {item: sum(passed) / len(passed) for item, passed in counts.items()}
 
 
-def _difference(item: str, runs: Mapping[str, StoredRun]) -> _Difference:
+def _prompt(item: str, runs: Mapping[str, StoredRun]) -> str:
     first = next(iter(runs.values())).item(item)
-    return _Difference(item, first.prompt if first else "", tuple(_seen(item, name, run) for name, run in runs.items()))
+    return first.prompt if first else ""
+
+
+def _differences(items: Sequence[str], runs: Mapping[str, StoredRun]) -> list[_Difference]:
+    opening = common_opening([_prompt(item, runs) for item in items])
+    return [_difference(item, runs, opening) for item in items]
+
+
+def _difference(item: str, runs: Mapping[str, StoredRun], opening: str) -> _Difference:
+    prompt = _prompt(item, runs).removeprefix(opening)[:MOST_OF_PROMPT]
+    return _Difference(item, prompt, tuple(_seen(item, name, run) for name, run in runs.items()))
 
 
 def _seen(item: str, name: str, run: StoredRun) -> _Seen:
-    judged = next(run.judged([(item, 0)]))
-    sort = outcome_sort(judged.outcome.passed)
+    """How an item fared. Of several pictures some may pass; the first is shown."""
+    all_of_it = [judged.outcome.passed for judged in run.judged([(item, one) for one in range(run.card.samples)])]
+    passed = [one for one in all_of_it if one is not None]
+    sort = outcome_sort(passed[0]) if len(set(passed)) == 1 else "mixed"
+    words = sort if len(all_of_it) == 1 else f"{sum(passed)} of {len(passed)} pass"
     found = run.picture_file(item, 0)
     small = "" if found is None else thumbnail_address(name, item, 0, found.sha256)
-    return _Seen(sort, SIGNS[sort], address("/item", run=name, item=item, sample=0), small)
+    return _Seen(sort, SIGNS.get(sort, "±"), words, address("/item", run=name, item=item, sample=0), small)

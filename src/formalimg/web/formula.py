@@ -9,7 +9,9 @@ from typing import Literal, NamedTuple, TypeAlias
 from formalimg.judges import Part
 from formalimg.logic import FormulaError, Not, Or, parse, to_pretty_text
 
-_WIDTH = 64
+WIDTH = 64
+"""Of formulas on pages, in characters."""
+
 _WORDS = r"(?<=\()(?:and|or|not|implies|iff|exists|forall)(?=[\s)])"
 _ATOMS = r"\([A-Z]\w*(?:\s+[^()]*)?\)"
 
@@ -26,7 +28,7 @@ class Piece(NamedTuple):
 def formula_pieces(formula: str, parts: Sequence[Part]) -> list[Piece]:
     """The formula, broken into lines, with its atoms told apart by the clauses that the judge decided."""
     try:
-        shown = to_pretty_text(parse(formula), _WIDTH)
+        shown = to_pretty_text(parse(formula), WIDTH)
     except FormulaError:
         shown = formula
     fared: dict[str, Sort] = {}

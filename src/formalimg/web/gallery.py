@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from formalimg.logic import vocabulary, vocabulary_names
 from formalimg.report import Row, Section, level_name, words_of
-from formalimg.runs import ListedPicture, WantedPictures
+from formalimg.runs import ListedPicture, StoredRun, WantedPictures
 from formalimg.web.asking import Look, address, look_of, number
 from formalimg.web.pages import page
 from formalimg.web.run import split_word
 from formalimg.web.site import Site
 
 PER_PAGE = 48
+
+MOST_OF_PROMPT = 400
+"""So many characters are more than the lines below a small picture hold."""
+
+_ABOUT = {"formula": "class", "concepts": "object", "counterfactual": "field"}
+"""What things that items speak of are called, by kind of suite."""
 
 SIGNS = {"fail": "✗", "pass": "✓", "unscored": "?"}
 
@@ -45,12 +52,14 @@ class _Choice(NamedTuple):
 def gallery_page(site: Site, request: Request) -> Response:
     """One page of the gallery."""
     look = look_of(request)
-    wanted_page = max(number(request.query_params, "page") or 1, 1)
+    query = request.query_params
     (section,) = site.compared(look.run, look.judge).sections
     (row,) = section.rows
     with site.opened(look.run, look.judge) as run:
+        wanted_page = _page_of(query["at"], query, look, run) if query.get("at") else max(number(query, "page") or 1, 1)
+        known_about = _known_about(run, row, section)
         found = run.page(look.wanted, (wanted_page - 1) * PER_PAGE, PER_PAGE)
-    opening = _common_opening([picture.prompt for picture in found.pictures])
+    opening = common_opening([picture.prompt for picture in found.pictures])
     pages = max(-(-found.total // PER_PAGE), 1)
     return page(
         "gallery.html",
@@ -68,7 +77,28 @@ def gallery_page(site: Site, request: Request) -> Response:
         levels=[_Choice(str(level), level_name(section.suite, level)) for level in section.levels],
         kinds=sorted(row.kinds),
         known_words=_words(row, section),
+        about=_ABOUT[section.suite.kind],
+        known_about=known_about,
+        at=(query.get("at"), number(query, "sample") or 0),
     )
+
+
+def _page_of(item: str, query: Mapping[str, str], look: Look, run: StoredRun) -> int:
+    """The page that a picture is on."""
+    return run.wanted_before(look.wanted, item, number(query, "sample") or 0) // PER_PAGE + 1
+
+
+def _known_about(run: StoredRun, row: Row, section: Section) -> list[str]:
+    """What items may speak of: classes, objects, or fields."""
+    match section.suite.kind:
+        case "formula":
+            suite = section.suite.name
+            return sorted(vocabulary(suite).words["class"]) if suite in vocabulary_names() else []
+        case "concepts":
+            pairs = (split_word(name, row, section) for name in row.predicates)
+            return sorted({word for kind, word in pairs if kind == "object"})
+        case _:
+            return sorted({tag for item in run.items.values() for tag in item.tags})
 
 
 def outcome_sort(passed: bool | None) -> str:
@@ -85,7 +115,7 @@ def _tile(picture: ListedPicture, look: Look, section: Section, opening: str) ->
         level_name(section.suite, outcome.level),
         sort,
         SIGNS[sort],
-        picture.prompt.removeprefix(opening),
+        picture.prompt.removeprefix(opening)[:MOST_OF_PROMPT],
         outcome.reason,
         look.address("/item", item=outcome.item, sample=outcome.sample),
         thumbnail_address(look.run, outcome.item, outcome.sample, picture.sha256),
@@ -97,7 +127,7 @@ def thumbnail_address(run: str, item: str, sample: int, sha256: str | None) -> s
     return "" if sha256 is None else address("/thumbnail", run=run, item=item, sample=sample, sha256=sha256[:16])
 
 
-def _common_opening(prompts: Sequence[str]) -> str:
+def common_opening(prompts: Sequence[str]) -> str:
     """Whole sentences that all prompts of a page begin with, such as one on style: they would hide what differs."""
     if len(prompts) < 2:
         return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 import secrets
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -57,7 +58,7 @@ class Guard:
 
     def _answer(self, scope: Scope) -> ASGIApp:
         headers = Headers(scope=scope)
-        if self._token is None and host_name(headers.get("host", "")) not in LOOPBACK:
+        if self._token is None and not is_loopback(host_name(headers.get("host", ""))):
             return _refusal("this site answers only on this machine: open it as http://127.0.0.1")
         if self._token is not None and not scope["path"].startswith(self._open_below):
             query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
@@ -84,6 +85,16 @@ def host_name(host: str) -> str:
         return (urlsplit(f"//{host}").hostname or "").rstrip(".")
     except ValueError:
         return ""
+
+
+def is_loopback(host: str) -> bool:
+    """Can only this machine reach the host?"""
+    if host in LOOPBACK:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback  # nobody else can answer to a number, as to a name
+    except ValueError:
+        return False
 
 
 def _from_our_own_page(headers: Headers) -> bool:

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from formalimg.errors import FormalimgError
-from formalimg.judges import Part, Unscored, Verdict
+from formalimg.judges import Unscored, Verdict
+from formalimg.logic import to_pretty_text, vocabulary_names
 from formalimg.report import Exhibit, level_name, picture, words_of
 from formalimg.runs import Judged, ListedPicture, PlannedItem, StoredRun
 from formalimg.suites import FormulaSpec
 from formalimg.web.asking import Look, address, look_of, named, number
-from formalimg.web.formula import formula_pieces
-from formalimg.web.gallery import SIGNS, outcome_sort, thumbnail_address
+from formalimg.web.beside import beside, why
+from formalimg.web.formula import WIDTH, formula_pieces
+from formalimg.web.gallery import SIGNS, outcome_sort
 from formalimg.web.marking import marked
 from formalimg.web.pages import drawn, page
 from formalimg.web.site import Site
 
 _LONGEST_SIDE = 640
 """Boxes and their labels are drawn as if the picture were so large."""
-
-_MOST_OTHERS = 48
-"""So many other runs are shown beside."""
 
 _TOLD_ELSEWHERE = ("explanation",)
 
@@ -38,18 +34,6 @@ class _Served(NamedTuple):
     address: str
     width: int
     height: int
-
-
-class _Beside(NamedTuple):
-    """The same item in another picture, by another judge or in another run."""
-
-    name: str
-    outcome: str
-    sign: str
-    why: str
-    address: str
-    thumbnail: str
-    is_here: bool
 
 
 def item_page(site: Site, request: Request) -> Response:
@@ -75,13 +59,14 @@ def item_page(site: Site, request: Request) -> Response:
             outcome=outcome_sort(judged.outcome.passed),
             sign=SIGNS[outcome_sort(judged.outcome.passed)],
             verdict=judged.verdict,
-            why=_why(judged.verdict),
+            why=why(judged.verdict),
             score=judged.outcome.score,
             is_gated=(name, sample) in row.gated,
             picture=_picture(run, item, judged, look.run),
-            full=address("/picture", run=look.run, item=name, sample=sample),
+            full=_full(run, name, sample, look.run),
             prompt=marked(item.prompt, parts, section.suite),
             formula=formula_pieces(item.formula, parts) if item.formula else [],
+            playground=_playground(run, name),
             parts=sorted(parts, key=lambda part: part.score >= 1),
             words=words_of(section.suite),
             explanation=_explanation(judged.verdict),
@@ -89,9 +74,7 @@ def item_page(site: Site, request: Request) -> Response:
             witness=address("/witness", run=look.run, item=name) if _has_witness(run, name) else "",
             seed=judged.seed,
             served=judged.served,
-            samples=list(_samples(run, name, sample, look)),
-            judges=list(_by_judges(site, run, name, sample, look)),
-            others=list(_in_other_runs(site, run, item, sample, look)),
+            beside=beside(site, run, item, sample, look),
             before=_address_of(before, look),
             after=_address_of(after, look),
         )
@@ -101,6 +84,21 @@ def _address_of(listed: ListedPicture | None, look: Look) -> str:
     return "" if listed is None else look.address("/item", item=listed.outcome.item, sample=listed.outcome.sample)
 
 
+def _full(run: StoredRun, item: str, sample: int, name: str) -> str:
+    """Where the picture is as it is stored; empty if there is none."""
+    found = run.picture_file(item, sample)
+    return "" if found is None else address("/picture", run=name, item=item, sample=sample, sha256=found.sha256[:16])
+
+
+def _playground(run: StoredRun, name: str) -> str:
+    """Where the formula can be tried out; empty if there is none, or its vocabulary is not one of ours."""
+    item = run.suite_item(name)
+    if item is None or not isinstance(item.spec, FormulaSpec) or item.suite not in vocabulary_names():
+        return ""
+    formula = to_pretty_text(item.spec.formula, WIDTH)
+    return address("/playground", vocabulary=item.suite, formula=formula, style=item.spec.style)
+
+
 def _picture(run: StoredRun, item: PlannedItem, judged: Judged, name: str) -> str:
     """The picture with its boxes, or why there is none."""
     found = run.picture_file(item.id, judged.outcome.sample)
@@ -108,7 +106,7 @@ def _picture(run: StoredRun, item: PlannedItem, judged: Judged, name: str) -> st
         return drawn(picture(Exhibit(item, judged, "no picture")))
     scale = _LONGEST_SIDE / max(found.width, found.height)
     served = _Served(
-        address("/picture", run=name, item=item.id, sample=judged.outcome.sample, sha256=found.sha256[:16]),
+        _full(run, item.id, judged.outcome.sample, name),
         max(round(found.width * scale), 1),
         max(round(found.height * scale), 1),
     )
@@ -118,12 +116,6 @@ def _picture(run: StoredRun, item: PlannedItem, judged: Judged, name: str) -> st
 def _has_witness(run: StoredRun, name: str) -> bool:
     item = run.suite_item(name)
     return item is not None and isinstance(item.spec, FormulaSpec) and item.spec.witness is not None
-
-
-def _why(verdict: Verdict | Unscored) -> str:
-    if isinstance(verdict, Unscored):
-        return ": ".join(filter(None, [verdict.reason, verdict.detail]))
-    return f"failed by rule: {verdict.evidence['rule']}" if "rule" in verdict.evidence else ""
 
 
 def _explanation(verdict: Verdict | Unscored) -> str:
@@ -140,53 +132,3 @@ def _plain(value: object) -> str:
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return "\n\n".join(value)
     return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
-
-
-def _beside(name: str, judged: Judged, shown_at: str, thumbnail: str, is_here: bool) -> _Beside:
-    sort = outcome_sort(judged.outcome.passed)
-    verdict = judged.verdict
-    failed: list[Part] = [part for part in verdict.parts if part.score < 1] if isinstance(verdict, Verdict) else []
-    why = _why(verdict) or "; ".join(part.name for part in failed)
-    return _Beside(name, sort, SIGNS[sort], why, shown_at, thumbnail, is_here)
-
-
-def _samples(run: StoredRun, item: str, sample: int, look: Look) -> Iterator[_Beside]:
-    wanted = [(item, one) for one in range(run.card.samples)]
-    for judged in run.judged(wanted) if len(wanted) > 1 else ():
-        one = judged.outcome.sample
-        small = _thumbnail(run, look.run, item, one)
-        yield _beside(f"picture {one}", judged, look.address("/item", item=item, sample=one), small, one == sample)
-
-
-def _by_judges(site: Site, run: StoredRun, item: str, sample: int, look: Look) -> Iterator[_Beside]:
-    judges = run.judges()
-    for place, judge in enumerate(judges) if len(judges) > 1 else ():
-        with site.opened(look.run, place) as seen:
-            for judged in seen.judged([(item, sample)]):
-                shown_at = look.address("/item", judge=place, item=item, sample=sample)
-                yield _beside(judge.name, judged, shown_at, "", judge == run.card.judge)
-
-
-def _in_other_runs(site: Site, run: StoredRun, item: PlannedItem, sample: int, look: Look) -> Iterator[_Beside]:
-    """The item in the other runs of the suite. Runs that cannot be read are told of on the first page."""
-    shown = 0
-    for found in site.runs():
-        if found.name == look.run or shown >= _MOST_OTHERS:
-            continue
-        try:
-            with site.opened(found.name) as other:
-                if other.card.suite != run.card.suite or other.item(item.id) is None:
-                    continue
-                one = sample if sample < other.card.samples else 0
-                for judged in other.judged([(item.id, one)]):
-                    shown += 1
-                    shown_at = address("/item", run=found.name, item=item.id, sample=one)
-                    small = _thumbnail(other, found.name, item.id, one)
-                    yield _beside(f"{other.card.model.name} ({found.name})", judged, shown_at, small, False)
-        except (FormalimgError, sqlite3.Error):
-            continue
-
-
-def _thumbnail(run: StoredRun, name: str, item: str, sample: int) -> str:
-    found = run.picture_file(item, sample)
-    return "" if found is None else thumbnail_address(name, item, sample, found.sha256)

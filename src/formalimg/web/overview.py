@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 from typing import NamedTuple
 
 from starlette.requests import Request
@@ -16,19 +15,27 @@ from formalimg.stats import Rate
 from formalimg.suites import Suite
 from formalimg.web.figures import percent, rate_text
 from formalimg.web.pages import page
-from formalimg.web.site import FoundRun, Site
+from formalimg.web.runcard import Fact, card_facts
+from formalimg.web.site import UNREADABLE, FoundRun, Site
 from formalimg.web.sparkline import Sparkline, sparkline
 
 
 class _ListedRun(NamedTuple):
-    """A run in the list: what it is, and its numbers in short."""
+    """A run in the list: what it is, and its numbers in short.
+
+    Attributes:
+        overall: the mean over all levels of the suite, as in tables; if it has none, over all pictures of the run.
+        overall_of: says so, if it is over the pictures.
+    """
 
     name: str
     card: RunCard
     suite: Suite
     judges: tuple[str, ...]
+    facts: list[Fact]
     curve: Sparkline
     overall: str
+    overall_of: str
     coverage: str
     counts: Rate
     spent: Spent
@@ -59,8 +66,7 @@ def _listed(site: Site, found: FoundRun) -> _ListedRun | _UnreadableRun:
         return _in_short(found.name, site.compared(found.name), judges)
     except FormalimgError as error:
         return _UnreadableRun(found.name, str(error))
-    except (sqlite3.Error, OSError, ValueError, LookupError, TypeError) as error:
-        # A folder may hold anything: one that cannot be understood must not hide all the others.
+    except UNREADABLE as error:
         logging.getLogger(__name__).warning("cannot read %s", found.folder, exc_info=True)
         return _UnreadableRun(found.name, f"cannot be read ({type(error).__name__}: {error})")
 
@@ -69,14 +75,17 @@ def _in_short(name: str, compared: Comparison, judges: tuple[str, ...]) -> _List
     (section,) = compared.sections
     (row,) = section.rows
     summary = row.summary
-    band = list(summary.bands.values())[-1] if summary.bands else summary.overall
+    band = summary.bands.get("Overall")
+    is_of_levels = band is not None and band.value is not None
     return _ListedRun(
         name,
         row.card,
         section.suite,
         judges,
+        card_facts(row.card, row.items, row.spent),
         sparkline(summary.levels, section.levels),
-        rate_text(band, section.suite),
+        rate_text(band if band and is_of_levels else summary.overall, section.suite),
+        "" if is_of_levels else "of all its pictures",
         percent(summary.overall.coverage),
         summary.overall,
         row.spent,

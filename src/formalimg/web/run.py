@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
@@ -10,13 +9,12 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from formalimg.errors import FormalimgError
 from formalimg.report import Row, Section, Tally, curve, level_name, more_table, table, words_of
 from formalimg.web.asking import Look, look_of
-from formalimg.web.figures import NOTHING, percent
+from formalimg.web.figures import percent
 from formalimg.web.pages import drawn, page
 from formalimg.web.runcard import card_facts
-from formalimg.web.site import Site
+from formalimg.web.site import UNREADABLE, Site
 
 _BOUNDS = ("builtin/oracle", "builtin/scatter")
 
@@ -34,7 +32,6 @@ class _Failure(NamedTuple):
 
 class _Level(NamedTuple):
     name: str
-    rate: str
     address: str
 
 
@@ -57,7 +54,7 @@ def run_page(site: Site, request: Request) -> Response:
         curve=drawn(curve(replace(section, rows=(row, *_bounds(site, row))))),
         table=drawn(table(section, compared)),
         tables=[drawn(more_table(one, section)) for one in section.tables],
-        levels=_levels(section, row, look),
+        levels=_levels(section, look),
         by_kind=_by_kind(row.kinds, look),
         by_word=_by_word(row, section, look),
     )
@@ -73,7 +70,7 @@ def _bounds(site: Site, row: Row) -> Iterator[Row]:
             if card.model.name in wanted and card.items_digest == row.card.items_digest:
                 yield site.compared(found.name).sections[0].rows[0]
                 wanted.remove(card.model.name)
-        except (FormalimgError, sqlite3.Error, OSError, ValueError, LookupError, TypeError):
+        except UNREADABLE:
             continue  # the first page tells why
 
 
@@ -85,15 +82,8 @@ def split_word(name: str, row: Row, section: Section) -> tuple[str, str]:
     return (kinds[0], name.removeprefix(f"{kinds[0]} ")) if kinds else ("", name)
 
 
-def _levels(section: Section, row: Row, look: Look) -> list[_Level]:
-    return [
-        _Level(
-            level_name(section.suite, level),
-            percent(rate.value) if (rate := row.summary.levels.get(level)) else NOTHING,
-            look.address("/gallery", level=level),
-        )
-        for level in section.levels
-    ]
+def _levels(section: Section, look: Look) -> list[_Level]:
+    return [_Level(level_name(section.suite, level), look.address("/gallery", level=level)) for level in section.levels]
 
 
 def _by_kind(kinds: Mapping[str, Tally], look: Look) -> list[_Failure]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import ipaddress
+import errno
 import secrets
 import socket
 import threading
@@ -14,9 +14,9 @@ from typing import NamedTuple
 import uvicorn
 from starlette.types import ASGIApp
 
-from formalimg.errors import FormalimgError
+from formalimg.errors import FormalimgError, presentable
 from formalimg.web.app import make_app
-from formalimg.web.guarding import LOOPBACK
+from formalimg.web.guarding import is_loopback
 from formalimg.web.site import Site
 
 
@@ -55,7 +55,7 @@ class Served(NamedTuple):
     Attributes:
         host: what it listens on.
         port: the port.
-        token: what visitors must know; None if only this machine can reach it.
+        token: what visitors must know; None if nothing is asked of them.
     """
 
     host: str
@@ -67,7 +67,7 @@ class Served(NamedTuple):
 
         A site that listens everywhere is opened by this machine's name.
         """
-        name = socket.gethostname() if self.host in ("0.0.0.0", "::") else self.host
+        name = socket.gethostname() if self.host in ("", "0.0.0.0", "::") else self.host
         shown = f"[{name}]" if ":" in name else name
         return f"http://{shown}:{self.port}{path}" + (f"?token={self.token}" if self.token and secret else "")
 
@@ -79,6 +79,7 @@ def serve_app(
     port: int,
     opens_browser: bool,
     told: Callable[[Served], None],
+    always_token: bool = False,
 ) -> None:
     """Serve any of our sites until it is interrupted.
 
@@ -88,11 +89,13 @@ def serve_app(
         port: the port; 0 for any that is free.
         opens_browser: whether a browser is opened at the first page.
         told: is called when the port is taken, before the first visitor is answered.
+        always_token: there is a token even if only this machine can reach the site, because not all who use the machine
+            may see all of it.
 
     Raises:
         FormalimgError: if nothing can listen there.
     """
-    token = None if is_loopback(host) else secrets.token_urlsafe(24)
+    token = None if is_loopback(host) and not always_token else secrets.token_urlsafe(24)
     listening = _listening(host, port)
     place = Served(host, listening.getsockname()[1], token)
     server = uvicorn.Server(uvicorn.Config(make(token), log_level="warning", server_header=False))
@@ -103,23 +106,19 @@ def serve_app(
         server.run(sockets=[listening])
 
 
-def is_loopback(host: str) -> bool:
-    """Can only this machine reach the address?"""
-    if host in LOOPBACK:
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def _listening(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+    except (OSError, UnicodeError) as error:
+        raise FormalimgError(
+            f"{presentable(host, 60, 30)} is no address of this machine: choose another --host"
+        ) from error
+    try:
         return socket.create_server((host, port), family=family)
     except OSError as error:
+        other = "--host" if error.errno == errno.EADDRNOTAVAIL else "--port"
         raise FormalimgError(
-            f"cannot listen on {host} port {port} ({error.strerror}): choose another --port"
+            f"cannot listen on {host} port {port} ({error.strerror}): choose another {other}"
         ) from error
 
 

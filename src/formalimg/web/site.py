@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from threading import Lock
+from typing import Any, NamedTuple, TypeVar
 
 from formalimg.errors import FormalimgError
 from formalimg.report import Comparison, compare
@@ -19,6 +21,15 @@ _MARKS = ("run.toml", "results.sqlite")
 _DEEPEST = 2
 _KEPT = 256
 """The numbers of so many runs are kept in memory."""
+
+
+_KEPT_TOGETHER = 32
+"""What was worked out from several runs together is kept for so many choices of runs."""
+
+Found = TypeVar("Found")
+
+UNREADABLE = (FormalimgError, sqlite3.Error, OSError, ValueError, LookupError, TypeError)
+"""What may come of reading a folder, which can hold anything. No run may hide the others because of it."""
 
 
 class UnknownRunError(FormalimgError):
@@ -45,6 +56,8 @@ class Site:
         if not self.folder.is_dir():
             raise FormalimgError(f"there is no folder {self.folder}: name the folder that holds your runs")
         self._compared: Remembered[Comparison] = Remembered(_KEPT)
+        self._together: Remembered[Any] = Remembered(_KEPT_TOGETHER)
+        self._one_at_a_time = Lock()
 
     def runs(self) -> list[FoundRun]:
         """The folders to show, by name: runs, damaged ones, and folders without any run in them."""
@@ -82,6 +95,20 @@ class Site:
                 return compare([run])
 
         return self._compared.get((name, judge), _state(folder), work_out)
+
+    def together(self, names: Sequence[str], work_out: Callable[[], Found]) -> Found:
+        """What is worked out from several runs; again only when one of them has changed.
+
+        One such thing is worked out at a time, because of all that is held in memory meanwhile.
+        """
+        state = tuple(_state(self.found(name).folder) for name in names)
+
+        def alone() -> Found:
+            with self._one_at_a_time:
+                return work_out()
+
+        found: Found = self._together.get(tuple(names), state, alone)
+        return found
 
 
 def _runs_below(folder: Path, depth: int) -> Iterator[Path]:

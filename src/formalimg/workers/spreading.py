@@ -27,7 +27,8 @@ class SpreadModel:
     A batch that fails is tried again in halves, down to single requests; one whose worker dies goes to another.
 
     Attributes:
-        name, settings, batch, sees_spec: those of the model.
+        name, settings, sees_spec: those of the model.
+        batch: the model's, or the largest that a worker has found to fit since.
         concurrency: for all workers together.
     """
 
@@ -64,7 +65,8 @@ class SpreadModel:
             if len(requests) == 1:
                 return [Failed(f"{MOST_LOSSES} workers died one after the other while they made this picture")]
             return await self._in_halves(requests, MOST_LOSSES - 1)
-        answers, trouble = made
+        self.batch = max(self.batch, made.batch)  # what a model that tries finds out, here or there
+        answers, trouble = made.answers, made.trouble
         if trouble and trouble.ends_run:
             raise FormalimgError(trouble.told)
         if len(answers) > len(requests):

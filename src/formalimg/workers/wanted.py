@@ -101,10 +101,17 @@ class Greeting(NamedTuple):
 
 
 class Made(NamedTuple):
-    """The answers to the first so many requests of a batch, and why there are no more."""
+    """The answers to the first so many requests of a batch, and why there are no more.
+
+    Attributes:
+        answers: in the order of the requests.
+        trouble: why some are missing; None if none is.
+        batch: how many requests the model likes to be given from now on.
+    """
 
     answers: list[Answer]
     trouble: Trouble | None = None
+    batch: int = 1
 
 
 class Looked(NamedTuple):

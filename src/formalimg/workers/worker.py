@@ -59,8 +59,8 @@ class Worker:
                     async for answer in given:
                         answers.append(answer)  # noqa: PERF401 (those before an error count)
             except Exception as error:
-                return Made(answers, trouble_of(error))
-        return Made(answers)
+                return Made(answers, trouble_of(error), self._model.batch)
+        return Made(answers, batch=self._model.batch)
 
     async def judge(self, item: Item[object], data: bytes) -> Looked:
         """What the judge says of a picture, which comes as the file that the image model gave."""

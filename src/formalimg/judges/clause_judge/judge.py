@@ -12,7 +12,7 @@ from formalimg.judges.clause_judge.answers import ClauseAnswer, PublishedAnswer
 from formalimg.judges.clause_judge.findings import Findings, findings_of, problem_with
 from formalimg.judges.judge import Picture
 from formalimg.judges.questioning import NoAnswer, Understood, ask_until_understood
-from formalimg.judges.showing import shown
+from formalimg.judges.showing import question_about, shown
 from formalimg.judges.verdict import Part, Unscored, Verdict
 from formalimg.logic import Clause, FormulaError, Lifted, atoms, lift
 from formalimg.models import ChatModel, Setting
@@ -116,7 +116,7 @@ class ClauseJudge:
         view = await asyncio.to_thread(shown, picture)
         clauses = list(dict.fromkeys(clause.text for clause in lifted.clauses))
         words = {"words": item.prompt, "formula": lifted.text, "clauses": "\n".join(clauses)}
-        question = (self._prompt.fill(words), view.attachment)
+        question = question_about(view.attachment, self._prompt, words, "last")
         asked = await ask_until_understood(
             self._chat, question, self._answer_type, lambda answer: self._problem(answer, clauses), self._again
         )

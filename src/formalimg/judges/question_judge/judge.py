@@ -19,7 +19,7 @@ from formalimg.judges.question_judge.answers import (
     problem_with,
 )
 from formalimg.judges.questioning import NoAnswer, Understood, added, ask_until_understood
-from formalimg.judges.showing import Shown, shown
+from formalimg.judges.showing import Shown, question_about, shown
 from formalimg.judges.verdict import Part, Unscored, Verdict
 from formalimg.models import ChatModel, Setting
 from formalimg.prompts import load_prompts
@@ -129,12 +129,11 @@ class QuestionJudge:
     async def _hear(self, view: Shown, concepts: Sequence[AskedConcept]) -> _Heard:
         questions = [" ".join(concept.question.split()) for concept in concepts]
         listed = "\n".join(f"{number}. {question}" for number, question in enumerate(questions, 1))
-        words = self._prompt.fill({"question": questions[0], "questions": listed})
+        words = {"question": questions[0], "questions": listed}
         problem = partial(problem_with, count=len(concepts))
         async with self._turn():
-            reply = await ask_until_understood(
-                self._chat, (view.attachment, words), self._answer_type, problem, self._again
-            )
+            asked = question_about(view.attachment, self._prompt, words)
+            reply = await ask_until_understood(self._chat, asked, self._answer_type, problem, self._again)
         return _Heard(concepts, reply)
 
     @property

@@ -21,7 +21,7 @@ from formalimg.judges.score_judge.answers import (
     published_scores,
 )
 from formalimg.judges.score_judge.personas import occasion_of, persona_of, texts_of
-from formalimg.judges.showing import shown
+from formalimg.judges.showing import question_about, shown
 from formalimg.judges.verdict import Part, Unscored, Verdict
 from formalimg.models import ChatModel, Setting
 from formalimg.prompts import load_prompts
@@ -114,11 +114,11 @@ class ScoreJudge:
             return Unscored("not understood", detail)
         occasion = occasion_of(item.suite, item.level)
         prompt = self._prompts[occasion]
-        words = prompt.fill({"questions": _listed(spec.questions)})
         view = await asyncio.to_thread(shown, picture)
+        question = question_about(view.attachment, prompt, {"questions": _listed(spec.questions)})
         problem = partial(problem_with, count=len(spec.questions))
         reply = await ask_until_understood(
-            self._chat, (view.attachment, words), self._answer_type(len(spec.questions)), problem, self._again
+            self._chat, question, self._answer_type(len(spec.questions)), problem, self._again
         )
         told: dict[str, object] = {
             "persona": self._persona if occasion in ("factual", "counterfactual") else "objective",

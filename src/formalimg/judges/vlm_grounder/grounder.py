@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, get_args
 from formalimg.errors import FormalimgError
 from formalimg.judges.judge import Grounding, Picture
 from formalimg.judges.questioning import NoAnswer, Understood, added, ask_until_understood
-from formalimg.judges.showing import Shown, shown
+from formalimg.judges.showing import Shown, question_about, shown
 from formalimg.judges.verdict import Unscored
 from formalimg.judges.vlm_grounder.answers import SeenThings
 from formalimg.judges.vlm_grounder.boxes import box_convention
@@ -129,7 +129,7 @@ class VlmGrounder:
             "colors": ", ".join(self._colors),
             "box": self._boxes.asked_for(view.width, view.height),
         }
-        question = (view.attachment, self._prompt.fill(words))
+        question = question_about(view.attachment, self._prompt, words)
         return await ask_until_understood(
             self._chat, question, SeenThings, partial(problem_with, sent=sent), self._again
         )

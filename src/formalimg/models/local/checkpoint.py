@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +13,8 @@ from typing import Any
 
 from formalimg.errors import FormalimgError, presentable
 from formalimg.models.identity import Setting
+from formalimg.models.local.alone import loading_alone
+from formalimg.models.local.devices import quick_dtype, read_device
 from formalimg.models.local.fingerprints import fingerprint
 from formalimg.models.options import Options
 from formalimg.models.secrets import find_key, redacted
@@ -137,11 +139,14 @@ class Checkpoint:
     def being_loaded(self, name: str) -> Iterator[None]:
         """Whatever goes wrong inside is something that the user can mend: a wrong name, no access, a missing package.
 
+        Nothing else is loaded or computed meanwhile.
+
         Raises:
             FormalimgError: if anything does.
         """
         try:
-            yield
+            with loading_alone():
+                yield
         except (OSError, ValueError, ImportError, KeyError, AttributeError) as error:
             told = redacted(" ".join(f"{type(error).__name__}: {error}".split()))
         else:
@@ -150,26 +155,29 @@ class Checkpoint:
         raise FormalimgError(f"{name} cannot be loaded: {presentable(told, 400, 100)}")
 
 
-def read_checkpoint(model: str, given: Options, usual_dtype: str | None = None) -> Checkpoint:
+def read_checkpoint(
+    model: str, given: Options, usual_dtype: str | None = None, devices: Sequence[str] | None = None
+) -> Checkpoint:
     """The checkpoint that a model's name and options ask for: device, dtype, revision, offline, trust_remote_code.
 
     Args:
         model: a folder, or an id on the hub.
         given: the options.
         usual_dtype: what `dtype=auto` means; None for the short numbers that the device is quick with.
+        devices: those on which it will be used, if they are known already; the checkpoint has the first.
 
     Raises:
         FormalimgError: if there is no such folder, device or dtype.
     """
     if model.startswith((".", "/", "~")) and not Path(model).expanduser().is_dir():
         raise FormalimgError(f"there is no folder {model}: give the folder of a saved model, or an id on the hub")
-    device = _device(given.text("device", "auto"))
+    devices = devices or (read_device(given),)
     wished = given.choice("dtype", ("auto", *_DTYPES), "auto")
     return Checkpoint(
         model,
         given.text("revision", None),
-        device,
-        (usual_dtype or _quick_dtype(device)) if wished == "auto" else _DTYPES[wished],
+        devices[0],
+        (usual_dtype or quick_dtype(devices)) if wished == "auto" else _DTYPES[wished],
         given.flag("offline", False),
         given.flag("trust_remote_code", False),
     )
@@ -181,27 +189,3 @@ def hush(*libraries: str) -> None:
         logging = import_module(f"{library}.utils.logging")
         logging.disable_progress_bar()
         logging.set_verbosity_error()
-
-
-def _device(wished: str) -> str:
-    import torch
-
-    if wished == "auto":
-        accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
-        return accelerator.type if accelerator is not None else "cpu"
-    try:
-        torch.empty(1, device=wished)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        why = presentable(str(error).partition("\n")[0], 150, 0)
-        raise FormalimgError(
-            f"device={wished} cannot be used here ({why}): give auto, cpu, cuda, cuda:1 or mps"
-        ) from None
-    return wished
-
-
-def _quick_dtype(device: str) -> str:
-    import torch
-
-    if not device.startswith("cuda"):
-        return "float32"
-    return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float16"

@@ -5,14 +5,15 @@ from __future__ import annotations
 import inspect
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.models.identity import Setting
 from formalimg.models.image import Answer, Failed, Generated, ImageRequest, Refused
+from formalimg.models.local.alone import computing
 from formalimg.models.local.checkpoint import Checkpoint
-from formalimg.models.local.memory import Halving
+from formalimg.models.local.memory import Batching
 from formalimg.models.local.pipelines import INDEX, load_pipeline
 from formalimg.models.local.wishes import Wishes
 from formalimg.models.local.words_read import tokens_cut
@@ -38,10 +39,22 @@ class Made(NamedTuple):
 
 
 class Painter:
-    """A pipeline that has been loaded. To be used by one thread at a time."""
+    """A pipeline that has been loaded. To be used by one thread at a time.
 
-    def __init__(self, name: str, checkpoint: Checkpoint, wishes: Wishes) -> None:
+    Attributes:
+        room: how many pictures of the last size it makes at once; None for as many as are asked for.
+    """
+
+    def __init__(
+        self, name: str, checkpoint: Checkpoint, wishes: Wishes, batching: Callable[[], Batching] = Batching
+    ) -> None:
         """Loads the pipeline, which takes its time.
+
+        Args:
+            name: of the model, for messages.
+            checkpoint: which weights, and on which device.
+            wishes: what the user asked for.
+            batching: how pictures are put together into batches; anew for each size.
 
         Raises:
             FormalimgError: if it cannot be loaded, or does not take what was wished for.
@@ -51,7 +64,9 @@ class Painter:
         self._pipeline = load_pipeline(name, checkpoint, wishes)
         self._takes = dict(inspect.signature(self._pipeline.__call__).parameters)
         self._always = self._checked()
-        self._halving = Halving()
+        self._batching = batching
+        self._by_size: dict[int, Batching] = {}
+        self.room: int | None = None
         self._served = {
             "pipeline": type(self._pipeline).__name__,
             "scheduler": type(self._pipeline.scheduler).__name__ if hasattr(self._pipeline, "scheduler") else None,
@@ -78,7 +93,10 @@ class Painter:
         needed = self._takes.get("image")
         if reference is None and needed is not None and needed.default is inspect.Parameter.empty:
             return [Failed(f"{self._name} needs a picture to go by beside the words")] * len(requests)
-        return self._halving.do(self._painted, requests, _NO_ROOM)
+        batching = self._by_size.setdefault(requests[0].size, self._batching())
+        done: list[Made | Refused | Failed] = batching.do(self._painted, requests, _NO_ROOM)
+        self.room = batching.room
+        return done
 
     def _painted(self, requests: Sequence[ImageRequest]) -> list[Made | Refused | Failed]:
         import torch
@@ -86,7 +104,7 @@ class Painter:
         # On the CPU, whose random numbers are the same on every machine; and one for each picture, so that it does not
         # depend on the others in its batch.
         seeded = [torch.Generator("cpu").manual_seed(request.seed) for request in requests]
-        with torch.inference_mode():
+        with computing(), torch.inference_mode():
             made = self._pipeline(
                 prompt=[request.prompt for request in requests],
                 generator=seeded,

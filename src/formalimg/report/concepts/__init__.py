@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from formalimg.report.concepts.answers import MarkedRun, has_answers, marked
-from formalimg.report.concepts.categories import by_category, by_difficulty, by_value, of_one_more_concept
+from formalimg.report.concepts.categories import (
+    by_category,
+    by_difficulty,
+    by_value,
+    of_one_more_concept,
+    values_of_one_more_concept,
+)
 from formalimg.report.concepts.grading import grading_cost
 from formalimg.report.concepts.prompts import prompt_lengths
 from formalimg.report.concepts.scores import concept_fractions, full_marks
@@ -24,6 +30,7 @@ def _tables(suite: Suite, runs: Sequence[SeenRun], how: HowCounted) -> Iterator[
     yield full_marks(suite, runs, how)
     yield concept_fractions(suite, answered, how)
     yield of_one_more_concept(suite, answered, how)
+    yield values_of_one_more_concept(suite, answered, how)
     yield by_category(suite, answered, how)
     yield by_difficulty(suite, answered, how)
     yield by_value(suite, answered, how)

@@ -1,4 +1,4 @@
-"""Which concepts are hard: by category (Figure 4 of ConceptMix), by difficulty and by value (its Figure 5)."""
+"""Which concepts are hard: by category (Figure 4 of ConceptMix), by value (its Figures 5 and 13), and by difficulty."""
 
 from __future__ import annotations
 
@@ -32,25 +32,58 @@ class _Group(NamedTuple):
 
 def of_one_more_concept(suite: Suite, runs: Sequence[MarkedRun], how: HowCounted) -> Table:
     """Pictures of one object and one concept, by the category of the concept."""
+    at_one = f"{suite.level} = 1"
+    return _one_more(
+        f"categories at {at_one}",
+        f"One object and one more concept ({at_one}), by category of the concept",
+        ("category",),
+        lambda one: (one.category,),
+        runs,
+        how,
+    )
+
+
+def values_of_one_more_concept(suite: Suite, runs: Sequence[MarkedRun], how: HowCounted) -> Table:
+    """Pictures of one object and one concept, value by value."""
+    at_one = f"{suite.level} = 1"
+    return _one_more(
+        f"values at {at_one}",
+        f"One object and one more concept ({at_one}), by value of the concept",
+        ("category", "value", "band"),
+        lambda one: (one.category, one.value, _difficulty(one)),
+        runs,
+        how,
+    )
+
+
+def _one_more(
+    name: str,
+    title: str,
+    heads: tuple[str, ...],
+    labels_of: Callable[[Answer], tuple[str, ...]],
+    runs: Sequence[MarkedRun],
+    how: HowCounted,
+) -> Table:
     rows: list[TableRow] = []
     found = {
         run.name: [(picture, one) for picture in run.pictures if picture.level == 1 and (one := picture.one_more)]
         for run in runs
     }
-    for category in _in_order(one.category for those in found.values() for _, one in those):
+    every = {labels_of(one) for those in found.values() for _, one in those}
+    for labels in sorted(every, key=lambda labels: (_place(labels[0]), labels)):
         for run, those in found.items():
-            here = [(picture, one) for picture, one in those if one.category == category]
+            here = [(picture, one) for picture, one in those if labels_of(one) == labels]
             if here:
                 shown = _rate((Observation(picture.item, 1, one.shown) for picture, one in here), how)
                 full = _rate((Observation(picture.item, 1, picture.passed) for picture, _ in here), how)
                 figures: tuple[Cell, ...] = (*_counts(full), Figure.of_rate(shown), Figure.of_rate(full))
-                rows.append(TableRow(run, (category, *run_cell(run, runs), *figures)))
+                rows.append(TableRow(run, (*labels, *run_cell(run, runs), *figures)))
     return Table(
-        f"categories at {suite.level} = 1",
-        f"One object and one more concept ({suite.level} = 1), by category of the concept",
+        name,
+        title,
         "shown: the pictures that show the concept; for objects, the second object. full mark: those that show both. "
         f"In percent, with the {100 * how.confidence:g} % interval. {rule_text(how.missing)}.",
-        ("category", *run_head(runs), "pictures", "scored", "shown", "full mark"),
+        (*heads, *run_head(runs), "pictures", "scored", "shown", "full mark"),
         with_figures(rows),
     )
 
@@ -162,10 +195,6 @@ def _difficulty(answer: Answer) -> str:
         if category == answer.category:
             return pool.difficulty(answer.value) or ""
     return ""
-
-
-def _in_order(categories: Iterable[str]) -> list[str]:
-    return sorted(set(categories), key=lambda category: (_place(category), category))
 
 
 def _place(category: str) -> int:

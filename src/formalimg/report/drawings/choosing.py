@@ -15,7 +15,7 @@ from formalimg.report.drawings.panels import panel_chart
 from formalimg.report.drawings.rows import bar_chart, dot_chart
 from formalimg.report.drawings.series import Chart
 from formalimg.report.drawings.settings import judges_of_runs, settings_of_models
-from formalimg.report.drawings.values import categories_of_one_concept, values_by_category
+from formalimg.report.drawings.values import categories_of_one_concept, values_by_category, values_of_one_concept
 from formalimg.report.words import words_of
 
 
@@ -41,6 +41,8 @@ def _of_section(section: Section, comparison: Comparison) -> Iterator[Drawing]:
         yield line_chart(f"{suite}-concept-fraction", chart)
     if _tells(chart := categories_of_one_concept(section)):
         yield bar_chart(f"{suite}-categories", chart)
+    for category, chart in values_of_one_concept(section).items():
+        yield dot_chart(f"{suite}-values-at-{section.suite.level}-1-{slug(category)}", chart)
     for category, chart in values_by_category(section).items():
         yield dot_chart(f"{suite}-values-{slug(category)}", chart)
     if _tells(chart := failures_by_kind(section)):

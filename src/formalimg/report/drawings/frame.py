@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from formalimg.report.drawings.drawing import INK, RULE, WIDTH, fitting, line_between, words_at, words_upwards
+from formalimg.report.drawings.drawing import INK, RULE, WIDTH, breadth, fitting, line_between, words_at, words_upwards
 from formalimg.report.html.markup import Markup, join
 
 _LEFT, _RIGHT, _GAP = 30.0, 7.0, 14.0
@@ -72,8 +72,11 @@ class Frame(NamedTuple):
         """Its lower edge."""
         return self.top + self.height
 
-    def axes(self, title: str = "", *, left: bool = True, below: bool = True) -> Markup:
-        """Rules and numbers, with a title above; numbers on the left and below only where they are asked for."""
+    def axes(self, title: str = "", remark: str = "", *, left: bool = True, below: bool = True) -> Markup:
+        """Rules and numbers, with a title above; numbers on the left and below only where they are asked for.
+
+        A remark stands behind the title; only the title is cut where both have no room.
+        """
         parts = []
         for value, told in self.up.ticks:
             y, is_ground = self.y(value), value == self.up.low
@@ -82,8 +85,10 @@ class Frame(NamedTuple):
                 parts.append(words_at(told, self.left - 3, y + 2.4, "end"))
         for value, told in self.across.ticks if below else ():
             parts.append(words_at(told, self.x(value), self.bottom + 8.5, "middle"))
-        if title:
-            parts.append(words_at(fitting(title, self.width), self.left, self.top - 4))
+        if title or remark:
+            behind = f", {remark}" if title and remark else remark
+            words = fitting(title, self.width - breadth(behind)) + behind
+            parts.append(words_at(words, self.left, self.top - 4))
         return join(parts)
 
 
@@ -94,12 +99,14 @@ class Grid(NamedTuple):
     columns: int
     bottom: float
 
-    def drawn(self, titles: Sequence[str], measure: str, about: str) -> Markup:
-        """All axes, and what is measured on them."""
+    def drawn(self, titles: Sequence[str], measure: str, about: str, remarks: Sequence[str] = ()) -> Markup:
+        """All axes, and what is measured on them; with what is remarked on each, if anything is."""
         last = len(self.frames) - self.columns
         parts = [
-            frame.axes(title, left=number % self.columns == 0, below=number >= last)
-            for number, (frame, title) in enumerate(zip(self.frames, titles, strict=True))
+            frame.axes(title, remark, left=number % self.columns == 0, below=number >= last)
+            for number, (frame, title, remark) in enumerate(
+                zip(self.frames, titles, remarks or [""] * len(titles), strict=True)
+            )
         ]
         first, end = self.frames[0], self.frames[-1]
         parts.append(words_upwards(measure, 8, (first.top + end.bottom) / 2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import NamedTuple
 
 from formalimg.report.drawings.drawing import INK, QUIET, WIDTH, Drawing, breadth, fitting, words_at
@@ -11,6 +12,7 @@ from formalimg.report.html.markup import Markup, element, join
 
 _LONGEST_NAME, _LONGEST_HEAD = 76.0, 56.0
 _LOWEST, _HIGHEST = 9.5, 16.0
+_LETTERS_APART = 7.5
 _PALE, _DARK = (0xF4, 0xF6, 0xF9), (0x1D, 0x5B, 0xA6)
 
 
@@ -57,7 +59,8 @@ def heat_map(name: str, table: HeatMap) -> Drawing:
 
 def _heads(columns: Sequence[str], left: float, broad: float, top: float, *, upwards: bool) -> list[Markup]:
     found = []
-    for place, column in enumerate(columns):
+    each = max(1, ceil(_LETTERS_APART / broad)) if upwards else 1  # names that lie on each other tell nothing
+    for place, column in list(enumerate(columns))[::-each]:
         x = left + broad * (place + 0.5)
         words = fitting(column, _LONGEST_HEAD)
         turned = f"translate({x + 2.4:.1f} {top - 3:.1f}) rotate(-90)"
@@ -70,7 +73,7 @@ def _cell(table: HeatMap, row: str, column: str, place: tuple[float, float, floa
     value = table.cells.get((row, column))
     if value is None:
         return words_at("–", x + broad / 2, y + high / 2 + 2.4, "middle", color=QUIET)
-    share = max(0.0, min(1.0, (value - table.low) / (table.high - table.low))) if table.high > table.low else 0.0
+    share = max(0.0, min(1.0, (value - table.low) / (table.high - table.low))) if table.high > table.low else 1.0
     shade = "#" + "".join(f"{round(pale + (dark - pale) * share):02x}" for pale, dark in zip(_PALE, _DARK, strict=True))
     parts = [
         element(

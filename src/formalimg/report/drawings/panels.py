@@ -10,11 +10,14 @@ from formalimg.report.drawings.frame import HALVES, SCORES, SHARES, Frame, grid_
 from formalimg.report.drawings.legend import hollow_sign, legend_of, stroke_sign
 from formalimg.report.drawings.looks import mark, told
 from formalimg.report.drawings.series import Series
+from formalimg.report.html.labels import short_names
 from formalimg.report.html.markup import Markup, element, join
 from formalimg.stats import Interval
 
 _ALONE, _BESIDE, _BELOW = 110.0, 84.0, 58.0
 _DODGE = 1.6
+_LONGEST, _LONGEST_BESIDE = 24, 14
+"""Titles of so many letters have room above a panel, alone or beside a remark; longer ones are shortened."""
 
 
 class LinePanel(NamedTuple):
@@ -24,11 +27,13 @@ class LinePanel(NamedTuple):
         title: what sets it apart from the others.
         series: its lines.
         shades: for the name of a line the range that is shaded behind it, by the names of what the figures are about.
+        remark: what stands behind the title, and is never cut.
     """
 
     title: str
     series: tuple[Series, ...]
     shades: Mapping[str, Mapping[str, Interval]] = {}
+    remark: str = ""
 
 
 class Panels(NamedTuple):
@@ -73,7 +78,9 @@ def panel_chart(name: str, panels: Panels) -> Drawing:
         height=_ALONE if alone else _BESIDE if len(panels.panels) == 2 else _BELOW,
         about=panels.about,
     )
-    parts = [legend.inside, grid.drawn([panel.title for panel in panels.panels], panels.measure, panels.about)]
+    remarks = [panel.remark for panel in panels.panels]
+    titles = short_names([panel.title for panel in panels.panels], _LONGEST_BESIDE if any(remarks) else _LONGEST)
+    parts = [legend.inside, grid.drawn(titles, panels.measure, panels.about, remarks)]
     for frame, panel in zip(grid.frames, panels.panels, strict=True):
         parts += [_shade(frame, panels.names, one, panel.shades.get(one.name, {})) for one in panel.series]
         runs = len(panel.series)

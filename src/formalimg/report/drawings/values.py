@@ -1,4 +1,4 @@
-"""Which concepts are hard: by category at k = 1 (Figure 4 of ConceptMix), and value by value (its Figures 5 and 13)."""
+"""Which concepts are hard: by category (Figure 4 of ConceptMix), and value by value (its Figures 5 and 13)."""
 
 from __future__ import annotations
 
@@ -17,15 +17,25 @@ def categories_of_one_concept(section: Section) -> Chart:
     return _chart(section, table, _points(table, 0, "full mark"), f"full marks at {level} = 1 (%)", "")
 
 
+def values_of_one_concept(section: Section) -> Mapping[str, Chart]:
+    """Pictures of one object and one more concept, value by value; empty for other suites."""
+    at_one = f"{section.suite.level} = 1"
+    return _by_category(section, f"values at {at_one}", "full mark", f"full marks at {at_one} (%)")
+
+
 def values_by_category(section: Section) -> Mapping[str, Chart]:
-    """How often each value is shown, category by category, those shown least first; empty for other suites."""
-    table = _table(section, "values")
+    """How often each value is shown over all levels, category by category; empty for other suites."""
+    return _by_category(section, "values", "rate", f"shown, over all {section.suite.level} (%)")
+
+
+def _by_category(section: Section, name: str, head: str, what: str) -> dict[str, Chart]:
+    """A chart for each category that a table has, the value with the lowest figures first."""
+    table = _table(section, name)
     categories = dict.fromkeys(str(row.cells[0]) for row in table.rows) if table else {}
     charts: dict[str, Chart] = {}
     for category in categories:
-        points = _points(table, 1, "rate", category)
+        points = _points(table, 1, head, category)
         if points:
-            what = f"shown, over all {section.suite.level} (%)"
             charts[category] = _chart(section, table, points, what, f", {category}", by_value=True)
     return charts
 

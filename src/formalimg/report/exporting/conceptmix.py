@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -102,7 +101,10 @@ def _write_pictures(kept: Sequence[_Kept], new: Path, place: Path) -> None:
     for entry in kept:
         assert entry.judged.image is not None
         (new / entry.name).parent.mkdir(exist_ok=True)
-        shutil.copyfile(entry.judged.image, new / entry.name)
+        try:
+            (new / entry.name).write_bytes(entry.judged.image.read_bytes())
+        except OSError as error:
+            raise FormalimgError(f"cannot copy {entry.judged.image}: {error.strerror}") from error
         asked = entry.spec.concepts
         records.setdefault(entry.level, []).append(
             {

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from formalimg.report.comparison import PublishedRow, Row, Section
 from formalimg.report.figures import NOTHING, cut, epsilon_text, level_held
-from formalimg.report.html.labels import spread
+from formalimg.report.html.labels import short_names, spread
 from formalimg.report.html.markup import Markup, element, join
 from formalimg.report.html.tones import tones_of
 from formalimg.report.scales import Scale, scale_of
@@ -17,19 +17,22 @@ from formalimg.stats import Rate
 _WIDTH, _HEIGHT = 920, 430
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 220, 16, 44
 _DODGE = 5.0
-"""Points of several runs at one level stand so far apart, so that their intervals can be told."""
+"""Points of several runs at one level stand so far apart, so that their intervals can be told; many stand closer."""
 _LINE = 15.0
 """Labels stand at least so far apart."""
-_LONGEST = 30
-"""Longer names are cut in the figure; the cards have them whole."""
+_LONGEST = 21
+"""Longer names are shortened in the figure; the cards have them whole."""
 
 
 class _Plane(NamedTuple):
     levels: tuple[int, ...]
 
+    @property
+    def step(self) -> float:
+        return (_WIDTH - _LEFT - _RIGHT) / len(self.levels)
+
     def x(self, level: int) -> float:
-        inner = _WIDTH - _LEFT - _RIGHT
-        return _LEFT + inner * (self.levels.index(level) + 0.5) / len(self.levels)
+        return _LEFT + self.step * (self.levels.index(level) + 0.5)
 
     def y(self, rate: float) -> float:
         return _TOP + (_HEIGHT - _TOP - _BOTTOM) * (1 - rate)
@@ -107,7 +110,8 @@ def _threshold(epsilon: float, plane: _Plane) -> list[Markup]:
 
 
 def _run_line(row: Row, number: int, tone: str, section: Section, plane: _Plane) -> Markup:
-    shift = _DODGE * (number - (len(section.rows) - 1) / 2)
+    runs = len(section.rows)
+    shift = min(_DODGE, 0.6 * plane.step / runs) * (number - (runs - 1) / 2)
     points = {
         level: (plane.x(level) + shift, rate) for level, rate in row.summary.levels.items() if rate.value is not None
     }
@@ -161,13 +165,14 @@ def _published_line(rates: Mapping[int, float], name: str, plane: _Plane) -> Mar
 
 def _labels(section: Section, plane: _Plane) -> list[Markup]:
     """A name at the end of each line, moved apart where they would run into each other."""
+    names = short_names([row.name for row in section.rows], _LONGEST)
     ends = [
-        _Label(plane.y(end), _named(row, section), tone)
-        for tone, row in zip(tones_of(section.rows), section.rows, strict=True)
+        _Label(plane.y(end), _named(name, row, section), tone)
+        for name, tone, row in zip(names, tones_of(section.rows), section.rows, strict=True)
         if (end := _end((level, rate.value) for level, rate in row.summary.levels.items())) is not None
     ]
     ends += [
-        _Label(plane.y(end), row.name, "published")
+        _Label(plane.y(end), cut(row.name, _LONGEST), "published")
         for row in _drawn(section)
         if (end := _end(row.rates.items())) is not None
     ]
@@ -178,16 +183,15 @@ def _labels(section: Section, plane: _Plane) -> list[Markup]:
         element(
             "g",
             element("path", d=f"M{x - 6} {label.height:.1f}L{x + 8} {height:.1f}", class_="leader"),
-            element("text", cut(label.words, _LONGEST), x=x + 12, y=height + 4),
+            element("text", label.words, x=x + 12, y=height + 4),
             class_=f"label {label.tone}",
         )
         for label, height in zip(ends, heights, strict=True)
     ]
 
 
-def _named(row: Row, section: Section) -> str:
+def _named(name: str, row: Row, section: Section) -> str:
     held = level_held(row.summary.generalizability)
-    name = cut(row.name, _LONGEST)
     return name if section.epsilon is None or held == NOTHING else f"{name} · G {held}"
 
 

@@ -1,8 +1,24 @@
-"""Labels beside a figure that must not run into each other."""
+"""Labels beside a figure that must not run into each other, nor out of it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from itertools import takewhile
+
+from formalimg.report.figures import cut
+
+
+def short_names(names: Sequence[str], longest: int) -> list[str]:
+    """Names of so many letters at most; those that are too long lose first what all of them begin with.
+
+    Cut at the end alone, the names of several versions of one model would all look the same.
+    """
+    long = {name for name in names if len(name) > longest}
+    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*long, strict=False)) if len(long) > 1 else ()
+    whole_words = re.match(r".*[/\-_ ,]", "".join(letters[0] for letters in alike))
+    common = len(whole_words[0]) if whole_words else 0
+    return [cut(f"…{name[common:]}" if common and name in long else name, longest) for name in names]
 
 
 def spread(wanted: Sequence[float], apart: float, top: float, bottom: float) -> list[float]:

@@ -14,7 +14,7 @@ from formalimg.report.html.tones import tones_of
 from formalimg.report.tables import Cell, Figure, Table, TableRow
 
 _LONGEST = 30
-"""Longer tables are folded away."""
+"""Longer tables are folded away, unless they say otherwise."""
 
 
 class _Column(NamedTuple):
@@ -48,10 +48,14 @@ def more_table(table: Table, section: Section) -> Markup:
     return element(
         "div",
         element("h3", table.title),
-        folded(f"{len(table.rows)} rows", grid) if len(table.rows) > _LONGEST else grid,
+        folded(f"{len(table.rows)} rows", grid) if _is_folded(table) else grid,
         element("p", note_of(table), class_="caption"),
         class_="more",
     )
+
+
+def _is_folded(table: Table) -> bool:
+    return len(table.rows) > _LONGEST if table.folded is None else table.folded
 
 
 def _head(column: _Column) -> Markup:

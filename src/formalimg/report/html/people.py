@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from formalimg.report.comparison import Section
 from formalimg.report.html.markup import Markup, element, join
 from formalimg.report.html.more_table import more_table
 from formalimg.report.people import tables_of_people
+from formalimg.report.tables import Table
 
 if TYPE_CHECKING:
     from formalimg.report.drawings import Drawing
@@ -17,12 +19,18 @@ if TYPE_CHECKING:
 
 
 def people(study: StudyOfPeople, section: Section) -> Markup:
-    """The figures of a study side by side, then its tables."""
+    """The results of a study, its figures side by side, then its other tables."""
     from formalimg.report.drawings import drawings_of_study  # here, so that other pages are made faster
 
     drawings = element("div", map(_drawing, drawings_of_study(study)), class_="drawings")
-    tables = element("div", map(more_table, tables_of_people(study), repeat(section)), class_="studied")
-    return join(drawings, tables)
+    tables = tables_of_people(study)
+    results = [table for table in tables if table.folded is False]
+    others = [table for table in tables if table.folded is not False]
+    return join(_tables(results, section), drawings, _tables(others, section))
+
+
+def _tables(tables: Sequence[Table], section: Section) -> Markup:
+    return element("div", map(more_table, tables, repeat(section)), class_="studied")
 
 
 def _drawing(drawing: Drawing) -> Markup:

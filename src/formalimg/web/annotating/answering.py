@@ -27,7 +27,7 @@ def keep_answer(study: Study, request: Request, body: Body) -> Response:
         with told_to_raters():
             study.answer(rater, task, step, value, seconds, key)
     except AnswerError as error:
-        return _refused(study, rater, task, error)
+        return _refused(study, rater, task, error, step)
     return JSONResponse({"kept": key})
 
 
@@ -43,9 +43,11 @@ def keep_finished(study: Study, request: Request, body: Body) -> Response:
     return JSONResponse({"finished": task})
 
 
-def _refused(study: Study, rater: str, task: str, error: AnswerError) -> Response:
-    """Why nothing was kept, and whether the rater is at another task by now, as with two windows or a second click."""
+def _refused(study: Study, rater: str, task: str, error: AnswerError, step: str = "") -> Response:
+    """Why nothing was kept, and whether the rater is further on by now, as with two windows or a second click."""
     with told_to_raters():
         current = study.next_task(rater)
+    at_task = current is not None and current.id == task
+    closed = [it.name for it in current.steps if it.once and it.name in current.answers] if current else []
     words = str(error).encode("utf-8", "replace").decode()  # it may quote halves of characters
-    return JSONResponse({"error": words, "moved_on": current is None or current.id != task}, 409)
+    return JSONResponse({"error": words, "moved_on": not at_task or step in closed}, 409)

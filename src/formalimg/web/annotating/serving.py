@@ -23,8 +23,8 @@ def serve_study(
     Args:
         study: the study, opened for taking answers.
         links: the secret part of the link of each rater whose link is to be told, by pseudonym.
-        host: the address to listen on. On any other than this machine's own, raters need nothing but their links, and
-            the page with everyone's progress needs a token, which is made here.
+        host: the address to listen on. Raters need nothing but their links. The page with everyone's progress names
+            models, and needs a token, which is made here and is part of its address.
         port: the port; 0 for any that is free. Links that were sent hold only as long as it stays the same.
         opens_browser: whether a browser is opened at the page with everyone's progress.
         tell: what is done with the address of that page and with the links of the raters.
@@ -45,4 +45,5 @@ def serve_study(
         port=port,
         opens_browser=opens_browser,
         told=told,
+        always_token=True,
     )

@@ -56,6 +56,8 @@ def in_words(given: Mapping[str, Any]) -> dict[str, object]:
         return {"words": realize(parse(given["formula"]), given["vocabulary"]), "wordless": ""}
     except WordingError as error:
         return {"words": "", "wordless": str(error)}
+    except FormulaError as error:  # a sound formula, but too large to be laid out
+        return {"words": "", "wordless": error.problems[0].message}
 
 
 def solved(given: Mapping[str, Any]) -> dict[str, object]:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from formalimg.logic import to_pretty_text
 from formalimg.suites import FormulaSpec, load
+from formalimg.web.formula import WIDTH
 
 _LEVELS = (1, 2, 4, 7, 10)
-_WIDTH = 64
 
 
 class Example(NamedTuple):
@@ -25,5 +25,5 @@ def examples(suite: str) -> tuple[Example, ...]:
     first: dict[int, str] = {}
     for item in load(suite):
         if item.level not in first and isinstance(item.spec, FormulaSpec):
-            first[item.level] = to_pretty_text(item.spec.formula, _WIDTH)
+            first[item.level] = to_pretty_text(item.spec.formula, WIDTH)
     return tuple(Example(level, first[level]) for level in _LEVELS if level in first)

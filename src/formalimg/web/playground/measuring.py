@@ -32,12 +32,12 @@ def measured(question: Question) -> dict[str, object]:
     if problems:
         return {**told, "more": max(len(problems) - _MOST_PROBLEMS, 0)}
     formula = parse(question.formula)
-    sizes = component_sizes(formula)
+    sizes = _component_sizes(formula)
     about_style = any(atom.predicate == STYLE for atom in atoms(formula))
     return {
         **told,
-        "k": max(sizes, default=0),
-        "components": list(sizes),
+        "k": None if sizes is None else max(sizes, default=0),
+        "components": list(sizes or ()),
         "variables": len(bound_variables(formula)),
         "styles": list(question.words.words.get("style", ())) if about_style else [],
         "solvable": question.words.name == SOLVED,
@@ -52,6 +52,13 @@ def _problem(problem: Problem) -> dict[str, object]:
         "end": problem.span.end,
         "excerpt": problem.span.excerpt(),
     }
+
+
+def _component_sizes(formula: Formula) -> tuple[int, ...] | None:
+    try:
+        return tuple(component_sizes(formula))
+    except FormulaError:  # too large to be taken apart; why is told with the clauses
+        return None
 
 
 def _clauses(formula: Formula) -> dict[str, object]:

@@ -45,7 +45,7 @@ const measures = (told) => {
   if (told.error) return told.error;
   if (!sound) return counted(told.problems.length + told.more, "problem") + (told.more ? `, of which the first ${told.problems.length}:` : ":");
   const parts = told.components.length > 1 ? ` in ${told.components.length} components (${told.components.join(" + ")})` : "";
-  return `K = ${told.k}: ${counted(told.variables, "variable")}${parts}` + (told.clauses ? `, ${counted(told.clauses.length, "clause")}` : "");
+  return `K ${told.k === null ? "is not known" : `= ${told.k}`}: ${counted(told.variables, "variable")}${parts}` + (told.clauses ? `, ${counted(told.clauses.length, "clause")}` : "");
 };
 const showFormula = (told) => {
   sound = !told.error && !told.problems.length;

@@ -6,7 +6,14 @@
     const query = new URLSearchParams([...new FormData(filters)].filter(([, value]) => value !== ""));
     location.assign(`${new URL(filters.action).pathname}?${query}`);
   };
-  filters?.addEventListener("change", (event) => { if (event.target.tagName === "SELECT") show(); });
+  // Whoever chooses by keyboard passes other choices on the way, and finds the list in hand again on the next page.
+  let byKey = false;
+  const noted = (name) => { try { sessionStorage.setItem("formalimg-filter", name); } catch { /* then not */ } };
+  const inHand = () => { try { return sessionStorage.getItem("formalimg-filter"); } catch { return null; } };
+  filters?.addEventListener("keydown", () => { byKey = true; });
+  filters?.addEventListener("pointerdown", () => { byKey = false; });
+  filters?.addEventListener("change", (event) => { if (event.target.tagName === "SELECT") { noted(byKey ? event.target.name : ""); show(); } });
+  if (filters && inHand()) { filters.elements[inHand()]?.focus({ preventScroll: true }); noted(""); }
   filters?.addEventListener("submit", (event) => { event.preventDefault(); show(); });
 
   // Boxes.
@@ -54,7 +61,7 @@
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     if (event.target.matches("input[type=search]")) { if (event.key === "Escape") event.target.blur(); return; }
-    if (event.target.matches("select, textarea") || (event.target.matches(".wide, pre") && event.key.startsWith("Arrow"))) return;
+    if (event.target.matches("textarea") || (event.target.matches("select") && event.key !== "/") || (event.target.matches(".wide, pre") && event.key.startsWith("Arrow"))) return;
     if (actions[event.key]?.()) event.preventDefault();
   });
 })();

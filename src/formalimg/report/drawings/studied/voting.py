@@ -25,6 +25,12 @@ PEOPLE, JUDGE = numbered_look(1)._replace(dash="3 1.5"), numbered_look(0)
 
 _FEWEST_RUNS = 2
 
+_SHADED = "Shaded: from the person who says yes least often to the one who does most often."
+_SHADED_BY_TURN = (
+    "Shaded: how far it depends on who is asked: from the lowest to the highest share of yes among the first, second, "
+    "and further answers, because people took turns."
+)
+
 
 def drawings_of_panel(
     panel: Panel, suite: Suite, name: str, of: str, people: str, confidence: float
@@ -57,7 +63,8 @@ def drawings_of_panel(
 def _by_level(panel: Panel, suite: Suite, title: str, measure: str, people: str, confidence: float) -> Panels:
     """A panel for each run: people with the range from one person to another, and the judge with its intervals."""
     levels = sorted({score.level for score in panel.scores if score.level is not None})
-    several = {one.rater for one in panel.by_rater if one.rate.value is not None}
+    persons = panel.by_turn or panel.by_rater
+    several = {one.rater for one in persons if one.rate.value is not None}
     panels = []
     for run in dict.fromkeys(score.run for score in panel.scores):
         said: dict[str, Point | None] = {}
@@ -72,22 +79,23 @@ def _by_level(panel: Panel, suite: Suite, title: str, measure: str, people: str,
             judged[head] = point_of_rate(score.judge_of_both)
             own = [
                 one.rate.value
-                for one in panel.by_rater
+                for one in persons
                 if (one.run, one.level) == (run, score.level) and one.rate.value is not None
             ]
             if len(several) > 1 and own:
                 spread[head] = Interval(min(own), max(own))
         series = (Series(people, PEOPLE, known_points(said)), Series("judge", JUDGE, known_points(judged)))
-        panels.append(LinePanel(_with_r(run, panel.r_by_level.get(run)), series, {people: spread} if spread else {}))
+        shades = {people: spread} if spread else {}
+        panels.append(LinePanel(run, series, shades, _r(panel.r_by_level.get(run))))
     return Panels(
         title,
         f"Over what both decided; hollow: not all cases. Thin lines: {100 * confidence:g} % intervals of the judge. "
-        "Shaded: from the person who says yes least often to the one who does most often. r is Pearson's, over levels.",
+        f"{_SHADED_BY_TURN if panel.by_turn else _SHADED} r is Pearson's, over levels.",
         tuple(level_head(suite, level) for level in levels),
         tuple(panels),
         measure,
         level_word(suite),
-        shaded="range of persons",
+        shaded="range of answers" if panel.by_turn else "range of persons",
     )
 
 
@@ -106,7 +114,7 @@ def _against(panel: Panel, suite: Suite, title: str, people: str) -> Scatter:
         name = "all levels" if level is None else level_name(suite, level)
         if len(spots) >= _FEWEST_RUNS:
             r = None if level is None else panel.r_by_run.get(level)
-            panels.append(ScatterPanel(_with_r(name, r), tuple(spots)))
+            panels.append(ScatterPanel(", ".join(filter(None, (name, _r(r)))), tuple(spots)))
     return Scatter(
         title,
         "Over what both decided, in percent of yes. On the dotted line both say the same. r is Pearson's, over runs.",
@@ -125,16 +133,17 @@ def pairs_of(panel: Panel, title: str, people: str) -> HeatMap:
         for other, found in row.items()
         if one != other and found.value is not None
     }
+    low = min(shares.values(), default=0.0)
     heard = [who for who in names.values() if any(who in pair for pair in shares)]
     return HeatMap(
         title,
-        "The share of cases in which two say the same, of those that both decided. The majority contains the vote of "
-        "each person it is compared with.",
+        "The share of cases in which two say the same, of those that both decided. What people say together contains "
+        f"what each of them says. Palest: {low:.2f}, darkest: 1.00.",
         tuple(heard),
         tuple(heard),
         shares,
         {pair: f"{share:.2f}" for pair, share in shares.items()},
-        low=min(shares.values(), default=0),
+        low=low,
         high=1,
     )
 
@@ -155,5 +164,5 @@ def _by_kind(panel: Panel, suite: Suite, of: str, people: str, confidence: float
     )
 
 
-def _with_r(name: str, r: Correlation | None) -> str:
-    return name if r is None or r.value is None else f"{name}, r = {r.value:.2f}"
+def _r(r: Correlation | None) -> str:
+    return "" if r is None or r.value is None else f"r = {r.value:.2f}"

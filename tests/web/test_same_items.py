@@ -1,0 +1,51 @@
+"""The same item in several runs: all its pictures, and no other item that is only called alike."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from formalimg.models import CallableModel
+from formalimg.runs import Order, carry_out
+from tests.web.sites import Eye, concept_items, picture, visitor
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run; one with three pictures of each item; and one whose items but for the first two ask something else."""
+    folder = tmp_path_factory.mktemp("same")
+    items = concept_items(6)
+    others = [*items[:2], *(replace(item, prompt="Something else.", level=7) for item in items[2:])]
+    for name, asked, samples in (("one", items, 1), ("three", items, 3), ("foreign", others, 1)):
+        model = CallableModel(picture, name=f"test/{name}")
+        carry_out(Order(asked, model, samples=samples, size=64), folder / name, Eye(turned=name != "one"))
+    return folder
+
+
+def _beside(folder: Path, item: str) -> list[str]:
+    page = visitor(folder).get("/item", params={"run": "one", "item": item}).text
+    return re.findall(r'class="beside-name">([^<]+)<', page)
+
+
+def test_all_pictures_of_the_same_item_stand_beside_and_no_other_item(folder: Path) -> None:
+    three = [f"test/three (three), picture {number}" for number in range(3)]
+    assert _beside(folder, "item-1") == ["test/foreign (foreign)", *three]
+    assert _beside(folder, "item-2") == three
+
+
+def test_only_the_same_items_are_compared(folder: Path) -> None:
+    page = visitor(folder).get("/compare", params={"run": ["one", "foreign"]})
+    assert page.status_code == 200
+    counts = re.findall(r"<td>(\d+)</td>", page.text.split("Item by item")[1])[:3]
+    assert sum(map(int, counts)) == 2
+
+
+def test_of_several_pictures_it_is_told_how_many_pass(folder: Path) -> None:
+    page = unescape(visitor(folder).get("/compare", params={"run": ["one", "three"]}).text)
+    differing = page.split("Where they differ")[1]
+    assert "✗</span> fail" in differing
+    assert "✓</span> 3 of 3 pass" in differing
