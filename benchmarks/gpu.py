@@ -28,6 +28,7 @@ def main() -> None:
     options.add_argument("--pictures", type=int, help="pictures of each measurement (default 48)")
     options.add_argument("--batch", type=int, help="pictures at once (default 8)")
     options.add_argument("--questions", type=int, help="questions of each measurement (default 256)")
+    options.add_argument("--at-once", type=int, help="questions at once (default 32)")
     options.add_argument("--without", choices=["pictures", "chat"], help="leave out one half")
     chosen = options.parse_args()
     tiny = chosen.tiny
@@ -39,7 +40,7 @@ def main() -> None:
         2 if tiny else 20,
         64 if tiny else 1024,
         chosen.questions or (12 if tiny else 256),
-        4 if tiny else 32,
+        chosen.at_once or (4 if tiny else 32),
         8 if tiny else 64,
     )
     found: dict[str, Any] = {"machine": machine(), "load": vars(load)}
