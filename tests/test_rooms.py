@@ -40,7 +40,7 @@ MAY_IMPORT = {
         "report",
     },
 }
-MAY_IMPORT["serving"] = {*MAY_IMPORT["web"], "rewards", "web"}
+MAY_IMPORT["serving"] = {*MAY_IMPORT["web"], "web", "rewards"}
 MAY_IMPORT["cli"] = set(MAY_IMPORT)
 
 OPEN_TO_ALL = {"errors", "lazily", "prompts"}

@@ -29,6 +29,7 @@ from formalimg.cli.pull import pull_command
 from formalimg.cli.report import report_command
 from formalimg.cli.review import review_app
 from formalimg.cli.run import generate_command, run_command
+from formalimg.cli.serve import serve_command
 from formalimg.cli.show import show_command
 from formalimg.cli.solve import solve_command
 from formalimg.cli.synth import synth_command
@@ -51,6 +52,7 @@ app.command("judge")(judge_command)
 app.command("report")(report_command)
 app.command("view")(view_command)
 app.command("annotate")(annotate_command)
+app.command("serve")(serve_command)
 app.command("agree")(agree_command)
 app.command("calibrate")(calibrate_command)
 app.command("diagnose")(diagnose_command)

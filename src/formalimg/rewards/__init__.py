@@ -1,7 +1,7 @@
 """Rewards: a dense score from 0 to 1 for pictures, in process, for whoever trains on it."""
 
-from formalimg.rewards.calling import Missing, Picked, RewardFunction, reward, reward_function
-from formalimg.rewards.pictures import PictureLike, StyledScene
+from formalimg.rewards.calling import Missing, Picked, RewardFunction, Scoring, reward, reward_function
+from formalimg.rewards.pictures import PictureLike, StyledScene, picture_in, scene_in
 from formalimg.rewards.scored import Scored
 from formalimg.rewards.scorer import Scorer
 from formalimg.rewards.tasks import Task, TaskLike
@@ -14,10 +14,13 @@ __all__ = [
     "RewardFunction",
     "Scored",
     "Scorer",
+    "Scoring",
     "StyledScene",
     "Task",
     "TaskLike",
     "Weights",
+    "picture_in",
     "reward",
     "reward_function",
+    "scene_in",
 ]

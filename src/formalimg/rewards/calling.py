@@ -34,6 +34,14 @@ class Picked(NamedTuple):
     details: dict[str, Any]
 
 
+class Scoring(Protocol):
+    """Who gives rewards: a `Scorer` here, or a client of a server that has one."""
+
+    def score_all(self, pairs: Iterable[tuple[PictureLike, TaskLike]]) -> list[Scored]:
+        """The rewards of pictures, in their order."""
+        ...
+
+
 class RewardFunction(Protocol):
     """What trainers of the Flow-GRPO kind call: pictures, their prompts, and what is known of each."""
 
@@ -48,7 +56,7 @@ def reward(
     images: Iterable[PictureLike],
     items: Iterable[TaskLike],
     *,
-    scorer: Scorer | None = None,
+    scorer: Scoring | None = None,
     missing: Missing = "none",
 ) -> list[float | None]:
     """The dense rewards of pictures: from 0 to 1, and 1 if and only if a picture passes.
@@ -68,7 +76,7 @@ def reward(
 
 
 def reward_function(
-    scorer: Scorer | None = None, *, missing: Literal["nan", "zero", "error"] = "error"
+    scorer: Scoring | None = None, *, missing: Literal["nan", "zero", "error"] = "error"
 ) -> RewardFunction:
     """A function for trainers of the Flow-GRPO kind: `(images, prompts, metadata)` in, `(scores, details)` out.
 
@@ -98,7 +106,7 @@ def reward_function(
     return rewards
 
 
-def _scored(images: Iterable[PictureLike], tasks: Iterable[TaskLike], scorer: Scorer | None) -> list[Scored]:
+def _scored(images: Iterable[PictureLike], tasks: Iterable[TaskLike], scorer: Scoring | None) -> list[Scored]:
     if isinstance(images, str | bytes | bytearray | Mapping) or not isinstance(images, Iterable):
         raise FormalimgError("give a list of pictures, even for one")
     if isinstance(tasks, str | bytes | Mapping):

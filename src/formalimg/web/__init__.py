@@ -7,6 +7,8 @@ from formalimg.lazily import lazily
 if TYPE_CHECKING:
     from formalimg.web.annotating import make_annotation_app, serve_study
     from formalimg.web.app import make_app
+    from formalimg.web.guarding import host_name, is_loopback
+    from formalimg.web.listening import listen
     from formalimg.web.reviewing.app import make_review_app, serve_review
     from formalimg.web.serving import serve
     from formalimg.web.site import FoundRun, Site
@@ -16,6 +18,8 @@ __getattr__ = lazily(
     {
         "annotating": ["make_annotation_app", "serve_study"],
         "app": ["make_app"],
+        "guarding": ["host_name", "is_loopback"],
+        "listening": ["listen"],
         "reviewing.app": ["make_review_app", "serve_review"],
         "serving": ["serve"],
         "site": ["FoundRun", "Site"],
@@ -25,6 +29,9 @@ __getattr__ = lazily(
 __all__ = [
     "FoundRun",
     "Site",
+    "host_name",
+    "is_loopback",
+    "listen",
     "make_annotation_app",
     "make_app",
     "make_review_app",

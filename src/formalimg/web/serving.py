@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import secrets
 import socket
 import threading
@@ -14,9 +13,9 @@ from typing import NamedTuple
 import uvicorn
 from starlette.types import ASGIApp
 
-from formalimg.errors import FormalimgError, presentable
 from formalimg.web.app import make_app
 from formalimg.web.guarding import is_loopback
+from formalimg.web.listening import listen
 from formalimg.web.site import Site
 
 
@@ -96,7 +95,7 @@ def serve_app(
         FormalimgError: if nothing can listen there.
     """
     token = None if is_loopback(host) and not always_token else secrets.token_urlsafe(24)
-    listening = _listening(host, port)
+    listening = listen(host, port)
     place = Served(host, listening.getsockname()[1], token)
     server = uvicorn.Server(uvicorn.Config(make(token), log_level="warning", server_header=False))
     told(place)
@@ -104,22 +103,6 @@ def serve_app(
         threading.Thread(target=webbrowser.open, args=(place.address(),), daemon=True).start()
     with listening, contextlib.suppress(KeyboardInterrupt):  # which is how it is meant to end
         server.run(sockets=[listening])
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-    except (OSError, UnicodeError) as error:
-        raise FormalimgError(
-            f"{presentable(host, 60, 30)} is no address of this machine: choose another --host"
-        ) from error
-    try:
-        return socket.create_server((host, port), family=family)
-    except OSError as error:
-        other = "--host" if error.errno == errno.EADDRNOTAVAIL else "--port"
-        raise FormalimgError(
-            f"cannot listen on {host} port {port} ({error.strerror}): choose another {other}"
-        ) from error
 
 
 def _work_out_numbers(site: Site) -> None:

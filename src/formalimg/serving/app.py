@@ -1,0 +1,247 @@
+"""The reward server as an ASGI application: scores, health, numbers, and what it is."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from formalimg.errors import FormalimgError
+from formalimg.models import redacted
+from formalimg.rewards import Scored, Scorer
+from formalimg.serving.about import about
+from formalimg.serving.asking import Asked, read_asked
+from formalimg.serving.bodies import Bodies, Held, Sent
+from formalimg.serving.counting import CONTENT_TYPE, Counts
+from formalimg.serving.gate import Gate
+from formalimg.serving.limits import Limits
+from formalimg.serving.processes import GrounderInProcesses
+from formalimg.serving.refusing import RefusedError
+from formalimg.serving.roots import Root
+from formalimg.serving.turns import BusyError, Turns
+
+_SMALL = 256 * 1024
+"""How many bytes a request may have that is read and judged in the one thread for small ones."""
+
+_CLIENT_IS_GONE = 499
+"""What is counted for a client that did not wait for its answer; nobody gets to see it."""
+
+_log = logging.getLogger("formalimg.serving")
+
+
+def make_reward_app(
+    scorer: Scorer,
+    *,
+    version: str,
+    limits: Limits | None = None,
+    token: str | None = None,
+    root: Root | None = None,
+    grounder: GrounderInProcesses | None = None,
+) -> ASGIApp:
+    """The reward server.
+
+    Args:
+        scorer: who scores.
+        version: the version of formalimg.
+        limits: how much it takes on.
+        token: what clients must send; None for a server that only this machine can reach.
+        root: the folder whose files may be named in place of pictures; None for none.
+        grounder: the grounder of the scorer, if it works in processes that are to be started and ended.
+    """
+    desk = _Desk(scorer, version, limits or Limits(), root, grounder)
+    routes = {
+        "/v1/score": Route("/v1/score", desk.score, methods=["POST"]),
+        "/v1/about": Route("/v1/about", desk.about, methods=["GET"]),
+        "/metrics": Route("/metrics", desk.metrics, methods=["GET"]),
+        "/healthz": Route("/healthz", desk.healthy, methods=["GET"]),
+        "/readyz": Route("/readyz", desk.ready, methods=["GET"]),
+    }
+    return Starlette(
+        routes=list(routes.values()),
+        middleware=[Middleware(_Counting, counts=desk.counts, paths=frozenset(routes)), Middleware(Gate, token=token)],
+        exception_handlers={RefusedError: _refused, HTTPException: _told, Exception: _failed},
+        lifespan=desk.lifespan,
+    )
+
+
+class _Desk:
+    """Where requests are answered."""
+
+    def __init__(
+        self, scorer: Scorer, version: str, limits: Limits, root: Root | None, grounder: GrounderInProcesses | None
+    ) -> None:
+        self.counts = Counts()
+        self._scorer, self._version, self._limits, self._root, self._grounder = scorer, version, limits, root, grounder
+        self._turns = Turns(limits.at_once, limits.most_waiting, limits.longest_wait)
+        self._held = Held()
+        self._one_thread = ThreadPoolExecutor(1, "formalimg-scenes")
+        self._is_ready = False
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        """Start what takes long, and end it."""
+        starting = asyncio.create_task(self._start())
+        try:
+            yield
+        finally:
+            starting.cancel()
+            self._one_thread.shutdown(wait=False)
+            if self._grounder is not None:
+                await asyncio.to_thread(self._grounder.close)
+
+    async def _start(self) -> None:
+        if self._grounder is not None:
+            await self._grounder.warm_up()
+        self._is_ready = True
+
+    async def score(self, request: Request) -> Response:
+        """The rewards of pictures."""
+        began = time.perf_counter()
+        with Bodies(self._limits, self._held) as bodies:
+            try:
+                sent = await bodies.read(request)
+                async with self._turns.taken():
+                    found = await _unless_gone(self._scored(sent), request.receive)
+            except BusyError as error:
+                raise RefusedError(503, str(error), retry_after=1) from error
+            except ClientDisconnect:
+                return Response(status_code=_CLIENT_IS_GONE)
+        self.counts.scored(found, time.perf_counter() - began)
+        # Escaped, so that any text can be sent, also halves of characters that a judge has said.
+        answer = json.dumps({"results": [one.to_json() for one in found]}, allow_nan=False, separators=(",", ":"))
+        return Response(answer, media_type="application/json")
+
+    async def _scored(self, sent: Sent) -> list[Scored]:
+        try:
+            begun = await asyncio.get_running_loop().run_in_executor(self._thread_for(sent), self._begun, sent)
+            looked_at = await self._scorer.score(begun.pairs.values()) if begun.pairs else []
+        except FormalimgError as error:
+            raise _told_of(error) from error
+        found = {**begun.found, **dict(zip(begun.pairs, looked_at, strict=True))}
+        return [found[place] for place in range(len(found))]
+
+    def _thread_for(self, sent: Sent) -> ThreadPoolExecutor | None:
+        """Small requests one after the other, which Python does faster than side by side; large ones apart."""
+        return None if sent.files or len(sent.text) > _SMALL else self._one_thread
+
+    def _begun(self, sent: Sent) -> _Begun:
+        """Read a request and judge its scenes: in one thread, so that the way there and back is gone only once."""
+        asked = read_asked(sent, self._scorer, self._limits, self._root)
+        found = {place: one.picture for place, one in enumerate(asked) if isinstance(one.picture, Scored)}
+        scenes = {place: one for place, one in enumerate(asked) if isinstance(one.picture, Mapping)}
+        found.update(zip(scenes, self._scorer.score_all(scenes.values()), strict=True))
+        return _Begun(found, {place: one for place, one in enumerate(asked) if place not in found})
+
+    async def about(self, _: Request) -> Response:
+        """What shapes the rewards."""
+        told = about(self._version, self._scorer, self._limits, reads_files=self._root is not None)
+        return JSONResponse(told)
+
+    async def metrics(self, _: Request) -> Response:
+        """Numbers for whoever watches."""
+        gauges = {
+            "formalimg_in_flight": ("Requests that are worked on.", self._turns.in_flight),
+            "formalimg_waiting": ("Requests that wait for their turn.", self._turns.waiting),
+            "formalimg_held_bytes": ("Bytes of requests that are in memory.", self._held.bytes),
+        }
+        return PlainTextResponse(self.counts.text(gauges), media_type=CONTENT_TYPE)
+
+    async def healthy(self, _: Request) -> Response:
+        """Somebody is there."""
+        return PlainTextResponse("ok\n")
+
+    async def ready(self, _: Request) -> Response:
+        """Everything that takes long to start is there."""
+        return PlainTextResponse("ready\n") if self._is_ready else PlainTextResponse("starting\n", 503)
+
+
+class _Begun(NamedTuple):
+    """A request that was read: the rewards that are known, and the pictures that somebody has to look at, by place."""
+
+    found: dict[int, Scored]
+    pairs: dict[int, Asked]
+
+
+async def _unless_gone(work: Awaitable[list[Scored]], receive: Receive) -> list[Scored]:
+    """What the work gives; it is given up as soon as the client is gone.
+
+    Raises:
+        ClientDisconnect: if it is.
+    """
+    working = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(_gone(receive))
+    try:
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ClientDisconnect
+        return working.result()
+    finally:
+        working.cancel()
+        leaving.cancel()
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _told_of(error: FormalimgError) -> RefusedError:
+    """What names a pair is for the client to mend; all else, such as a wrong key, for whoever runs the server."""
+    words = redacted(str(error))
+    if words.startswith("pair "):
+        return RefusedError(400, words)
+    _log.error("%s", words)
+    return RefusedError(500, f"the judge cannot work: {words}")
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RefusedError)
+    return error.answer()
+
+
+async def _told(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+
+
+async def _failed(_: Request, error: Exception) -> Response:
+    """A bug of ours: its traceback is on the server's standard error, and nobody else's business."""
+    return JSONResponse({"error": "the server failed: its log says why"}, 500)
+
+
+class _Counting:
+    """Counts answers by their status."""
+
+    def __init__(self, app: ASGIApp, counts: Counts, paths: frozenset[str]) -> None:
+        self._app, self._counts, self._paths = app, counts, paths
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Have a request answered, and count it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        path = scope["path"] if scope["path"] in self._paths else "other"
+
+        async def counting(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._counts.request(path, message["status"])
+            await send(message)
+
+        try:
+            await self._app(scope, receive, counting)
+        except Exception:  # which is answered further outside
+            self._counts.request(path, 500)
+            raise

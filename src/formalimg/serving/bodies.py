@@ -1,0 +1,131 @@
+"""What is sent: read up to a limit and in time, as JSON or as multipart, and never as anything that is run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.types import Message, Receive
+
+from formalimg.serving.limits import Limits
+from formalimg.serving.refusing import RefusedError
+
+FIELD = "request"
+"""The part of a multipart request that holds the JSON."""
+
+
+class Sent(NamedTuple):
+    """What a request holds, as yet unread.
+
+    Attributes:
+        text: the JSON.
+        files: the files that came beside it, by the name of their part.
+    """
+
+    text: bytes
+    files: Mapping[str, bytes]
+
+
+class Held:
+    """How many bytes of bodies are in memory, of all requests that are read or worked on."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+
+class Bodies:
+    """Reads bodies. Whoever uses one lets go of it at the end, with `with`."""
+
+    def __init__(self, limits: Limits, held: Held) -> None:
+        """Read up to these limits; what is held is counted together with all others."""
+        self._limits, self._held, self._length = limits, held, 0
+
+    def __enter__(self) -> Bodies:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._held.bytes -= self._length
+
+    async def read(self, request: Request) -> Sent:
+        """The whole body.
+
+        Raises:
+            RefusedError: if it is too large, comes too slowly, or is neither JSON nor multipart.
+            ClientDisconnect: if the client is gone.
+        """
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind not in ("application/json", "multipart/form-data"):
+            raise RefusedError(415, "send application/json, or multipart/form-data", closes=True)
+        told = request.headers.get("content-length", "")
+        if told.isdecimal() and int(told) > self._limits.most_bytes:
+            raise self._too_large()
+        limited = Request(request.scope, self._counted(request.receive))
+        try:
+            async with asyncio.timeout(self._limits.timeout):
+                return await (_multipart(limited, self._limits) if kind.startswith("multi") else _json(limited))
+        except TimeoutError as error:
+            words = f"the request was not sent in {self._limits.timeout:g} seconds"
+            raise RefusedError(408, words, closes=True) from error
+
+    def _counted(self, receive: Receive) -> Receive:
+        async def counted() -> Message:
+            message = await receive()
+            if message["type"] == "http.request":
+                length = len(message.get("body", b""))
+                self._length += length
+                self._held.bytes += length
+                if self._length > self._limits.most_bytes:
+                    raise self._too_large()
+                if self._held.bytes > self._limits.most_held:
+                    words = "too much is being sent at the same time: come back later"
+                    raise RefusedError(503, words, retry_after=1, closes=True)
+            return message
+
+        return counted
+
+    def _too_large(self) -> RefusedError:
+        words = f"this is too large: send no more than {self._limits.most_bytes:,} bytes at once"
+        return RefusedError(413, words, closes=True)
+
+
+async def _json(request: Request) -> Sent:
+    return Sent(await request.body(), {})
+
+
+async def _multipart(request: Request, limits: Limits) -> Sent:
+    try:
+        async with request.form(max_files=limits.most_items + 1, max_fields=1, max_part_size=limits.most_bytes) as form:
+            parts: dict[str, bytes] = {}
+            for name, part in form.multi_items():
+                if name in parts:
+                    raise RefusedError(400, f"the part {name[:40]!r} is there twice")
+                parts[name] = await part.read() if isinstance(part, UploadFile) else part.encode("utf-8", "replace")
+    except HTTPException as error:  # what is no multipart
+        raise RefusedError(400, error.detail, closes=True) from error
+    if FIELD not in parts:
+        raise RefusedError(400, f"a multipart request needs a part {FIELD!r} with the JSON")
+    return Sent(parts.pop(FIELD), parts)
+
+
+def object_in(text: bytes) -> Mapping[str, object]:
+    """The object of JSON that was sent.
+
+    Raises:
+        RefusedError: if it is none.
+    """
+    try:
+        found = json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:  # also what is no UTF-8
+        raise RefusedError(400, "this is no JSON that can be read") from error
+    if not isinstance(found, dict):
+        raise RefusedError(400, "send an object of JSON, with items and images")
+    return found
+
+
+def _refuse(constant: str) -> object:
+    raise ValueError(constant)  # NaN and Infinity are no JSON

@@ -1,0 +1,60 @@
+"""Connections that do not wait for ever: for the head of a request, or for a client that reads no answer."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+
+def patient_for(seconds: float) -> type[asyncio.Protocol]:
+    """The protocol of HTTP for uvicorn, with a limit that uvicorn does not have.
+
+    From the beginning of a connection, and from the end of each answer, the client has so many seconds until the head
+    of its next request is there, however slowly it sends it. A client that lets an answer lie is cut off after the
+    same time. How long a body may take is not known here.
+    """
+
+    class Patient(H11Protocol):
+        def __init__(self, *given: Any, **named: Any) -> None:
+            super().__init__(*given, **named)
+            self._without_request: asyncio.TimerHandle | None = None
+            self._unread: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self._wait_for_request()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            for timer in (self._without_request, self._unread):
+                if timer is not None:
+                    timer.cancel()
+            super().connection_lost(exc)
+
+        def handle_events(self) -> None:
+            before = self.cycle
+            super().handle_events()
+            if self.cycle is not before and not self.cycle.response_complete and self._without_request is not None:
+                self._without_request.cancel()
+
+        def on_response_complete(self) -> None:
+            # Before the rest, which may find that the next request has arrived already.
+            self._wait_for_request()
+            super().on_response_complete()
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._unread = self.loop.call_later(seconds, self.transport.abort)
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            if self._unread is not None:
+                self._unread.cancel()
+
+        def _wait_for_request(self) -> None:
+            if self._without_request is not None:
+                self._without_request.cancel()
+            self._without_request = self.loop.call_later(seconds, self.transport.abort)
+
+    return Patient

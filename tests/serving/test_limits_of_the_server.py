@@ -1,0 +1,166 @@
+"""Too much, too slow, too many: answered properly, on real connections."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from PIL import Image
+
+from formalimg.rewards import Scorer
+from formalimg.serving import Limits
+from tests.serving.servers import CUP, SlowGrounder, asked, on_a_port, until_closed, visitor
+
+LIMITS = Limits(most_bytes=20_000, timeout=0.6, at_once=2, most_waiting=1, longest_wait=0.5)
+SLOW = SlowGrounder(0.3)
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    with on_a_port(Scorer(SLOW), LIMITS) as port:
+        yield port
+
+
+def connected(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), timeout=5)
+
+
+def head(length: str, path: str = "/v1/score") -> bytes:
+    return f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n{length}\r\n\r\n".encode()
+
+
+def picture_request() -> bytes:
+    image = Image.new("RGB", (8, 8), "white")
+    image.putpixel((0, 0), (0, 0, 0))
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return json.dumps(asked({"base64": base64.b64encode(file.getvalue()).decode()})).encode()
+
+
+def trickle(connection: socket.socket, data: bytes, pause: float) -> bytes:
+    """Send byte by byte until the other side has had enough; what it said."""
+    connection.settimeout(pause)
+    for byte in data:
+        try:
+            connection.sendall(bytes([byte]))
+            if got := connection.recv(65536):
+                return got + until_closed(connection)
+            return b""
+        except TimeoutError:
+            continue
+        except ConnectionError:
+            return b""
+    raise AssertionError("the server took it all")
+
+
+def test_a_head_that_comes_byte_by_byte_is_not_waited_for(port: int) -> None:
+    began = time.monotonic()
+    with connected(port) as connection:
+        assert trickle(connection, head("Content-Length: 10"), 0.1) == b""
+    assert time.monotonic() - began < 3
+
+
+def test_a_body_that_comes_byte_by_byte_is_not_waited_for(port: int) -> None:
+    began = time.monotonic()
+    with connected(port) as connection:
+        connection.sendall(head("Content-Length: 60"))
+        answer = trickle(connection, b" " * 60, 0.1)
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"was not sent in 0.6 seconds" in answer
+    assert time.monotonic() - began < 3
+
+
+def test_a_connection_without_a_request_is_closed(port: int) -> None:
+    with connected(port) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert until_closed(connection).endswith(b"ok\n")  # and closed, after a while
+
+
+def test_what_is_too_large_is_refused_before_it_is_read(port: int) -> None:
+    with connected(port) as connection:
+        connection.sendall(head("Content-Length: 1000000000000"))
+        answer = until_closed(connection)
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b"send no more than 20,000 bytes" in answer
+
+
+def test_what_does_not_say_how_large_it_is_is_refused_once_it_is_too_large(port: int) -> None:
+    with connected(port) as connection:
+        connection.sendall(head("Transfer-Encoding: chunked"))
+        for _ in range(5):
+            connection.sendall(b"1388\r\n" + b" " * 5000 + b"\r\n")
+        assert until_closed(connection).startswith(b"HTTP/1.1 413 ")
+
+
+def test_no_more_is_taken_on_than_fits(port: int) -> None:
+    body = picture_request()
+    answers: list[bytes] = []
+
+    def ask() -> None:
+        with connected(port) as connection:
+            connection.sendall(head(f"Connection: close\r\nContent-Length: {len(body)}") + body)
+            answers.append(until_closed(connection))
+
+    threads = [threading.Thread(target=ask) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    statuses = sorted(answer[:12] for answer in answers)
+    # Two are worked on, one waits, and the others come again.
+    assert statuses == [b"HTTP/1.1 200"] * 3 + [b"HTTP/1.1 503"] * 3
+    assert all(b"retry-after: 1\r\n" in answer.lower() for answer in answers if b" 503 " in answer[:13])
+
+
+def test_a_client_that_does_not_read_is_not_waited_for() -> None:
+    scenes = [{"scene": CUP}] * 1000
+    body = json.dumps(asked(*scenes)).encode()
+    with on_a_port(limits=Limits(timeout=0.6, most_items=1000)) as port, socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.settimeout(5)
+        connection.connect(("127.0.0.1", port))
+        connection.sendall(head(f"Content-Length: {len(body)}") + body)
+        answer = connection.recv(1024)
+        time.sleep(1.2)
+        length = int(answer.lower().partition(b"content-length: ")[2].partition(b"\r")[0])
+        assert len(answer) + len(until_closed(connection)) < length
+
+
+def test_clients_that_leave_are_not_worked_for(port: int) -> None:
+    before = SLOW.finished
+    with connected(port) as connection:
+        body = picture_request()
+        connection.sendall(head(f"Content-Length: {len(body)}") + body)
+        deadline, begun = time.monotonic() + 5, SLOW.begun
+        while SLOW.begun == begun and time.monotonic() < deadline:
+            time.sleep(0.01)
+    time.sleep(0.5)
+    assert SLOW.finished == before
+    with connected(port) as connection:
+        connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+        numbers = until_closed(connection).decode()
+    assert "\nformalimg_in_flight 0\n" in numbers
+    assert "\nformalimg_held_bytes 0\n" in numbers
+    assert 'path="/v1/score",status="499"' in numbers
+
+
+def test_so_many_pixels_are_not_decoded() -> None:
+    file = io.BytesIO()
+    Image.new("1", (9000, 9000)).save(file, "PNG")
+    sent = {"base64": base64.b64encode(file.getvalue()).decode()}
+    [found] = visitor().post("/v1/score", json=asked(sent)).json()["results"]
+    assert (found["score"], found["unscored"]) == (None, "too large")
+
+
+def test_all_that_is_held_at_once_has_a_limit() -> None:
+    limits = Limits(most_bytes=1000)
+    assert limits.most_held == 8000
+    small = visitor(limits=limits)
+    assert small.post("/v1/score", json=asked({"scene": CUP})).status_code == 200
+    assert "\nformalimg_held_bytes 0\n" in small.get("/metrics").text
