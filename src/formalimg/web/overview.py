@@ -55,6 +55,7 @@ def overview_page(site: Site, request: Request) -> Response:
         "overview.html",
         folder=str(site.folder),
         runs=runs,
+        some_missing=any("†" in run.overall for run in runs),
         unreadable=[run for run in listed if isinstance(run, _UnreadableRun)],
     )
 
