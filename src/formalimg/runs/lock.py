@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from formalimg.errors import FormalimgError
+from formalimg.locking import take_lock
 
 LOCK_FILE = "lock"
 
@@ -42,7 +43,7 @@ class FolderLock:
                 f"cannot write to {folder}: {error.strerror}; check its permissions, or choose another folder"
             ) from error
         try:
-            _take(self._file)
+            take_lock(self._file)
         except OSError as error:
             self._file.seek(0)
             holder = self._file.read().strip() or "another process"
@@ -57,18 +58,3 @@ class FolderLock:
         """Let others write."""
         with contextlib.suppress(OSError):
             self._file.close()
-
-
-if os.name == "nt":
-    import msvcrt
-
-    def _take(file: IO[str]) -> None:
-        # One byte far beyond the text: what is locked cannot be read by others on this system.
-        file.seek(1 << 20)
-        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-
-else:
-    import fcntl
-
-    def _take(file: IO[str]) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from formalimg.errors import FormalimgError
+from formalimg.locking import take_lock
 
 _PATIENCE = 5.0
 """How many seconds to wait for another writer, who needs a small part of one."""
@@ -37,24 +37,10 @@ def _wait(file: IO[str], path: Path) -> None:
     end = time.monotonic() + _PATIENCE
     while True:
         try:
-            return _take(file)
+            return take_lock(file)
         except OSError as error:
             if time.monotonic() > end:
                 raise FormalimgError(
                     f"{path} is being written by another process: try again; nothing was changed"
                 ) from error
             time.sleep(0.02)
-
-
-if os.name == "nt":
-    import msvcrt
-
-    def _take(file: IO[str]) -> None:
-        file.seek(0)
-        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-
-else:
-    import fcntl
-
-    def _take(file: IO[str]) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
