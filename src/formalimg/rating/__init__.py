@@ -2,7 +2,7 @@
 
 from formalimg.rating.asking import steps_for
 from formalimg.rating.card import RatedRun, StudyCard, is_study, read_study_card
-from formalimg.rating.compliance import PASSING_MEAN, Compliance, sum_up_ratings
+from formalimg.rating.compliance import Compliance, sum_up_ratings
 from formalimg.rating.exporting import PEOPLE, Exported, RaterSummary, export_study, exported_texts, summarize_raters
 from formalimg.rating.making import MadeStudy, make_study
 from formalimg.rating.people_said import people_said
@@ -14,7 +14,6 @@ from formalimg.rating.values import AnswerError, Value
 from formalimg.rating.wishes import WantedStudy, require_wanted
 
 __all__ = [
-    "PASSING_MEAN",
     "PEOPLE",
     "AnswerError",
     "Compliance",

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from formalimg.rating.records import RatedTask
-
-PASSING_MEAN = 4
-"""Of five points; the border passes."""
+from formalimg.stats import complies
 
 
 class Compliance(NamedTuple):
@@ -35,9 +33,7 @@ class Compliance(NamedTuple):
     @property
     def passed(self) -> bool | None:
         """Is the mean 4 or more? None as long as ratings are missing."""
-        if len(self.ratings) < self.wanted:
-            return None
-        return sum(self.ratings) >= PASSING_MEAN * self.wanted
+        return None if len(self.ratings) < self.wanted else complies(self.ratings)
 
 
 def sum_up_ratings(tasks: Sequence[RatedTask]) -> list[Compliance]:
