@@ -39,6 +39,8 @@ BOTH = st.sampled_from(range(len(WEIGHTS)))
 
 def scored(which: int, formula: Formula, scene: Scene) -> Scored:
     [found] = SCORERS[which].score_all([(StyledScene(scene, STYLE), formula)])
+    [bare] = SCORERS[which].score_all([(StyledScene(scene, STYLE), formula)], parts=False)
+    assert bare == found.without_parts()  # to the last digit
     return found
 
 

@@ -19,7 +19,7 @@ from PIL import Image
 import formalimg
 from formalimg import FormalimgError, Scene, load
 from formalimg.judges import Grounding, Picture, SceneJudge, Unscored, Verdict, ground_icons, judge_grounding
-from formalimg.rewards import Scored, Scorer, StyledScene, reward, reward_function
+from formalimg.rewards import PairError, Scored, Scorer, StyledScene, reward, reward_function
 from formalimg.scenes import draw
 from formalimg.suites import FormulaSpec, Item
 
@@ -93,6 +93,10 @@ def test_a_picture_is_a_picture_however_it_comes(tmp_path: Path) -> None:
         (None, "no image", "None"),
         (b"GIF89a", "unreadable image", "no PNG"),
         (Path("nowhere.png"), "unreadable image", "No such file"),
+        ("no\0where.png", "unreadable image", "null byte"),
+        (Path("nowhere.png").read_bytes, "unreadable image", "method"),
+        (lambda: Path("nowhere.png").read_bytes(), "unreadable image", "No such file"),
+        (Image.new("RGB", (0, 9)), "unreadable image", ""),
         (PIXELS / 127.5 - 1, "unreadable image", "from 0 to 1"),
         (np.full((8, 8, 3), np.nan), "unreadable image", "no numbers"),
         (PIXELS.astype(np.int64), "unreadable image", "int64"),
@@ -173,9 +177,10 @@ def test_an_item_may_be_named_in_many_ways() -> None:
     ids=str,
 )
 def test_what_cannot_be_asked_is_told_with_its_place(wrong: Any, told: str) -> None:
-    with pytest.raises(FormalimgError, match="pair 1: ") as caught:
+    with pytest.raises(PairError, match="pair 1: ") as caught:
         SCORER.score_all([(Scene.of([]), ITEM), (Scene.of([]), wrong)])
-    assert told in str(caught.value)
+    assert told in caught.value.told
+    assert caught.value.place == 1
 
 
 def test_a_scene_that_does_not_tell_leaves_it_open() -> None:
@@ -259,7 +264,17 @@ def test_threads_and_running_loops_may_share_a_scorer() -> None:
 def test_a_reward_survives_json() -> None:
     for found in SCORER.score_all([(ITEM.spec.witness, WRONG), (ITEM.spec.witness, ITEM), (None, ITEM)]):
         assert Scored.from_json(json.loads(json.dumps(found.to_json()))) == found
-    for broken in ({}, {**found.to_json(), "passed": True}, {**found.to_json(), "unscored": "no reason"}):
+    good = {**found.to_json(), "score": 1.0, "passed": True, "unscored": None}
+    assert Scored.from_json(good).score == 1
+    for broken in (
+        {},
+        {**found.to_json(), "passed": True},
+        {**found.to_json(), "unscored": "no reason"},
+        {**good, "score": math.nan},
+        {**good, "score": 1.5},
+        {**good, "parts": [3]},
+        {**good, "parts": [{}]},
+    ):
         with pytest.raises(FormalimgError, match="no reward"):
             Scored.from_json(broken)
 

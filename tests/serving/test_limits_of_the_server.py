@@ -9,16 +9,22 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
 
-from formalimg.rewards import Scorer
-from formalimg.serving import Limits
-from tests.serving.servers import CUP, SlowGrounder, asked, on_a_port, until_closed, visitor
+from formalimg.rewards import Scorer, Task, TaskLike
+from formalimg.serving import Limits, RewardClient, Root
+from tests.serving.servers import CUP, RED_CUP, SlowGrounder, asked, on_a_port, until_closed, visitor
 
 LIMITS = Limits(most_bytes=20_000, timeout=0.6, at_once=2, most_waiting=1, longest_wait=0.5)
 SLOW = SlowGrounder(0.3)
+LONG = {"formula": "(exists ?x (Is ?x 'cup'))"}
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +122,66 @@ def test_no_more_is_taken_on_than_fits(port: int) -> None:
     # Two are worked on, one waits, and the others come again.
     assert statuses == [b"HTTP/1.1 200"] * 3 + [b"HTTP/1.1 503"] * 3
     assert all(b"retry-after: 1\r\n" in answer.lower() for answer in answers if b" 503 " in answer[:13])
+
+
+def test_who_comes_when_there_are_too_many_connections_is_told_to_come_back_and_counted() -> None:
+    def answer(connection: HTTPConnection, path: str) -> tuple[int, str | None, str]:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, response.getheader("Retry-After"), response.read().decode()
+
+    with on_a_port(limits=Limits(most_connections=2)) as port:
+        first, second, third, watching = (HTTPConnection("127.0.0.1", port, timeout=5) for _ in range(4))
+        with closing(first), closing(second), closing(third), closing(watching):
+            assert answer(first, "/v1/about")[0] == answer(second, "/v1/about")[0] == 200
+            assert answer(third, "/v1/about")[:2] == (503, "1")
+            assert answer(watching, "/healthz")[2] == "ok\n"  # which is answered all the same
+            assert 'path="/v1/about",status="503"} 1\n' in answer(watching, "/metrics")[2]
+            assert answer(first, "/v1/about")[0] == 200
+
+
+def test_a_request_that_takes_long_does_not_hold_up_all_others() -> None:
+    class Pondering(Scorer):
+        def ready(self, task: TaskLike) -> Task:
+            if task == LONG:
+                let_go.wait(10)
+            return super().ready(task)
+
+    let_go = threading.Event()
+    with on_a_port(Pondering()) as port, ThreadPoolExecutor(4) as threads:
+        client = RewardClient(f"http://127.0.0.1:{port}")
+        try:
+            long = threads.submit(client.score, [CUP], [LONG])
+            others = [threads.submit(client.score, [CUP], [RED_CUP]) for _ in range(3)]
+            assert [other.result(5)[0].score for other in others] == [0.5] * 3
+            assert not long.done()
+        finally:
+            let_go.set()
+        assert long.result(5)[0].score == 1
+
+
+def test_files_are_read_one_after_the_other(tmp_path: Path) -> None:
+    class Reading(Root):
+        held = most_held = 0
+
+        def read(self, path: str, most: int) -> bytes:
+            self.held += 1
+            self.most_held = max(self.held, self.most_held)
+            return super().read(path, most)
+
+    class OneByOne(SlowGrounder):
+        concurrency = 1
+
+        async def ground(self, *given: Any) -> Any:
+            found = await super().ground(*given)
+            root.held -= 1
+            return found
+
+    (tmp_path / "a.png").write_bytes(base64.b64decode(json.loads(picture_request())["images"][0]["base64"]))
+    root = Reading(tmp_path)
+    answer = visitor(Scorer(OneByOne(0)), root=root).post("/v1/score", json=asked(*[{"path": "a.png"}] * 20))
+    assert [one["score"] for one in answer.json()["results"]] == [0.0] * 20
+    assert root.most_held == 1  # else a small request could fill all memory
 
 
 def test_a_client_that_does_not_read_is_not_waited_for() -> None:

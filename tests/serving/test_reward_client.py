@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from formalimg import FormalimgError, parse
-from formalimg.rewards import Scorer, StyledScene, TaskLike, reward
+from formalimg.rewards import Scorer, StyledScene, TaskLike, reward, reward_function
 from formalimg.scenes import draw
 from formalimg.serving import Limits, RewardClient, ServerError
 from tests.serving.servers import CUP, RED_CUP, knolling, on_a_port
@@ -62,6 +62,38 @@ def test_what_the_server_refuses_is_told(server: str) -> None:
         RewardClient(server).score([CUP], [concept_item(CAT)])
     with pytest.raises(FormalimgError, match="1 pictures and 2 items"):
         RewardClient(server).score([CUP], [RED_CUP] * 2)
+
+
+def test_parts_can_be_left_out(server: str) -> None:
+    with RewardClient(server) as client:
+        [full], [bare] = (client.score([CUP], [RED_CUP], parts=parts) for parts in (True, False))
+        assert (len(full.parts), bare) == (2, full.without_parts())
+        rewards = reward_function(client, parts=False)
+        assert rewards([CUP], [""], [RED_CUP]).details["parts"] == [[]]
+
+
+def test_large_pictures_are_sent_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawing = draw(knolling()[0].spec.witness, 128)
+    monkeypatch.setattr("formalimg.serving.client._MOST_BYTES", 30_000)
+    noise = np.random.default_rng(0).integers(0, 256, (80, 100, 3), np.uint8)  # 24 KB, as no file is smaller
+    with on_a_port(limits=Limits(most_bytes=60_000)) as port:
+        found = RewardClient(f"http://127.0.0.1:{port}").score([drawing, *[noise] * 8], [RED_CUP] * 9)
+    assert len(found) == 9
+
+
+@pytest.mark.parametrize("token", ["secret-with-an-end-of-line\n", "sécret-that-is-no-ascii", "secret with spaces"])
+def test_a_token_that_cannot_be_sent_is_told_at_once_and_not_shown(token: str) -> None:
+    with pytest.raises(FormalimgError, match="cannot be sent") as told:
+        RewardClient("http://127.0.0.1:1", token=token)
+    assert "cret" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["", "127.0.0.1:8424", "http://", "http://h:99999", "http://h:x", "http://[::1", "ftp://h"]
+)
+def test_what_is_no_address_is_told(url: str) -> None:
+    with pytest.raises(FormalimgError, match="no address of a server"):
+        RewardClient(url)
 
 
 def test_a_busy_server_is_asked_again_when_it_says(monkeypatch: pytest.MonkeyPatch) -> None:

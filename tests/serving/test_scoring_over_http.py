@@ -96,9 +96,14 @@ def test_questions_go_to_the_judge() -> None:
     judged = visitor(Scorer(judges={"conceptmix": judge}))
     [found] = judged.post("/v1/score", json=asked(sent, item=item)).json()["results"]
     assert (found["score"], found["passed"]) == (0.5, False)
-    refused = server().post("/v1/score", json=asked(sent, item=item))
-    assert (refused.status_code, refused.json()["error"][:24]) == (400, "pair 0: conceptmix needs")
+    # The place is that in the request, whatever of it needs nobody to look.
+    mixed = {"items": [RED_CUP, RED_CUP, item], "images": [{"scene": CUP}, {"scene": CUP}, sent]}
+    refused = server().post("/v1/score", json=mixed)
+    assert (refused.status_code, refused.json()["where"]) == (400, "items[2]")
+    assert refused.json()["error"].startswith("items[2]: conceptmix needs a chat model")
 
+
+MULTIPART = {"content-type": "multipart/form-data; boundary=x"}
 
 WRONG: list[tuple[Any, int, str]] = [
     ([], 400, "send an object of JSON"),
@@ -117,6 +122,7 @@ WRONG: list[tuple[Any, int, str]] = [
     (asked({"scene": CUP}, item={"questions": ["A cat?"]}), 400, "images[0].scene: a scene can be scored by a formula"),
     (asked({"scene": CUP}, item={"formula": "(Is", "vocabulary": "/etc/passwd"}), 400, "items[0]: unknown vocabulary"),
     (asked(*[{"scene": CUP}] * 257), 413, "items: these are 257"),
+    ({**asked({"scene": CUP}), "parts": 0}, 400, "parts: send true or false"),
 ]
 
 
@@ -161,6 +167,42 @@ def test_any_bytes_are_answered(sent: bytes, kind: str) -> None:
         answer = server().post("/v1/score", content=content, headers={"content-type": kind})
         assert answer.status_code in (400, 415)
         assert answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("content", "headers", "status", "words"),
+    [
+        (b'{"items": [1], "items": [2], "images": []}', {}, 400, "'items' is told twice"),
+        (b'{"items": [{"suite": "a", "id": "1", "id": "2"}]}', {}, 400, "'id' is told twice"),
+        (b"{}", {"content-encoding": "gzip"}, 415, "send it as it is"),
+        (
+            b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n' * 2,
+            MULTIPART,
+            400,
+            "Too many fields. Maximum number of fields is 1: send",
+        ),
+    ],
+)
+def test_what_could_be_read_in_two_ways_is_not_read(
+    content: bytes, headers: dict[str, str], status: int, words: str
+) -> None:
+    answer = server().post("/v1/score", content=content, headers={"content-type": "application/json", **headers})
+    assert answer.status_code == status
+    assert answer.json()["error"].startswith(words)
+
+
+@settings(max_examples=15)
+@given(some.integers(0, 10**6))
+def test_without_parts_the_numbers_are_the_same(seed: int) -> None:
+    chance = random.Random(seed)
+    items = chance.sample(knolling(), 3)
+    images = [{"scene": other.spec.witness.to_json()} for other in (items[0], chance.choice(knolling()))]
+    images.append({"base64": ""})
+    request = {"items": [{"suite": "knolling", "id": item.id} for item in items], "images": images}
+    full = server().post("/v1/score", json=request).json()["results"]
+    bare = server().post("/v1/score", json={**request, "parts": False}).json()["results"]
+    assert full[0]["parts"]
+    assert bare == [{**one, "parts": [], "reason": "" if one["unscored"] is None else one["reason"]} for one in full]
 
 
 def test_a_broken_judge_is_not_the_clients_mistake() -> None:

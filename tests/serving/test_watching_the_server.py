@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 
+from formalimg.judges import QuestionJudge, open_grounder
 from formalimg.rewards import Scorer
-from tests.serving.servers import CUP, asked, visitor
+from formalimg.suites import instruction_digest
+from tests.serving.servers import CUP, asked, knolling, visitor
+from tests.support.concept_items import answers_by
+from tests.support.scripted_chat import ScriptedChat
 
 SAMPLE = re.compile(r'([a-z_]+)(?:\{((?:[a-z]+="[^"\\\n]*",?)*)\})? ([0-9.e+-]+)')
 
@@ -64,4 +68,11 @@ def test_what_shapes_rewards_can_be_asked_for() -> None:
     assert weighed["scorer"]["weight_relation"] == 2
     assert set(plain["vocabularies"]) == {"knolling", "natural"}
     assert all(digest.startswith("sha256:") for digest in plain["vocabularies"].values())
-    assert "knolling" in plain["suites"]
+    assert plain["suites"]["knolling"] == instruction_digest(knolling())
+    own = visitor(Scorer(items={"knolling": knolling()[:3]})).get("/v1/about").json()["suites"]
+    assert own == {**plain["suites"], "knolling": instruction_digest(knolling()[:3])}
+    assert plain["looking"]["grounder"]["name"] == "builtin/icons"
+    assert plain["looking"]["grounder"]["settings"] == dict(open_grounder("builtin/icons").settings) != {}
+    judge = QuestionJudge(ScriptedChat({}, answers_by({})))
+    asked_of = visitor(Scorer(judges={"conceptmix": judge})).get("/v1/about").json()["looking"]
+    assert asked_of["conceptmix"] == {"name": judge.name, "settings": dict(judge.settings)}

@@ -1,6 +1,7 @@
 """Rewards: a dense score from 0 to 1 for pictures, in process, for whoever trains on it."""
 
 from formalimg.rewards.calling import Missing, Picked, RewardFunction, Scoring, reward, reward_function
+from formalimg.rewards.pair_error import PairError
 from formalimg.rewards.pictures import PictureLike, StyledScene, picture_in, scene_in
 from formalimg.rewards.scored import Scored
 from formalimg.rewards.scorer import Scorer
@@ -9,6 +10,7 @@ from formalimg.rewards.weights import Weights
 
 __all__ = [
     "Missing",
+    "PairError",
     "Picked",
     "PictureLike",
     "RewardFunction",

@@ -37,8 +37,8 @@ class Picked(NamedTuple):
 class Scoring(Protocol):
     """Who gives rewards: a `Scorer` here, or a client of a server that has one."""
 
-    def score_all(self, pairs: Iterable[tuple[PictureLike, TaskLike]]) -> list[Scored]:
-        """The rewards of pictures, in their order."""
+    def score_all(self, pairs: Iterable[tuple[PictureLike, TaskLike]], *, parts: bool = True) -> list[Scored]:
+        """The rewards of pictures, in their order, with their parts or without."""
         ...
 
 
@@ -72,11 +72,11 @@ def reward(
         FormalimgError: if something was asked for that cannot be; with `missing="error"`, also for a picture that
             nobody can score.
     """
-    return [_number(scored, missing, place) for place, scored in enumerate(_scored(images, items, scorer))]
+    return [_number(scored, missing, place) for place, scored in enumerate(_scored(images, items, scorer, parts=False))]
 
 
 def reward_function(
-    scorer: Scoring | None = None, *, missing: Literal["nan", "zero", "error"] = "error"
+    scorer: Scoring | None = None, *, missing: Literal["nan", "zero", "error"] = "error", parts: bool = True
 ) -> RewardFunction:
     """A function for trainers of the Flow-GRPO kind: `(images, prompts, metadata)` in, `(scores, details)` out.
 
@@ -87,13 +87,15 @@ def reward_function(
         scorer: who scores; None for one with the embedded grounder.
         missing: what stands for a picture that nobody can score. An error unless told otherwise: a training should
             not go on with numbers that nobody gave.
+        parts: whether the details have parts and reasons. Without, the scores are the same and come sooner.
     """
     _require_known(missing, ("nan", "zero", "error"))
 
     def rewards(images: Iterable[PictureLike], prompts: Sequence[str], metadata: Sequence[Mapping[str, Any]]) -> Picked:
         import numpy as np
 
-        found = _scored(images, [_task_in(entry, place) for place, entry in enumerate(metadata)], scorer)
+        tasks = [_task_in(entry, place) for place, entry in enumerate(metadata)]
+        found = _scored(images, tasks, scorer, parts=parts)
         scores = [_number(scored, missing, place) for place, scored in enumerate(found)]
         details = {
             "passed": [scored.passed for scored in found],
@@ -106,7 +108,9 @@ def reward_function(
     return rewards
 
 
-def _scored(images: Iterable[PictureLike], tasks: Iterable[TaskLike], scorer: Scoring | None) -> list[Scored]:
+def _scored(
+    images: Iterable[PictureLike], tasks: Iterable[TaskLike], scorer: Scoring | None, *, parts: bool
+) -> list[Scored]:
     if isinstance(images, str | bytes | bytearray | Mapping) or not isinstance(images, Iterable):
         raise FormalimgError("give a list of pictures, even for one")
     if isinstance(tasks, str | bytes | Mapping):
@@ -114,7 +118,7 @@ def _scored(images: Iterable[PictureLike], tasks: Iterable[TaskLike], scorer: Sc
     pictures, asked = list(images), list(tasks)
     if len(pictures) != len(asked):
         raise FormalimgError(f"{len(pictures)} pictures and {len(asked)} items: give one item for each picture")
-    return (scorer or _usual_scorer()).score_all(zip(pictures, asked, strict=True))
+    return (scorer or _usual_scorer()).score_all(zip(pictures, asked, strict=True), parts=parts)
 
 
 @cache

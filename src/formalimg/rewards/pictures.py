@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from formalimg.judges import Picture, Unscored
@@ -17,9 +19,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PictureLike: TypeAlias = Any
-"""A picture: the bytes of a PNG, JPEG or WebP file, the path of one, a PIL image, a numpy array or a torch tensor
-(height by width by channels or channels first, uint8 or floats from 0 to 1). Or what is in it, so that nobody has to
-look: a `Scene`, a `StyledScene`, or a scene in the published grounding format, perhaps with its `"style"`."""
+"""A picture: the bytes of a PNG, JPEG or WebP file, the path of one, a function that reads one when it is needed, a PIL
+image, a numpy array or a torch tensor (height by width by channels or channels first, uint8 or floats from 0 to 1). Or
+what is in it, so that nobody has to look: a `Scene`, a `StyledScene`, or a scene in the published grounding format,
+perhaps with its `"style"`."""
 
 _CHANNELS = (1, 3, 4)
 _ROUNDING = 0.5 / 255
@@ -56,12 +59,14 @@ def picture_in(given: PictureLike) -> Picture | Unscored:
         return Unscored("no image", "None was given in place of a picture")
     try:
         data = _file(given)
-    except OSError as error:
-        return Unscored("unreadable image", f"{type(error).__name__}: {error.strerror or error}")
+    except (OSError, ValueError) as error:  # also characters that paths cannot have
+        return Unscored("unreadable image", f"{type(error).__name__}: {getattr(error, 'strerror', None) or error}")
     return data if isinstance(data, Unscored) else inspect(data)
 
 
 def _file(given: PictureLike) -> bytes | Unscored:
+    if isinstance(given, FunctionType | partial):
+        given = given()
     if isinstance(given, bytes | bytearray | memoryview):
         return bytes(given)
     if isinstance(given, str | os.PathLike):

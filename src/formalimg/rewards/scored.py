@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from formalimg.errors import FormalimgError
@@ -53,6 +54,10 @@ class Scored:
         detail = f"{why.reason}: {why.detail}" if why.detail else why.reason
         return cls(None, None, (), detail, why.reason, why.cost)
 
+    def without_parts(self) -> Scored:
+        """The same reward without its parts and without a reason, unless that says why there is no score."""
+        return self if self.score is None else replace(self, parts=(), reason="")
+
     def to_json(self) -> dict[str, object]:
         """The reward as plain data."""
         return {
@@ -80,8 +85,10 @@ class Scored:
                 "cost": int() | float() | None as cost,
                 "parts": list(parts),
             } if (score is None) == (passed is None) == (unscored is not None) and unscored in (None, *_REASONS):
-                found = tuple(Part.from_json(part) for part in parts)
-                return cls(score, passed, found, reason, unscored, cost)  # type: ignore[arg-type]
+                if score is None or 0 <= score <= 1:  # which not a number is not
+                    with contextlib.suppress(KeyError, TypeError):  # parts that are none
+                        found = tuple(Part.from_json(part) for part in parts)
+                        return cls(score, passed, found, reason, unscored, cost)  # type: ignore[arg-type]
         raise FormalimgError(f"this is no reward: {str(data)[:200]}")
 
 

@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 
 from formalimg.errors import FormalimgError, presentable
 from formalimg.judges import Grounder, Judge, Picture, Unscored, open_grounder, open_judge
-from formalimg.logic import FormulaError
-from formalimg.models import Setting, redacted
+from formalimg.models import Named, Setting, redacted
+from formalimg.rewards.pair_error import PairError
 from formalimg.rewards.pictures import PictureLike, StyledScene, picture_in, scene_in
 from formalimg.rewards.scored import Scored
 from formalimg.rewards.tasks import Task, TaskLike, Tasks
@@ -97,6 +97,19 @@ class Scorer:
             **{f"weight_{kind}": weight for kind, weight in sorted(self._weights.items())},
         }
 
+    @property
+    def looking(self) -> Mapping[str, Named]:
+        """Who looks at pictures: the `grounder`, and by suite the judges that were opened so far.
+
+        Their settings are all that shapes what they say. A chat model is opened when its suite is first asked for.
+        """
+        with self._opening:
+            return {"grounder": self._grounder, **dict(sorted(self._judges.items()))}
+
+    def suite_digests(self) -> Mapping[str, str]:
+        """By suite, a digest of what its items ask: whoever has the same asks the same by the same ids."""
+        return self._tasks.digests()
+
     def ready(self, task: TaskLike) -> Task:
         """What a picture is scored by, made ready; pairs may hold it too.
 
@@ -105,33 +118,37 @@ class Scorer:
         """
         return self._tasks.ready(task)
 
-    def score_all(self, pairs: Iterable[Pair]) -> list[Scored]:
+    def score_all(self, pairs: Iterable[Pair], *, parts: bool = True) -> list[Scored]:
         """The rewards of pictures, in their order; also where an event loop is running, as in notebooks.
 
         What cannot be told is a `Scored` without a score.
 
+        Args:
+            pairs: pictures, and what each is to show.
+            parts: whether to tell the parts, and why some fall short. Without, the scores are the same and come sooner.
+
         Raises:
-            FormalimgError: if nothing can be scored by what was given for a picture, or nobody is there to look; the
-                message names the pair.
+            PairError: if nothing can be scored by what was given for a picture, or nobody is there to look.
+            FormalimgError: if whoever looks cannot work at all, for instance for a wrong key.
         """
-        found, waiting = self._sorted_out(list(pairs))
+        found, waiting = self._sorted_out(list(pairs), parts)
         if waiting:
             with ThreadPoolExecutor(1, "formalimg-rewards") as thread:
-                found.update(thread.submit(lambda: asyncio.run(self._looked_at_all(waiting))).result())
+                found.update(thread.submit(lambda: asyncio.run(self._looked_at_all(waiting, parts))).result())
         return [found[place] for place in range(len(found))]
 
-    async def score(self, pairs: Iterable[Pair]) -> list[Scored]:
+    async def score(self, pairs: Iterable[Pair], *, parts: bool = True) -> list[Scored]:
         """The same for programs with an event loop.
 
         Scenes are judged in a thread, and pictures as many at a time as whoever looks at them takes, whoever else is
         scoring in this loop.
         """
-        found, waiting = await asyncio.to_thread(self._sorted_out, list(pairs))
+        found, waiting = await asyncio.to_thread(self._sorted_out, list(pairs), parts)
         if waiting:
-            found.update(await self._looked_at_all(waiting))
+            found.update(await self._looked_at_all(waiting, parts))
         return [found[place] for place in range(len(found))]
 
-    def _sorted_out(self, pairs: Sequence[Pair]) -> tuple[dict[int, Scored], list[_Waiting]]:
+    def _sorted_out(self, pairs: Sequence[Pair], parts: bool) -> tuple[dict[int, Scored], list[_Waiting]]:
         """The rewards of scenes, and the pictures that somebody has to look at."""
         found: dict[int, Scored] = {}
         waiting: list[_Waiting] = []
@@ -142,18 +159,17 @@ class Scorer:
                 if seen is None:
                     waiting.append(_Waiting(place, picture, task, self._judge_of(task)))
                 else:
-                    found[place] = self._of_scene(task, seen)
+                    found[place] = self._of_scene(task, seen, parts)
             except FormalimgError as error:
-                told = error.problems[0] if isinstance(error, FormulaError) else error
-                raise FormalimgError(f"pair {place}: {told}") from error
+                raise PairError(place, error) from error
         return found, waiting
 
-    def _of_scene(self, task: Task, seen: StyledScene | Unscored) -> Scored:
+    def _of_scene(self, task: Task, seen: StyledScene | Unscored, parts: bool) -> Scored:
         if task.formula is None:
             raise FormalimgError("a scene can be scored by a formula only: give a picture, or a formula")
         if isinstance(seen, Unscored):
             return Scored.missing(seen)
-        return by_logic(task.formula, seen.scene, seen.style, self._weights)
+        return by_logic(task.formula, seen.scene, seen.style, self._weights, parts=parts)
 
     def _judge_of(self, task: Task) -> Judge | None:
         name = task.item.suite
@@ -164,15 +180,15 @@ class Scorer:
                 return None
             if self._judge_name is None:
                 raise FormalimgError(
-                    f"{name} needs a chat model that looks at pictures: open the scorer with one, as in "
-                    "judge='openai/gpt-4o', or give scenes and formulas"
+                    f"{name} needs a chat model that looks at pictures: open the scorer, or start the server, with a "
+                    "judge such as openai/gpt-4o, or give scenes and formulas"
                 )
             # A reward is 1 if and only if a picture passes: so, unless told otherwise, the clauses decide.
             own = {"decide": "clauses", **self._judge_options} if name == "natural" else self._judge_options
             self._judges[name] = open_judge(name, self._judge_name, own)
             return self._judges[name]
 
-    async def _looked_at_all(self, waiting: Sequence[_Waiting]) -> dict[int, Scored]:
+    async def _looked_at_all(self, waiting: Sequence[_Waiting], parts: bool) -> dict[int, Scored]:
         try:
             async with asyncio.TaskGroup() as looking:
                 tasks = [looking.create_task(self._looked_at(entry)) for entry in waiting]
@@ -180,7 +196,8 @@ class Scorer:
             # Whoever calls must see what the user can mend, such as a wrong key, and not a group of it.
             mendable = (error for error in errors.exceptions if isinstance(error, FormalimgError))
             raise next(mendable, errors.exceptions[0]) from None
-        return {entry.place: task.result() for entry, task in zip(waiting, tasks, strict=True)}
+        found = {entry.place: task.result() for entry, task in zip(waiting, tasks, strict=True)}
+        return found if parts else {place: scored.without_parts() for place, scored in found.items()}
 
     async def _looked_at(self, entry: _Waiting) -> Scored:
         async with self._turn(entry.judge or self._grounder):

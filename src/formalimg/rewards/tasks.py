@@ -22,7 +22,7 @@ from formalimg.logic import (
     vocabulary_names,
 )
 from formalimg.rewards.questions import Questions, questions_in
-from formalimg.suites import FormulaSpec, Item, load, suite
+from formalimg.suites import FormulaSpec, Item, default_digest, instruction_digest, load, suite, suite_names
 
 Ready = TypeVar("Ready")
 
@@ -97,6 +97,13 @@ class Tasks:
             return self._kept(given, lambda: self._of_formula(given, None))
         raise FormalimgError(f"nothing can be scored by a {type(given).__name__}: give an item, a formula or questions")
 
+    def digests(self) -> dict[str, str]:
+        """By suite, a digest of what its items ask; those of one's own are read for it."""
+        return {
+            name: instruction_digest([*self._items(name).values()]) if name in self._sources else default_digest(name)
+            for name in suite_names()
+        }
+
     def _of_mapping(self, given: Mapping[str, Any]) -> Task:
         told = [key for key in FORMS if key in given]
         if len(told) != 1:
@@ -116,10 +123,13 @@ class Tasks:
         raise FormalimgError(f"{' and '.join(FORMS[told[0]])} must be texts")
 
     def _item(self, name: str, number: str) -> Item[Any]:
-        items = self._suites.get(name, lambda: self._loaded(name))
+        items = self._items(name)
         if number not in items:
             raise FormalimgError(f"{name} has no item {number[:40]!r}: it has {len(items):,}, from {next(iter(items))}")
         return items[number]
+
+    def _items(self, name: str) -> dict[str, Item[Any]]:
+        return self._suites.get(name, lambda: self._loaded(name))
 
     def _loaded(self, name: str) -> dict[str, Item[Any]]:
         suite(name)

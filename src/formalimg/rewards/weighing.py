@@ -13,7 +13,15 @@ from formalimg.scenes import Scene
 from formalimg.suites import CounterfactualSpec
 
 
-def by_logic(formula: Prepared, scene: Scene, style: str | None, weights: Weights, cost: float | None = 0.0) -> Scored:
+def by_logic(
+    formula: Prepared,
+    scene: Scene,
+    style: str | None,
+    weights: Weights,
+    cost: float | None = 0.0,
+    *,
+    parts: bool = True,
+) -> Scored:
     """The reward of a scene: the weighted share of the formula's clauses under the binding that is best by weight.
 
     Args:
@@ -22,8 +30,12 @@ def by_logic(formula: Prepared, scene: Scene, style: str | None, weights: Weight
         style: the style of the picture, if it is known.
         weights: what clauses count, by their kind.
         cost: what looking cost.
+        parts: whether to tell the parts and why some fall short.
     """
     try:
+        if not parts:
+            share = formula.share(scene, style)
+            return Scored(share, share == 1, cost=cost)
         best = formula.best_binding(scene, style)
     except FormulaError as error:
         kinds = {problem.kind for problem in error.problems}
@@ -31,7 +43,8 @@ def by_logic(formula: Prepared, scene: Scene, style: str | None, weights: Weight
             return Scored.missing(Unscored("not understood", error.problems[0].message, cost=cost))
         if kinds == {"size"}:  # too large to be taken apart: all or nothing
             verification = formula.verify(scene, style)
-            return Scored.of_parts(verification.passed, (formula_part(verification),), cost)
+            whole = Scored.of_parts(verification.passed, (formula_part(verification),), cost)
+            return whole if parts else whole.without_parts()
         raise
     found = Scored.of_parts(best.share == 1, clause_parts(best, weights), cost)
     return replace(found, score=best.share)

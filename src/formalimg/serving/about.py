@@ -10,11 +10,10 @@ from dataclasses import asdict
 from formalimg.logic import vocabulary, vocabulary_names
 from formalimg.rewards import Scorer
 from formalimg.serving.limits import Limits
-from formalimg.suites import suite_names
 
 
 def about(version: str, scorer: Scorer, limits: Limits, *, reads_files: bool) -> Mapping[str, object]:
-    """The version, who looks, what counts how much, the digests of the vocabularies, and what is taken on.
+    """The version, who looks and with which settings, what counts how much, digests, and what is taken on.
 
     Args:
         version: the version of formalimg.
@@ -25,7 +24,10 @@ def about(version: str, scorer: Scorer, limits: Limits, *, reads_files: bool) ->
     return {
         "formalimg": version,
         "scorer": dict(scorer.settings),
-        "suites": list(suite_names()),
+        "looking": {
+            part: {"name": party.name, "settings": dict(party.settings)} for part, party in scorer.looking.items()
+        },
+        "suites": dict(scorer.suite_digests()),
         "vocabularies": {name: vocabulary_digest(name) for name in vocabulary_names()},
         "limits": asdict(limits),
         "reads_files": reads_files,

@@ -7,7 +7,7 @@ import contextlib
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -17,15 +17,15 @@ from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive
 
 from formalimg.errors import FormalimgError
 from formalimg.models import redacted
-from formalimg.rewards import Scored, Scorer
+from formalimg.rewards import PairError, Scored, Scorer
 from formalimg.serving.about import about
 from formalimg.serving.asking import Asked, read_asked
 from formalimg.serving.bodies import Bodies, Held, Sent
-from formalimg.serving.counting import CONTENT_TYPE, Counts
+from formalimg.serving.counting import CONTENT_TYPE, Counting, Counts
 from formalimg.serving.gate import Gate
 from formalimg.serving.limits import Limits
 from formalimg.serving.processes import GrounderInProcesses
@@ -35,6 +35,9 @@ from formalimg.serving.turns import BusyError, Turns
 
 _SMALL = 256 * 1024
 """How many bytes a request may have that is read and judged in the one thread for small ones."""
+
+_HELD_UP = 0.25
+"""So many seconds a small request waits for those before it."""
 
 _CLIENT_IS_GONE = 499
 """What is counted for a client that did not wait for its answer; nobody gets to see it."""
@@ -71,7 +74,7 @@ def make_reward_app(
     }
     return Starlette(
         routes=list(routes.values()),
-        middleware=[Middleware(_Counting, counts=desk.counts, paths=frozenset(routes)), Middleware(Gate, token=token)],
+        middleware=[Middleware(Counting, counts=desk.counts, paths=frozenset(routes)), Middleware(Gate, token=token)],
         exception_handlers={RefusedError: _refused, HTTPException: _told, Exception: _failed},
         lifespan=desk.lifespan,
     )
@@ -126,28 +129,44 @@ class _Desk:
 
     async def _scored(self, sent: Sent) -> list[Scored]:
         try:
-            begun = await asyncio.get_running_loop().run_in_executor(self._thread_for(sent), self._begun, sent)
-            looked_at = await self._scorer.score(begun.pairs.values()) if begun.pairs else []
-        except FormalimgError as error:
-            raise _told_of(error) from error
+            begun = await self._begun_in_a_thread(sent)
+            with _in_the_request(list(begun.pairs)):
+                looked_at = await self._scorer.score(begun.pairs.values(), parts=begun.parts) if begun.pairs else []
+        except FormalimgError as error:  # for whoever runs the server, such as a wrong key
+            words = redacted(str(error))
+            _log.error("%s", words)
+            raise RefusedError(500, f"the judge cannot work: {words}") from error
         found = {**begun.found, **dict(zip(begun.pairs, looked_at, strict=True))}
         return [found[place] for place in range(len(found))]
 
-    def _thread_for(self, sent: Sent) -> ThreadPoolExecutor | None:
-        """Small requests one after the other, which Python does faster than side by side; large ones apart."""
-        return None if sent.files or len(sent.text) > _SMALL else self._one_thread
+    async def _begun_in_a_thread(self, sent: Sent) -> _Begun:
+        """Small requests one after the other, which Python does faster than side by side; large ones apart.
+
+        So are those that are held up: the one before them may have a formula that takes minutes.
+        """
+        if not sent.files and len(sent.text) <= _SMALL:
+            begun = self._one_thread.submit(self._begun, sent)
+            beginning = asyncio.wrap_future(begun)
+            try:
+                finished, _ = await asyncio.wait([beginning], timeout=_HELD_UP)
+                if finished or not begun.cancel():
+                    return await beginning
+            finally:
+                begun.cancel()
+        return await asyncio.to_thread(self._begun, sent)
 
     def _begun(self, sent: Sent) -> _Begun:
         """Read a request and judge its scenes: in one thread, so that the way there and back is gone only once."""
-        asked = read_asked(sent, self._scorer, self._limits, self._root)
-        found = {place: one.picture for place, one in enumerate(asked) if isinstance(one.picture, Scored)}
+        asked, parts = read_asked(sent, self._scorer, self._limits, self._root)
         scenes = {place: one for place, one in enumerate(asked) if isinstance(one.picture, Mapping)}
-        found.update(zip(scenes, self._scorer.score_all(scenes.values()), strict=True))
-        return _Begun(found, {place: one for place, one in enumerate(asked) if place not in found})
+        with _in_the_request(list(scenes)):
+            found = dict(zip(scenes, self._scorer.score_all(scenes.values(), parts=parts), strict=True))
+        return _Begun(found, {place: one for place, one in enumerate(asked) if place not in scenes}, parts)
 
     async def about(self, _: Request) -> Response:
         """What shapes the rewards."""
-        told = about(self._version, self._scorer, self._limits, reads_files=self._root is not None)
+        read = self._root is not None
+        told = await asyncio.to_thread(about, self._version, self._scorer, self._limits, reads_files=read)
         return JSONResponse(told)
 
     async def metrics(self, _: Request) -> Response:
@@ -169,10 +188,27 @@ class _Desk:
 
 
 class _Begun(NamedTuple):
-    """A request that was read: the rewards that are known, and the pictures that somebody has to look at, by place."""
+    """A request that was read.
+
+    Attributes:
+        found: the rewards of scenes, by their place.
+        pairs: the pictures that somebody has to look at, by their place.
+        parts: whether parts and reasons are asked for.
+    """
 
     found: dict[int, Scored]
     pairs: dict[int, Asked]
+    parts: bool
+
+
+@contextlib.contextmanager
+def _in_the_request(places: Sequence[int]) -> Iterator[None]:
+    """Name the item that cannot be scored by its place in the request, where the pairs came from these places."""
+    try:
+        yield
+    except PairError as error:
+        where = f"items[{places[error.place]}]"
+        raise RefusedError(400, redacted(error.told), where=where, problems=error.problems) from error
 
 
 async def _unless_gone(work: Awaitable[list[Scored]], receive: Receive) -> list[Scored]:
@@ -198,15 +234,6 @@ async def _gone(receive: Receive) -> None:
         pass
 
 
-def _told_of(error: FormalimgError) -> RefusedError:
-    """What names a pair is for the client to mend; all else, such as a wrong key, for whoever runs the server."""
-    words = redacted(str(error))
-    if words.startswith("pair "):
-        return RefusedError(400, words)
-    _log.error("%s", words)
-    return RefusedError(500, f"the judge cannot work: {words}")
-
-
 async def _refused(_: Request, error: Exception) -> Response:
     assert isinstance(error, RefusedError)
     return error.answer()
@@ -220,28 +247,3 @@ async def _told(_: Request, error: Exception) -> Response:
 async def _failed(_: Request, error: Exception) -> Response:
     """A bug of ours: its traceback is on the server's standard error, and nobody else's business."""
     return JSONResponse({"error": "the server failed: its log says why"}, 500)
-
-
-class _Counting:
-    """Counts answers by their status."""
-
-    def __init__(self, app: ASGIApp, counts: Counts, paths: frozenset[str]) -> None:
-        self._app, self._counts, self._paths = app, counts, paths
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Have a request answered, and count it."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        path = scope["path"] if scope["path"] in self._paths else "other"
-
-        async def counting(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                self._counts.request(path, message["status"])
-            await send(message)
-
-        try:
-            await self._app(scope, receive, counting)
-        except Exception:  # which is answered further outside
-            self._counts.request(path, 500)
-            raise

@@ -5,30 +5,37 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import Unscored
 from formalimg.logic import FormulaError
-from formalimg.rewards import PictureLike, Scored, Scorer, Task
+from formalimg.rewards import PictureLike, Scorer, Task
 from formalimg.serving.bodies import Sent, object_in
 from formalimg.serving.limits import Limits
 from formalimg.serving.refusing import RefusedError
 from formalimg.serving.roots import OutsideError, Root
 
-_KEYS = ("items", "images")
+_KEYS = ("items", "images", "parts")
 
 
 class Asked(NamedTuple):
     """What one picture of a request is asked for.
 
     Attributes:
-        picture: the picture, or the scene in it; the reward where it is known that there is no picture to be had.
+        picture: the picture, or the scene in it.
         task: what it is to show.
     """
 
-    picture: PictureLike | Scored
+    picture: PictureLike
     task: Task
+
+
+class Order(NamedTuple):
+    """What a request asks for, picture by picture, and whether parts and reasons are to be told."""
+
+    asked: list[Asked]
+    parts: bool
 
 
 class _Reading(NamedTuple):
@@ -41,8 +48,8 @@ class _Reading(NamedTuple):
     most: int
 
 
-def read_asked(sent: Sent, scorer: Scorer, limits: Limits, root: Root | None = None) -> list[Asked]:
-    """What a request asks for, picture by picture.
+def read_asked(sent: Sent, scorer: Scorer, limits: Limits, root: Root | None = None) -> Order:
+    """What a request asks for.
 
     Args:
         sent: the request.
@@ -64,6 +71,9 @@ def read_asked(sent: Sent, scorer: Scorer, limits: Limits, root: Root | None = N
         images = [{"file": f"image{number}"} for number in range(len(items))]
     if len(images) != len(items):
         raise RefusedError(400, f"{len(items):,} items and {len(images):,} images: send one image for each item")
+    parts = request.get("parts", True)
+    if not isinstance(parts, bool):
+        raise RefusedError(400, "send true or false", where="parts")
     tasks = [_task(item, f"items[{number}]", scorer) for number, item in enumerate(items)]
     read = [_Reading(image, f"images[{number}]", sent, root, limits.most_bytes) for number, image in enumerate(images)]
     asked = [Asked(_image(reading), task) for reading, task in zip(read, tasks, strict=True)]
@@ -71,7 +81,7 @@ def read_asked(sent: Sent, scorer: Scorer, limits: Limits, root: Root | None = N
         if isinstance(picture, Mapping) and task.formula is None:
             words = "a scene can be scored by a formula only: send a picture"
             raise RefusedError(400, words, where=f"images[{number}].scene")
-    return asked
+    return Order(asked, parts)
 
 
 def _list(value: object, where: str, limits: Limits) -> list[object]:
@@ -95,7 +105,7 @@ def _task(item: object, where: str, scorer: Scorer) -> Task:
         raise RefusedError(400, str(error), where=where) from error
 
 
-def _image(reading: _Reading) -> PictureLike | Scored:
+def _image(reading: _Reading) -> PictureLike:
     value, where = reading.value, reading.where
     told = [key for key in _READERS if isinstance(value, dict) and key in value]
     if len(told) != 1 or len(value) != 1:
@@ -110,16 +120,16 @@ def _base64(reading: _Reading) -> PictureLike:
         raise RefusedError(400, "this is no base64", where=reading.where) from error
 
 
-def _path(reading: _Reading) -> PictureLike | Scored:
+def _path(reading: _Reading) -> PictureLike:
     path = _text(reading)
     if reading.root is None:
         raise RefusedError(403, "this server reads no files: it was started without --root", where=reading.where)
     try:
-        return reading.root.read(path, reading.most)
+        reading.root.place(path)
     except OutsideError as error:
         raise RefusedError(403, str(error), where=reading.where) from error
-    except OSError as error:  # nothing is wrong with the request, and nobody can score the picture
-        return Scored.missing(Unscored("unreadable image", f"{type(error).__name__}: {error.strerror or error}"))
+    # Read when its turn has come: a small request may name more than there is memory for.
+    return partial(reading.root.read, path, reading.most)
 
 
 def _scene(reading: _Reading) -> PictureLike:
@@ -142,7 +152,7 @@ def _text(reading: _Reading) -> str:
     return reading.value
 
 
-_READERS: Mapping[str, Callable[[_Reading], PictureLike | Scored]] = {
+_READERS: Mapping[str, Callable[[_Reading], PictureLike]] = {
     "base64": _base64,
     "path": _path,
     "scene": _scene,

@@ -61,6 +61,8 @@ class Bodies:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind not in ("application/json", "multipart/form-data"):
             raise RefusedError(415, "send application/json, or multipart/form-data", closes=True)
+        if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+            raise RefusedError(415, "send it as it is, without Content-Encoding", closes=True)
         told = request.headers.get("content-length", "")
         if told.isdecimal() and int(told) > self._limits.most_bytes:
             raise self._too_large()
@@ -106,7 +108,10 @@ async def _multipart(request: Request, limits: Limits) -> Sent:
                     raise RefusedError(400, f"the part {name[:40]!r} is there twice")
                 parts[name] = await part.read() if isinstance(part, UploadFile) else part.encode("utf-8", "replace")
     except HTTPException as error:  # what is no multipart
-        raise RefusedError(400, error.detail, closes=True) from error
+        words = (
+            f"{error.detail.rstrip('.')}: send the JSON as the field {FIELD!r}, and pictures as files with a filename"
+        )
+        raise RefusedError(400, words, closes=True) from error
     if FIELD not in parts:
         raise RefusedError(400, f"a multipart request needs a part {FIELD!r} with the JSON")
     return Sent(parts.pop(FIELD), parts)
@@ -119,7 +124,7 @@ def object_in(text: bytes) -> Mapping[str, object]:
         RefusedError: if it is none.
     """
     try:
-        found = json.loads(text, parse_constant=_refuse)
+        found = json.loads(text, parse_constant=_refuse, object_pairs_hook=_told_once)
     except (ValueError, RecursionError) as error:  # also what is no UTF-8
         raise RefusedError(400, "this is no JSON that can be read") from error
     if not isinstance(found, dict):
@@ -129,3 +134,12 @@ def object_in(text: bytes) -> Mapping[str, object]:
 
 def _refuse(constant: str) -> object:
     raise ValueError(constant)  # NaN and Infinity are no JSON
+
+
+def _told_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):  # readers of JSON do not agree on which counts
+        names = [name for name, _ in pairs]
+        twice = next(name for name in found if names.count(name) > 1)
+        raise RefusedError(400, f"{twice[:40]!r} is told twice in one object of JSON")
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -15,6 +15,9 @@ from formalimg.rewards import PictureLike, Scored, TaskLike
 from formalimg.serving.sending import Letter, asked, letter, shown
 
 _LONGEST_PAUSE = 30.0
+
+_MOST_BYTES = 32 * 1024 * 1024
+"""So many bytes of pictures are sent at once; servers take twice as many unless told otherwise."""
 
 
 class ServerError(FormalimgError):
@@ -48,25 +51,37 @@ class RewardClient:
             token: the server's token, if it has one.
             timeout: how many seconds an answer may take.
             retries: how often a server that is busy or away is asked again.
-            batch: how many pictures are sent at once; more are sent one batch after the other.
+            batch: how many pictures are sent at once, and no more than 32 MiB of them unless it is one; more are sent
+                one batch after the other.
 
         Raises:
             FormalimgError: if this is no address.
         """
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        try:
+            parts = urlsplit(url)
+            host, port = parts.hostname, parts.port
+        except ValueError:
+            host = None
+        if not host or parts.scheme not in ("http", "https"):
             raise FormalimgError(f"{url[:80]!r} is no address of a server: write http://HOST:PORT")
+        if token is not None and (not token.isascii() or any(not "!" <= character <= "~" for character in token)):
+            raise FormalimgError("this token cannot be sent: it must be ASCII, without spaces and ends of lines")
         if timeout <= 0 or retries < 0 or batch < 1:
             raise FormalimgError("a client needs a timeout above 0, no fewer than 0 retries, and batches of at least 1")
         self._kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        self._host, self._port, self._path = parts.hostname, parts.port, parts.path.rstrip("/")
+        self._host, self._port, self._path = host, port, parts.path.rstrip("/")
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self._timeout, self._retries, self._batch = timeout, retries, batch
         self._idle: list[HTTPConnection] = []
         self._lock = threading.Lock()
 
-    def score(self, images: Iterable[PictureLike], items: Iterable[TaskLike]) -> list[Scored]:
+    def score(self, images: Iterable[PictureLike], items: Iterable[TaskLike], *, parts: bool = True) -> list[Scored]:
         """The rewards of pictures, each with its item, in their order.
+
+        Args:
+            images: the pictures.
+            items: what each is to show.
+            parts: whether to tell the parts, and why some fall short. Without, the scores are the same and come sooner.
 
         Raises:
             ServerError: if the server refuses, or does not answer.
@@ -75,9 +90,9 @@ class RewardClient:
         pictures, tasks = list(images), list(items)
         if len(pictures) != len(tasks):
             raise FormalimgError(f"{len(pictures)} pictures and {len(tasks)} items: give one item for each picture")
-        return self.score_all(zip(pictures, tasks, strict=True))
+        return self.score_all(zip(pictures, tasks, strict=True), parts=parts)
 
-    def score_all(self, pairs: Iterable[tuple[PictureLike, TaskLike]]) -> list[Scored]:
+    def score_all(self, pairs: Iterable[tuple[PictureLike, TaskLike]], *, parts: bool = True) -> list[Scored]:
         """The same for pairs, as `Scorer.score_all` takes them."""
         tasks: dict[int, Mapping[str, Any]] = {}
         found: dict[int, Scored] = {}
@@ -89,10 +104,9 @@ class RewardClient:
                 found[place] = seen
             else:
                 sent[place] = seen
-        places = list(sent)
-        for start in range(0, len(places), self._batch):
-            batch = places[start : start + self._batch]
-            found.update(zip(batch, self._results([(sent[at], tasks[at]) for at in batch]), strict=True))
+        for batch in self._batches(sent):
+            written = letter([(sent[at], tasks[at]) for at in batch], parts=parts)
+            found.update(zip(batch, self._results(written, len(batch)), strict=True))
         return [found[place] for place in range(len(tasks))]
 
     def about(self) -> Mapping[str, Any]:
@@ -112,9 +126,23 @@ class RewardClient:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _results(self, pairs: Sequence[tuple[Mapping[str, Any] | bytes, Mapping[str, Any]]]) -> list[Scored]:
-        results = _object(self._asked("POST", "/v1/score", letter(pairs))).get("results")
-        if not isinstance(results, list) or len(results) != len(pairs):
+    def _batches(self, sent: Mapping[int, Mapping[str, Any] | bytes]) -> Iterator[list[int]]:
+        """The places of what is sent at once."""
+        batch: list[int] = []
+        size = 0
+        for place, picture in sent.items():
+            length = len(picture) if isinstance(picture, bytes) else 0
+            if batch and (len(batch) == self._batch or size + length > _MOST_BYTES):
+                yield batch
+                batch, size = [], 0
+            batch.append(place)
+            size += length
+        if batch:
+            yield batch
+
+    def _results(self, written: Letter, count: int) -> list[Scored]:
+        results = _object(self._asked("POST", "/v1/score", written)).get("results")
+        if not isinstance(results, list) or len(results) != count:
             raise ServerError("the server did not answer with one result for each picture: is it a reward server?")
         return [Scored.from_json(result) for result in results]
 

@@ -1,19 +1,26 @@
-"""Connections that do not wait for ever: for the head of a request, or for a client that reads no answer."""
+"""Connections that do not wait for ever, for a request or for a client that reads no answer; and not too many."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any
 
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+CROWDED = "formalimg.crowded"
+"""A key that is in the scope of requests over connections beyond the limit."""
 
-def patient_for(seconds: float) -> type[asyncio.Protocol]:
-    """The protocol of HTTP for uvicorn, with a limit that uvicorn does not have.
+
+def patient_for(seconds: float, most: int) -> type[asyncio.Protocol]:
+    """The protocol of HTTP for uvicorn, with limits that uvicorn does not have.
 
     From the beginning of a connection, and from the end of each answer, the client has so many seconds until the head
     of its next request is there, however slowly it sends it. A client that lets an answer lie is cut off after the
     same time. How long a body may take is not known here.
+
+    Requests over more than so many connections are marked as `CROWDED`, and the application refuses them: were they
+    refused by uvicorn, nobody would be told when to come back, and nobody would count them.
     """
 
     class Patient(H11Protocol):
@@ -24,6 +31,8 @@ def patient_for(seconds: float) -> type[asyncio.Protocol]:
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
+            if len(self.connections) > most:
+                self.app = _crowded(self.app)
             self._wait_for_request()
 
         def connection_lost(self, exc: Exception | None) -> None:
@@ -58,3 +67,10 @@ def patient_for(seconds: float) -> type[asyncio.Protocol]:
             self._without_request = self.loop.call_later(seconds, self.transport.abort)
 
     return Patient
+
+
+def _crowded(app: ASGIApp) -> ASGIApp:
+    async def marked(scope: Scope, receive: Receive, send: Send) -> None:
+        await app({**scope, CROWDED: True}, receive, send)
+
+    return marked

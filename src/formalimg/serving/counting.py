@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
 from formalimg.rewards import Scored
 
 _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -71,6 +73,32 @@ class Counts:
         if memory is not None:
             found["process_resident_memory_bytes"] = ("Memory of this process, without its workers.", memory)
         return found
+
+
+class Counting:
+    """Stands around the server and counts its answers by their status."""
+
+    def __init__(self, app: ASGIApp, counts: Counts, paths: frozenset[str]) -> None:
+        """Count what this application answers; paths besides these are counted together."""
+        self._app, self._counts, self._paths = app, counts, paths
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Have a request answered, and count it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        path = scope["path"] if scope["path"] in self._paths else "other"
+
+        async def counting(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._counts.request(path, message["status"])
+            await send(message)
+
+        try:
+            await self._app(scope, receive, counting)
+        except Exception:  # which is answered further outside
+            self._counts.request(path, 500)
+            raise
 
 
 def resident_bytes() -> int | None:

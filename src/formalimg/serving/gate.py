@@ -9,11 +9,15 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from formalimg.errors import FormalimgError
+from formalimg.serving.connections import CROWDED
 from formalimg.serving.refusing import RefusedError
 from formalimg.web import host_name, is_loopback
 
 OPEN = ("/healthz", "/readyz")
 """Paths that are answered without the token: they tell nothing but that somebody is there."""
+
+_WATCHING = (*OPEN, "/metrics")
+"""Paths that are answered however many connections there are: then, above all, somebody wants to know."""
 
 _SHORTEST = 16
 
@@ -43,6 +47,8 @@ class Gate:
         await self._app(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> RefusedError | None:
+        if CROWDED in scope and scope["path"] not in _WATCHING:
+            return RefusedError(503, "there are too many connections: come back later", retry_after=1, closes=True)
         headers = Headers(scope=scope)
         if self._token is None:
             if not is_loopback(host_name(headers.get("host", ""))):
@@ -51,7 +57,7 @@ class Gate:
             return RefusedError(401, "send the server's token, as in Authorization: Bearer TOKEN", closes=True)
         # A page that the user happens to visit may send requests here, and each may cost money. Programs are no pages.
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != headers.get("host", ""):
+        if origin is not None and _site(origin) != headers.get("host", ""):
             return RefusedError(403, "this was sent by a page of another site", closes=True)
         return None
 
@@ -71,6 +77,14 @@ def checked_token(token: str | None, host: str) -> str | None:
     if len(token) < _SHORTEST or not token.isascii() or any(not "!" <= character <= "~" for character in token):
         raise FormalimgError(f"a token has at least {_SHORTEST} characters, all of them ASCII, and no spaces")
     return token
+
+
+def _site(origin: str) -> str | None:
+    """The host and port of an origin; None if it has none, as for pages without one, or is no address."""
+    try:
+        return urlsplit(origin).netloc or None
+    except ValueError:
+        return None
 
 
 def _same(given: str, wanted: str) -> bool:

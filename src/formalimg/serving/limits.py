@@ -21,7 +21,7 @@ class Limits:
         timeout: how many seconds a client has to send the head of a request, its body, and to read an answer; and how
             long a connection may be kept without a request.
         longest_end: how many seconds requests that have begun may take once the server is told to end.
-        most_connections: how many connections are held; beyond, requests are refused.
+        most_connections: how many connections are answered; over any more, only health and numbers are.
     """
 
     most_bytes: int = 64 * 1024 * 1024

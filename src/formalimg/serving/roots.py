@@ -9,7 +9,7 @@ from pathlib import Path
 from formalimg.errors import FormalimgError
 
 
-class OutsideError(Exception):
+class OutsideError(OSError):
     """A path that leads elsewhere, or nowhere that this server may read."""
 
 
@@ -26,12 +26,11 @@ class Root:
             raise FormalimgError(f"{folder} is no folder: --root names the one that holds the pictures")
         self.folder = folder.resolve()
 
-    def read(self, path: str, most: int) -> bytes:
-        """The file of this path, which may be written from the root or from the very top.
+    def place(self, path: str) -> Path:
+        """Where a path leads, which may be written from the root or from the very top.
 
         Raises:
-            OutsideError: if it lies elsewhere, perhaps behind a link.
-            OSError: if it cannot be read.
+            OutsideError: if it leads elsewhere, perhaps behind a link.
         """
         try:
             found = (self.folder / path).resolve()
@@ -40,7 +39,16 @@ class Root:
         # The same words whether or not anything is there: nobody learns what lies outside.
         if not found.is_relative_to(self.folder):
             raise OutsideError("this lies outside of the server's --root")
-        with open(found, "rb", opener=_opened) as file:
+        return found
+
+    def read(self, path: str, most: int) -> bytes:
+        """The file of this path.
+
+        Raises:
+            OutsideError: if it lies elsewhere, perhaps by now.
+            OSError: if it cannot be read.
+        """
+        with open(self.place(path), "rb", opener=_opened) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise OSError("this is no file")

@@ -21,14 +21,17 @@ class Letter(NamedTuple):
     body: bytes
 
 
-def letter(pairs: Sequence[tuple[Mapping[str, Any] | bytes, Mapping[str, Any]]]) -> Letter:
-    """The request for the rewards of these scenes (mappings) and pictures (bytes), each with what it is to show."""
+def letter(pairs: Sequence[tuple[Mapping[str, Any] | bytes, Mapping[str, Any]]], *, parts: bool = True) -> Letter:
+    """The request for the rewards of these scenes (mappings) and pictures (bytes), each with what it is to show.
+
+    Without parts, the server leaves them out, and their reasons.
+    """
     files = {f"image{place}": shown for place, (shown, _) in enumerate(pairs) if isinstance(shown, bytes)}
     images = [
         {"file": f"image{place}"} if isinstance(shown, bytes) else {"scene": shown}
         for place, (shown, _) in enumerate(pairs)
     ]
-    request = {"items": [item for _, item in pairs], "images": images}
+    request = {"items": [item for _, item in pairs], "images": images, **({} if parts else {"parts": False})}
     try:
         text = json.dumps(request, allow_nan=False).encode("ascii")
     except (TypeError, ValueError, RecursionError) as error:
@@ -36,8 +39,11 @@ def letter(pairs: Sequence[tuple[Mapping[str, Any] | bytes, Mapping[str, Any]]])
     if not files:
         return Letter("application/json", text)
     boundary = secrets.token_hex(24)
-    parts = [_part(boundary, "request", text, ""), *(_part(boundary, name, data, name) for name, data in files.items())]
-    return Letter(f"multipart/form-data; boundary={boundary}", b"".join((*parts, f"--{boundary}--\r\n".encode())))
+    written = [
+        _part(boundary, "request", text, ""),
+        *(_part(boundary, name, data, name) for name, data in files.items()),
+    ]
+    return Letter(f"multipart/form-data; boundary={boundary}", b"".join((*written, f"--{boundary}--\r\n".encode())))
 
 
 def _part(boundary: str, name: str, data: bytes, filename: str) -> bytes:

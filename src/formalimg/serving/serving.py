@@ -55,14 +55,13 @@ def server_config(app: ASGIApp, limits: Limits) -> uvicorn.Config:
     """How uvicorn is to serve the application, for programs that run it themselves."""
     return uvicorn.Config(
         app,
-        http=patient_for(limits.timeout),
+        http=patient_for(limits.timeout, limits.most_connections),
         ws="none",
         lifespan="on",
         log_level="warning",
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=limits.most_connections,
         timeout_keep_alive=ceil(limits.timeout),
         timeout_graceful_shutdown=ceil(limits.longest_end),
     )

@@ -27,7 +27,7 @@ from formalimg.suites.conceptmix.spec import (
     Relation,
 )
 from formalimg.suites.conditions import Condition, LayoutForm, Sent, StyleText
-from formalimg.suites.defaults import DigestError, instruction_digest
+from formalimg.suites.defaults import DigestError, default_digest, instruction_digest
 from formalimg.suites.encoding import decode_item, encode_item
 from formalimg.suites.findings import ItemsError
 from formalimg.suites.formalimg_data.published import write_published
@@ -177,6 +177,7 @@ __all__ = [
     "count_bindings",
     "count_combinations",
     "decode_item",
+    "default_digest",
     "denominalised_items",
     "draw_concepts",
     "encode_item",

@@ -7,6 +7,7 @@ import hashlib
 import tomllib
 from collections.abc import Sequence
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from formalimg.errors import FormalimgError
@@ -34,15 +35,27 @@ def instruction_digest(items: Sequence[Item[Any]]) -> str:
     return f"sha256:{digest.hexdigest()}"
 
 
+def default_digest(suite: str) -> str:
+    """The digest of what a default suite asks (see `instruction_digest`), without its items being read."""
+    return _digests()["instructions"][suite]
+
+
 def load_default(suite: str) -> list[Item[Any]]:
     """The items of a default suite, sorted by id.
 
     Raises:
         DigestError: if the file is not the one that this version of the package was made with.
     """
-    shipped = files("formalimg.suites") / "default_items"
-    known = tomllib.loads((shipped / "digests.toml").read_text(encoding="utf-8"))["files"][suite]
-    data = (shipped / f"{suite}.jsonl.gz").read_bytes()
+    known = _digests()["files"][suite]
+    data = (_shipped() / f"{suite}.jsonl.gz").read_bytes()
     if f"sha256:{hashlib.sha256(data).hexdigest()}" != known:
         raise DigestError(f"the items of {suite} that came with formalimg are damaged: install it again")
     return [known_item_of(line, suite) for line in gzip.decompress(data).splitlines()]
+
+
+def _shipped() -> Traversable:
+    return files("formalimg.suites") / "default_items"
+
+
+def _digests() -> dict[str, dict[str, str]]:
+    return tomllib.loads((_shipped() / "digests.toml").read_text(encoding="utf-8"))
