@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -150,3 +151,15 @@ class _scripted:  # noqa: N801  (used as a word)
     def __exit__(self, *_: object) -> None:
         self._server.shutdown()
         self._server.server_close()
+
+
+def test_a_server_that_takes_too_long_is_not_asked_twice() -> None:
+    """It may be at work still, and judges may cost money."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        client = RewardClient(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=0.3)
+        with pytest.raises(ServerError, match=r"no answer in 0\.3 seconds"):
+            client.about()
+        silent.settimeout(0.3)
+        silent.accept()[0].close()
+        with pytest.raises(TimeoutError):
+            silent.accept()

@@ -152,6 +152,11 @@ class RewardClient:
             pause = min(0.1 * 2**attempt, _LONGEST_PAUSE)
             try:
                 answer = self._exchanged(method, path, sent)
+            except TimeoutError as error:  # it may be at work still, and asking again would have it work twice
+                raise ServerError(
+                    f"the reward server at {self._host} gave no answer in {self._timeout:g} seconds: send less at once, "
+                    "or give a longer timeout"
+                ) from error
             except (OSError, HTTPException) as error:
                 told = ServerError(
                     f"the reward server at {self._host} does not answer: {type(error).__name__}: {error}"
