@@ -15,7 +15,7 @@ demo: $(VENV)/.installed-core  ## Score the three embedded image models, print t
 	$(BIN)/formalimg report demo/knolling-builtin-* --format html --reference --out demo/report.html
 
 test: $(VENV)/.installed-test  ## Run the tests
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 test-local: $(VENV)/.installed-local  ## Run the tests that take long, install things or compute with torch; they need the package index
 	$(BIN)/python -m pytest tests_local

@@ -5,17 +5,31 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 from hypothesis import settings
+
+from formalimg.suites import defaults, loading
 
 # As the command line does, and before numpy loads: threads of its own would only be in the way of the other tests.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # The same examples for everyone, and few enough to be run often; HYPOTHESIS_PROFILE=thorough looks for new ones.
-settings.register_profile("steady", derandomize=True, max_examples=60)
+# No example is late by the clock: what takes long on a busy machine is not wrong.
+settings.register_profile("steady", derandomize=True, max_examples=60, deadline=None)
 settings.register_profile("thorough", max_examples=500, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+# Reading a default suite takes the better part of a second, and its items never change: each is read once.
+_read_default = cache(defaults.load_default)
+pytest.MonkeyPatch().setattr(loading, "load_default", lambda suite: list(_read_default(suite)))
+
+
+def pytest_collection_finish() -> None:
+    """What is there before the first test stays to the end: looking for garbage in it again and again takes minutes."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -24,3 +38,4 @@ def _clients_are_let_go_of(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     if request.path.parent.name in ("models", "remote"):
         gc.collect()
+        gc.freeze()

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import formalimg as package
 from formalimg.cli import app
-from tests.support.command import formalimg
+from tests.support.command import formalimg, formalimg_process
 
 
 def commands() -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -38,7 +38,7 @@ def test_every_command_has_help_and_every_option_is_explained() -> None:
 
 
 def test_version() -> None:
-    assert formalimg("--version").out == f"formalimg {package.__version__}\n"
+    assert formalimg_process("--version").out == f"formalimg {package.__version__}\n"
 
 
 def test_no_arguments_show_the_help() -> None:
@@ -46,7 +46,7 @@ def test_no_arguments_show_the_help() -> None:
 
 
 def test_vocabulary_lists_words_and_predicates() -> None:
-    assert formalimg("vocabulary").out == "knolling\nnatural\nconceptmix\n"
+    assert formalimg_process("vocabulary").out == "knolling\nnatural\nconceptmix\n"
     out = formalimg("vocabulary", "natural").out
     assert "class (69): person" in out
     assert "(IsStyle 'style')" in out

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.runs import open_run
-from tests.support.command import formalimg
+from tests.support.command import formalimg, formalimg_process
 
 ORACLE = ("knolling", "--model", "builtin/oracle", "--size", "512", "--levels", "1-2", "--per-level", "2")
 
@@ -50,12 +50,12 @@ def test_the_same_command_again_makes_nothing_again(workplace: Path) -> None:
 
 
 def test_making_first_and_judging_later_gives_the_same(workplace: Path, tmp_path: Path) -> None:
-    code, out, err = formalimg("generate", *ORACLE, cwd=tmp_path)
+    code, out, err = formalimg_process("generate", *ORACLE, cwd=tmp_path)
     assert code == 0, err
     assert "formalimg judge" in out
     folder = tmp_path / "runs" / "knolling-builtin-oracle"
     assert {outcome.reason for outcome in open_run(folder).outcomes()} == {"not judged"}
-    code, out, err = formalimg("judge", str(folder))
+    code, out, err = formalimg_process("judge", str(folder))
     assert code == 0, err
     assert open_run(folder).outcomes() == open_run(workplace / "runs" / "knolling-builtin-oracle").outcomes()
 
@@ -126,7 +126,7 @@ def test_a_run_of_another_version_is_refused(workplace: Path, tmp_path: Path) ->
 
 
 def test_the_doctor_finds_nothing_wrong() -> None:
-    code, out, _ = formalimg("doctor")
+    code, out, _ = formalimg_process("doctor")
     assert code == 0, out
     assert "✓ known answers      12 of 12 pictures" in out
     assert "✗" not in out

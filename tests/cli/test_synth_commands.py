@@ -59,9 +59,8 @@ def test_solve_says_how_far_it_has_looked() -> None:
 
 
 def test_synth_writes_items_that_show_and_census_read(tmp_path: Path) -> None:
-    code, out, _ = formalimg(
-        "synth", "knolling", "--levels", "1-2,4", "--per-level", "3", "--out", str(tmp_path), "--published"
-    )
+    few = ("knolling", "--levels", "1-2,4", "--per-level", "3")
+    code, out, _ = formalimg("synth", *few, "--jobs", "1", "--out", str(tmp_path), "--published")
     assert code == 0
     assert "9 items of knolling (K=1: 3, K=2: 3, K=4: 3)" in out
     assert "instructions sha256:" in out
@@ -84,7 +83,7 @@ def test_synth_writes_items_that_show_and_census_read(tmp_path: Path) -> None:
 
 
 def test_show_says_what_is_missing(tmp_path: Path) -> None:
-    formalimg("synth", "natural", "--levels", "1", "--per-level", "2", "--out", str(tmp_path))
+    formalimg("synth", "natural", "--levels", "1", "--per-level", "2", "--out", str(tmp_path), "--jobs", "1")
     for arguments, says in [
         (("show", "natural/9", "--items", str(tmp_path)), "natural has no item 9"),
         (("show", "natural", "--items", str(tmp_path)), "name an item as SUITE/ID"),

@@ -13,6 +13,7 @@ from PIL import Image, ImageDraw, ImageFilter
 from formalimg.judges.detector.colors import color_in, lab
 from formalimg.logic import vocabulary
 from formalimg.scenes import Box, Scene, Thing, draw, drawable_classes, natural_aspect
+from tests.support.sizes import tries
 
 COLORS = vocabulary("knolling").words["color"]
 
@@ -50,12 +51,13 @@ def test_lab_is_what_tables_say(rgb: tuple[int, ...], expected: tuple[float, ...
 
 def test_drawn_things_have_the_colour_they_were_drawn_in() -> None:
     told = []
-    for label in drawable_classes():
+    labels = drawable_classes()[:: tries(4, 1)]
+    for label in labels:
         scene = _one_of_each_color(label)
         image = draw(scene, size=384)
         told += [(color_in(image, thing.box).word, thing.color, label) for thing in scene.things]
     wrong = [entry for entry in told if entry[0] != entry[1]]
-    assert len(told) == 10 * len(drawable_classes())
+    assert len(told) == 10 * len(labels)
     assert len(wrong) <= 0.02 * len(told), wrong
 
 

@@ -14,10 +14,11 @@ from formalimg.judges.icons.finding import drawing_background
 from formalimg.judges.judge import Grounding
 from formalimg.judges.verdict import Unscored
 from formalimg.scenes import Box, Scene, Thing, draw, drawable_classes, layout_image
+from tests.support.sizes import tries
 
 
 def test_pictures_that_are_no_drawings_are_refused() -> None:
-    for kind, image in impostors(20, seed=11):
+    for kind, image in impostors(tries(10, 20), seed=11):
         answer = ground_icons(image)
         assert isinstance(answer, Unscored), kind
         assert answer.reason == "not understood"
@@ -44,7 +45,7 @@ def test_a_single_strange_thing_is_enough_to_refuse() -> None:
     labels=st.tuples(st.sampled_from(drawable_classes()), st.sampled_from(drawable_classes())),
     moved=st.tuples(st.integers(-210, 210), st.integers(-210, 210)),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=tries(12, 30), deadline=None)
 def test_things_on_top_of_one_another_are_read_right_or_not_at_all(
     labels: tuple[str, str], moved: tuple[int, int]
 ) -> None:

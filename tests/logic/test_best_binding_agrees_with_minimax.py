@@ -31,6 +31,7 @@ from formalimg.scenes import RULES_OF_TWO, Box, Scene, Thing
 from tests.support.brute_force import atom_truth, truth
 from tests.support.random_logic import CLASSES, STYLES, random_formula, random_scene
 from tests.support.sayable_formulas import Sayable, Taste
+from tests.support.sizes import tries
 
 BOTH: tuple[Semantics, ...] = ("strict", "classical")
 
@@ -112,7 +113,8 @@ def compare(name: str, *, sizes: tuple[int, ...], most_effort: int, number: int)
 
 
 def test_on_random_pairs() -> None:
-    assert compare("minimax", sizes=(1, 2, 3, 3, 4), most_effort=2000, number=800) > 100
+    number = tries(250, 800)
+    assert compare("minimax", sizes=(1, 2, 3, 3, 4), most_effort=2000, number=number) > number / 8
 
 
 @pytest.mark.parametrize("cells", [1, 4, 16])
@@ -120,7 +122,8 @@ def test_where_tables_would_be_too_large(monkeypatch: pytest.MonkeyPatch, cells:
     """With almost no room, variables are tried value by value and clauses never become tables: slower, still right."""
     monkeypatch.setattr(game, "MAX_CELLS", cells)
     monkeypatch.setattr(game, "_AT_ONCE", cells)
-    assert compare(f"narrow {cells}", sizes=(2, 3, 3, 4), most_effort=2000, number=300) > 50
+    number = tries(100, 300)
+    assert compare(f"narrow {cells}", sizes=(2, 3, 3, 4), most_effort=2000, number=number) > number / 6
 
 
 @pytest.mark.parametrize("cells", [None, 1, 4, 16, 64])
@@ -129,7 +132,7 @@ def test_on_alternating_prefixes(monkeypatch: pytest.MonkeyPatch, cells: int | N
     if cells is not None:
         monkeypatch.setattr(game, "MAX_CELLS", cells)
         monkeypatch.setattr(game, "_AT_ONCE", cells)
-    for index in range(60):
+    for index in range(tries(20, 60)):
         chance = random.Random(f"alternating {cells} {index}")
         formula = alternating_formula(chance)
         scene = random_scene(chance, sizes=(2, 3, 3))
@@ -137,7 +140,7 @@ def test_on_alternating_prefixes(monkeypatch: pytest.MonkeyPatch, cells: int | N
         assert_is_best(best_binding(formula, scene, "classical"), components, scene, "")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=tries(100, 300), deadline=None)
 @given(st.integers(), st.integers(1, 4), st.sampled_from([0.0, 0.3]))
 def test_on_instructions(seed: int, k: int, logic: float) -> None:
     """Formulas shaped like instructions, in scenes that have things of the right classes."""
@@ -151,7 +154,7 @@ def test_on_instructions(seed: int, k: int, logic: float) -> None:
     assert (found.share == 1) is truth(formula, scene, strict=True)
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=tries(250, 800), deadline=None)
 @given(st.integers(), st.integers(1, 5), st.sampled_from(BOTH), st.sampled_from(STYLES))
 def test_all_clauses_hold_if_and_only_if_the_formula_does(
     seed: int, depth: int, semantics: Semantics, style: str
@@ -168,8 +171,8 @@ def test_all_clauses_hold_if_and_only_if_the_formula_does(
 
 
 def test_spelt_out_the_classical_reading_is_the_strict_one() -> None:
-    changed = 0
-    for index in range(3000):
+    changed, number = 0, tries(1000, 3000)
+    for index in range(number):
         chance = random.Random(f"spelt out {index}")
         formula = random_formula(chance, chance.randint(1, 5))
         scene = random_scene(chance, sizes=(1, 2, 3))
@@ -177,7 +180,7 @@ def test_spelt_out_the_classical_reading_is_the_strict_one() -> None:
         expected = truth(formula, scene, strict=True, style="photo")
         assert truth(spelled, scene, strict=False, style="photo") is expected, str(formula)
         changed += expected is not truth(formula, scene, strict=False, style="photo")
-    assert changed > 100
+    assert changed > number / 30
 
 
 def alternating_formula(chance: random.Random) -> Formula:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from formalimg.logic import FormulaError, check, clauses, complexity, parse, read, to_pretty_text, verify, vocabulary
 from formalimg.scenes import Box, Scene, Thing
+from tests.support.sizes import tries
 
 _WORDS = [
     "(", ")", "(", ")", "and", "or", "not", "implies", "iff", "exists", "forall", "?x", "?y", "?x_1", "?", "'cup'",
@@ -29,7 +30,7 @@ def _damaged(draw: st.DrawFn) -> str:
     return text
 
 
-_SETTINGS = settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+_SETTINGS = settings(max_examples=tries(200, 600), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @_SETTINGS

@@ -9,8 +9,9 @@ import pytest
 from formalimg.logic import Exists, Forall, Formula, subformulas, tables, verify
 from tests.support.brute_force import truth
 from tests.support.random_logic import STYLES, random_formula, random_scene
+from tests.support.sizes import tries
 
-BATCHES = 12
+BATCHES = tries(4, 12)
 PAIRS = 1000  # in each batch
 
 
@@ -37,7 +38,7 @@ def test_on_random_pairs(batch: int) -> None:
 def test_where_every_table_is_too_wide(monkeypatch: pytest.MonkeyPatch) -> None:
     """With almost no room for tables, formulas are decided value by value: slower, and still right."""
     monkeypatch.setattr(tables, "MAX_ROWS", 6)
-    for number in range(1500):
+    for number in range(tries(500, 1500)):
         chance = random.Random(f"narrow {number}")
         formula = random_formula(chance, chance.randint(2, 5))
         scene = random_scene(chance)
@@ -48,7 +49,7 @@ def test_where_every_table_is_too_wide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_on_larger_scenes() -> None:
     """More things than are compared one by one, so that the ranked way is taken too."""
-    for number in range(300):
+    for number in range(tries(100, 300)):
         chance = random.Random(f"large {number}")
         formula = random_formula(chance, 3)
         scene = random_scene(chance, sizes=(20, 25))
@@ -57,7 +58,7 @@ def test_on_larger_scenes() -> None:
 
 
 def test_the_proof_agrees_with_the_verdict() -> None:
-    for number in range(3000):
+    for number in range(tries(1000, 3000)):
         chance = random.Random(f"proof {number}")
         formula = random_formula(chance, chance.randint(1, 5))
         scene = random_scene(chance)

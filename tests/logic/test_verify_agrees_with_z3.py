@@ -12,8 +12,9 @@ from formalimg.logic import And, Atom, Exists, Forall, Formula, Iff, Implies, No
 from formalimg.scenes import Scene
 from tests.support.brute_force import atom_truth
 from tests.support.random_logic import random_formula, random_scene
+from tests.support.sizes import tries
 
-PAIRS = 150  # each under both semantics
+PAIRS = tries(60, 150)  # each under both semantics
 
 
 def test_on_random_pairs_under_both_semantics() -> None:

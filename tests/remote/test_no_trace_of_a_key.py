@@ -6,7 +6,7 @@ import json
 import logging
 import re
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ import pytest
 from formalimg.errors import FormalimgError
 from formalimg.runs import carry_out
 from tests.remote.knowing_server import KnowingServer, all_bytes_in, knolling, looker, order, painter
-from tests.support.command import Result, formalimg
+from tests.support.command import Result, formalimg, formalimg_process
 from tests.support.loopback import Dialect, Fault, Request, Response, Route, at_random, scripted
 from tests.support.loopback.dialects import Parts
 from tests.support.loopback.openai import OPENAI
@@ -67,8 +67,8 @@ def _without_key(found: bytes) -> bool:
     return not [part for part in _parts_of(PLANTED) if part in found]
 
 
-def _on_the_command_line(*arguments: str) -> Result:
-    done = formalimg(*arguments)
+def _on_the_command_line(*arguments: str, run: Callable[..., Result] = formalimg) -> Result:
+    done = run(*arguments)
     assert _without_key((done.out + done.err).encode())
     return done
 
@@ -86,7 +86,7 @@ def test_no_command_shows_or_keeps_it(tmp_path: Path) -> None:
         model = ("--model", "openai/painter", "-M", address, "-M", "tries=1", "-M", "first_wait=0.01")
         judge = ("--judge", "openai/looker", "-J", address, "-J", "tries=1", "-J", "first_wait=0.01")
         asked = ("knolling", *model, *judge, "--levels", "1-2", "--per-level", "2")
-        assert _on_the_command_line("run", *asked).code == 0
+        assert _on_the_command_line("run", *asked, run=formalimg_process).code == 0
         assert {request.headers["authorization"] for request in server.requests} == {f"Bearer {PLANTED}"}
         assert len(server.requests) > 4
     for form in ("csv", "json"):

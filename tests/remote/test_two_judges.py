@@ -11,7 +11,7 @@ from formalimg.runs import open_run
 from formalimg.suites import read_scores, write_items
 from tests.remote.knowing_server import QUICK
 from tests.remote.test_question_judge_over_http import Answering, items
-from tests.support.command import formalimg
+from tests.support.command import formalimg, formalimg_process
 from tests.support.models import speckled
 from tests.support.remote_models import stand_alone
 
@@ -46,7 +46,7 @@ def test_two_judges_look_in_one_command_and_are_compared(tmp_path: Path) -> None
     assert (one.name, two.name) == ("openai/one", "openai/two")
     passed = [sum(bool(each.passed) for each in open_run(tmp_path / "run", judge).outcomes()) for judge in (one, two)]
     assert passed == [4, 3]
-    code, out, _ = formalimg("agree", str(tmp_path / "run"), "--format", "json")
+    code, out, _ = formalimg_process("agree", str(tmp_path / "run"), "--format", "json")
     assert code == 0
     assert json.loads(out)["judges"][0]["disagreements"][0]["item"] == asked[1].id
 

@@ -15,8 +15,9 @@ from formalimg.runs import carry_out
 from tests.support.models import NumberJudge, Speckles, small_items
 from tests.support.run_contents import contents, order, outcomes, rows, until
 from tests.support.run_in_process import start
+from tests.support.sizes import tries
 
-_KILLS = 20
+_KILLS = tries(6, 20)
 _PICTURES = 160
 
 
@@ -39,7 +40,7 @@ def _asked(log: Path) -> Counter[tuple[str, int]]:
     return Counter((item, int(sample)) for item, sample in map(str.split, lines))
 
 
-def test_a_run_that_is_killed_at_twenty_moments_ends_like_one_that_is_not(tmp_path: Path, unbroken: Path) -> None:
+def test_a_run_that_is_killed_again_and_again_ends_like_one_that_is_not(tmp_path: Path, unbroken: Path) -> None:
     random_moments = random.Random(20)
     folder, log = tmp_path / "run", tmp_path / "log"
     stages = []

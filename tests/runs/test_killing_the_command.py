@@ -7,15 +7,15 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from tests.support.run_contents import contents, outcomes, until
+from tests.support.sizes import tries
 
-_KILLS = 2
+_KILLS = tries(1, 2)
 
 
 @pytest.fixture(scope="module")
@@ -57,40 +57,77 @@ def test_a_killed_command_ends_like_one_that_was_left_alone(tmp_path: Path, item
 
 
 _IN_A_NOTEBOOK = """
-import asyncio, signal, sys, threading
+import asyncio, signal, sys, threading, time
 from pathlib import Path
 from formalimg.runs import carry_out
 from tests.support.models import NumberJudge, Speckles, small_items
 from tests.support.run_contents import order
 
+def tell(progress, asked):
+    while len(model.asked) == asked:
+        time.sleep(0.01)
+    Path(sys.argv[1] + ".making").touch()
+    while not progress.stopped:
+        time.sleep(0.01)
+    Path(sys.argv[1] + ".stopping").touch()
+
+def told(progress):
+    if not model.seconds:  # what is asked for from now on takes its time
+        model.seconds = float(sys.argv[2])
+        threading.Thread(target=tell, args=(progress, len(model.asked)), daemon=True).start()
+
 async def cell():
-    model = Speckles(seconds=float(sys.argv[2]), log=Path(sys.argv[1] + ".log"))
-    return carry_out(order(model, small_items(40)), Path(sys.argv[1]), NumberJudge())
+    return carry_out(order(model, small_items(400)), Path(sys.argv[1]), NumberJudge(), told=told)
 
 # As a notebook does: a loop runs in the main thread, and its stop button raises KeyboardInterrupt there.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-loop = asyncio.new_event_loop()
-print(loop.run_until_complete(cell()).stopped)
+model = Speckles(log=Path(sys.argv[1] + ".log"))
+print(asyncio.new_event_loop().run_until_complete(cell()).stopped)
 """
 
 
 @pytest.mark.parametrize(("seconds", "presses"), [(0.1, 1), (60, 2)])
 def test_the_stop_button_of_a_notebook_stops_the_run(tmp_path: Path, seconds: float, presses: int) -> None:
-    folder, log = tmp_path / "run", tmp_path / "run.log"
+    folder = tmp_path / "run"
     process = subprocess.Popen(
         [sys.executable, "-c", _IN_A_NOTEBOOK, str(folder), str(seconds)],
         cwd=Path(__file__).parents[2],
         stdout=subprocess.PIPE,
         text=True,
     )
-    until(log.exists)
+    until((tmp_path / "run.making").exists)
     process.send_signal(signal.SIGINT)
     if presses == 2:
-        time.sleep(0.3)
+        until((tmp_path / "run.stopping").exists)
         assert process.poll() is None, "the first press waits for what is being made"
         process.send_signal(signal.SIGINT)
     assert process.wait(timeout=20) == 0
     assert process.stdout is not None
     assert process.stdout.read() == "True\n"
     made = sum(outcome.reason != "no image" for outcome in outcomes(folder))
-    assert made == (len(log.read_text().splitlines()) if presses == 1 else 0)
+    asked = len((tmp_path / "run.log").read_text().splitlines())
+    assert asked < 400
+    assert made == asked if presses == 1 else 0 < made < asked
+
+
+_PRESSED_AT_ONCE = """
+import threading, signal
+
+def start_and_press(thread, start=threading.Thread.start):
+    start(thread)
+    if thread.name == "formalimg-run":
+        signal.raise_signal(signal.SIGINT)
+
+threading.Thread.start = start_and_press
+"""
+
+
+def test_the_stop_button_may_be_pressed_while_the_run_begins(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _PRESSED_AT_ONCE + _IN_A_NOTEBOOK, str(tmp_path / "run"), "60"],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")

@@ -17,22 +17,24 @@ from formalimg.suites.ontology import implausible
 from formalimg.suites.synthesis import Recipe, SynthesisError, make_items, pattern_of, take_census
 from formalimg.suites.synthesis.geometry import redundant
 from formalimg.suites.wording import same_meaning_as_written, understand
+from tests.support.sizes import tries
 
 SUITES = ("knolling", "natural")
+PER_LEVEL = tries(6, 12)
 
 
 @pytest.fixture(scope="module", params=SUITES)
 def made(request: pytest.FixtureRequest) -> list[Item[FormulaSpec]]:
-    return make_items(Recipe(request.param, per_level=12, seed=7)).items
+    return make_items(Recipe(request.param, per_level=PER_LEVEL, seed=7)).items
 
 
 def test_items_are_well_formed_and_exact(made: list[Item[FormulaSpec]]) -> None:
-    assert len(made) == 120
+    assert len(made) == 10 * PER_LEVEL
     for item in made:
         formula = item.spec.formula
         assert check(formula, item.suite, k=item.level, single_component=True) == []
         assert complexity(formula) == item.level
-        assert int(item.id) // 12 + 1 == item.level
+        assert int(item.id) // PER_LEVEL + 1 == item.level
 
 
 def test_no_two_items_are_alike(made: list[Item[FormulaSpec]]) -> None:

@@ -16,6 +16,7 @@ from formalimg.scenes import Box, Scene, Thing
 from formalimg.suites.wording import realize, same_meaning_as_written, understand
 from tests.support.published import published_instances
 from tests.support.sayable_formulas import Sayable, Taste
+from tests.support.sizes import tries
 
 SUITES = ("knolling", "natural")
 TASTES = {
@@ -44,7 +45,7 @@ def test_all_published_formulas_come_back() -> None:
 @pytest.mark.parametrize("taste", TASTES)
 @pytest.mark.parametrize("suite", SUITES)
 def test_random_formulas_come_back(suite: str, taste: str) -> None:
-    for seed, formula in made(suite, taste, 350):
+    for seed, formula in made(suite, taste, tries(100, 350)):
         text = realize(formula, suite, seed=seed)
         found = understand(text, suite)
         assert check(found, suite) == [], text
@@ -57,13 +58,13 @@ def test_the_formula_that_comes_back_is_true_of_the_same_scenes(taste: str) -> N
     """Held against the geometry, so that it does not hang on our own comparison of formulas."""
     chance = random.Random(taste)
     truths = []
-    for seed, formula in made("knolling", taste, 150):
+    for seed, formula in made("knolling", taste, tries(50, 150)):
         found = understand(realize(formula, "knolling", seed=seed), "knolling")
         for _ in range(8):
             scene = scene_for(formula, chance)
             truths.append(bool(verify(formula, scene)))
             assert bool(verify(found, scene)) is truths[-1]
-    assert 30 < sum(truths) < len(truths) - 30
+    assert 0.025 < sum(truths) / len(truths) < 0.975
 
 
 def scene_for(formula: Formula, chance: random.Random) -> Scene:
@@ -124,7 +125,7 @@ def test_the_same_seed_gives_the_same_words_whatever_the_hash_seed() -> None:
             check=True,
             timeout=60,
         ).stdout
-        for seed in ("1", "2", "77")
+        for seed in ("1", "77")
     }
     assert len(texts) == 1
     assert len(texts.pop().splitlines()) == 120

@@ -42,12 +42,9 @@ def run_stoppably(engine: Engine, to_make: Sequence[Planned], to_judge: Sequence
         finally:
             ended.set()
 
-    threading.Thread(target=run, name="formalimg-run").start()
-    while not ended.is_set():
-        try:
-            ended.wait()  # not `join`, after whose interruption a thread may count as ended
-        except KeyboardInterrupt:  # a notebook's stop button
-            stop()
+    with stop.taking_the_stop_button():
+        threading.Thread(target=run, name="formalimg-run").start()
+        ended.wait()
     if errors:
         raise errors[0]
     return found[0]
@@ -67,6 +64,18 @@ class _Stop:
             self.broken_off = True
             self._loop.call_soon_threadsafe(self._task.cancel)
         self._engine.stop()
+
+    @contextlib.contextmanager
+    def taking_the_stop_button(self) -> Iterator[None]:
+        """Be called when a notebook's stop button is pressed: a KeyboardInterrupt could come between any two lines."""
+        if threading.current_thread() is not threading.main_thread():  # whose signals are not ours to take
+            yield
+            return
+        before = signal.signal(signal.SIGINT, lambda number, frame: self())
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     @contextlib.contextmanager
     def taking_signals(self) -> Iterator[None]:

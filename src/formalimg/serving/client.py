@@ -154,8 +154,8 @@ class RewardClient:
                 answer = self._exchanged(method, path, sent)
             except TimeoutError as error:  # it may be at work still, and asking again would have it work twice
                 raise ServerError(
-                    f"the reward server at {self._host} gave no answer in {self._timeout:g} seconds: send less at once, "
-                    "or give a longer timeout"
+                    f"the reward server at {self._host} gave no answer in {self._timeout:g} seconds: send less at "
+                    "once, or give a longer timeout"
                 ) from error
             except (OSError, HTTPException) as error:
                 told = ServerError(

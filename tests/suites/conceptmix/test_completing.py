@@ -15,6 +15,7 @@ from formalimg.suites.conceptmix.conflicts import conflicts
 from formalimg.suites.conceptmix.knowledge import reference_objects
 from formalimg.suites.conceptmix.pools import load_pools
 from formalimg.suites.conceptmix.spec import Binding, BoundObject, Relation
+from tests.support.sizes import tries
 
 OBJECTS = load_pools(profile="official-code")["object"].values
 SPATIAL = load_pools()["spatial"].values
@@ -48,7 +49,7 @@ def bindings(draw: st.DrawFn, most_relations: int = 4) -> Binding:
 
 
 @given(bindings(), st.integers(0, 9))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tries(15, 40), deadline=None)
 def test_everything_is_closed_and_nothing_given_is_changed(binding: Binding, seed: int) -> None:
     done = complete_binding(binding, random.Random(seed))
     assert not done.is_open
@@ -63,7 +64,7 @@ def test_everything_is_closed_and_nothing_given_is_changed(binding: Binding, see
 
 
 @given(bindings(), st.integers(0, 9))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=tries(30, 80), deadline=None)
 def test_only_plain_objects_are_added_and_each_of_them_serves(binding: Binding, seed: int) -> None:
     done = complete_binding(binding, random.Random(seed))
     added = done.objects[len(binding.objects) :]

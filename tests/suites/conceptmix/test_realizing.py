@@ -17,11 +17,12 @@ from formalimg.suites.conceptmix.realizing import realize
 from formalimg.suites.conceptmix.saying import unasked, unsaid
 from formalimg.suites.conceptmix.spec import Binding, BindingError, BoundConcept, BoundObject, Concept, Relation
 from tests.suites.conceptmix.given import attributes_of, drawn, given
+from tests.support.sizes import tries
 
 POOLS = load_pools(profile="official-code")
 
 
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=tries(30, 70), deadline=None)
 @for_all(st.integers(1, 12), st.integers(0, 10**6))
 def test_a_prompt_says_everything_and_nothing_else(k: int, seed: int) -> None:
     found = drawn(k, POOLS, random.Random(seed))
@@ -32,7 +33,7 @@ def test_a_prompt_says_everything_and_nothing_else(k: int, seed: int) -> None:
         assert thing.item in prompt.lower() or plural_of(thing.item) in prompt.lower()
 
 
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=tries(30, 70), deadline=None)
 @for_all(st.integers(1, 12), st.integers(0, 10**6))
 def test_a_prompt_is_well_formed(k: int, seed: int) -> None:
     found = drawn(k, POOLS, random.Random(seed))
@@ -43,7 +44,7 @@ def test_a_prompt_is_well_formed(k: int, seed: int) -> None:
         assert (article.lower() == "an") == (letter in "aeiou"), prompt
 
 
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=tries(30, 70), deadline=None)
 @for_all(st.integers(1, 12), st.integers(0, 10**6))
 def test_verbs_agree(k: int, seed: int) -> None:
     found = drawn(k, POOLS, random.Random(seed))
@@ -71,7 +72,7 @@ def test_verbs_agree(k: int, seed: int) -> None:
         assert verb[1] == ("are" if many else "is"), sentence
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(30, 60), deadline=None)
 @for_all(st.integers(1, 9), st.integers(0, 10**6))
 def test_each_attribute_is_said_as_often_as_it_is_asked_for(k: int, seed: int) -> None:
     found = drawn(k, POOLS, random.Random(seed))

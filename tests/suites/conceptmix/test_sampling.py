@@ -17,6 +17,7 @@ from formalimg.suites.conceptmix.pools import Profile, load_pools
 from formalimg.suites.conceptmix.sampling import ImpossibleDrawError, draw_concepts
 from formalimg.suites.conceptmix.spec import CATEGORIES, Category, Concept
 from tests.suites.conceptmix.brute_force import OTHERS, chances_of_objects, keeps_rules, orders_kept, pools_of
+from tests.support.sizes import tries
 
 PROFILES: tuple[Profile, ...] = ("paper", "official-code")
 ONLY: tuple[Category | None, ...] = (None, *CATEGORIES)
@@ -48,7 +49,7 @@ def categories_of(concepts: tuple[Concept, ...]) -> tuple[int, tuple[Category, .
 @cache
 def drawn_categories(k: int, profile: Profile) -> Counter[tuple[int, tuple[Category, ...]]]:
     pools, chance = load_pools(profile=profile), random.Random(k)
-    return Counter(categories_of(draw_concepts(k, pools, chance, profile=profile)) for _ in range(20_000))
+    return Counter(categories_of(draw_concepts(k, pools, chance, profile=profile)) for _ in range(tries(8_000, 20_000)))
 
 
 @pytest.mark.parametrize("profile", PROFILES)

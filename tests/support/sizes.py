@@ -1,0 +1,15 @@
+"""How much the tests try: some of it in `make test`, which is run often, and all of it in `make test-local`."""
+
+from __future__ import annotations
+
+import os
+
+WITH_ALL = {"FORMALIMG_TESTS": "all"}
+"""The variables under which everything is tried."""
+
+_ALL = WITH_ALL.items() <= os.environ.items()
+
+
+def tries(some: int, everything: int) -> int:
+    """How many cases to try, or which step to take through them."""
+    return everything if _ALL else some
