@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats import Observation, paired
+from formalimg.stats import Observation, ScoreObservation, paired, paired_scores
 from tests.stats.observing import observations
 
 
@@ -118,3 +118,32 @@ def test_the_same_seed_gives_the_same_interval_whatever_the_order() -> None:
 def test_runs_over_different_items_of_the_same_name_are_refused() -> None:
     with pytest.raises(FormalimgError, match="at level 1 in one run and at level 2 in the other"):
         paired([Observation("a", 1, True)], [Observation("a", 2, True)])
+
+
+def test_scores_are_compared_group_by_group_over_the_levels_that_both_have() -> None:
+    first = [_score("a", 1, 0.5), _score("a", 2, 1.0), _score("b", 1, 0.25), _score("c", 1, 0.5), _score("d", 2, None)]
+    second = [_score("a", 1, 0.25), _score("a", 3, 1.0), _score("b", 1, 0.75), _score("b", 1, 0.25), _score("d", 2, 1)]
+    found = paired_scores(first, second)
+    assert (found.wins, found.losses, found.ties) == (1, 1, 0)
+    assert found.difference == (0.25 - 0.25) / 2  # a: level 1 alone; b: the mean of two pictures
+    assert (found.only_first, found.only_second, found.unscored) == (("c",), ("d",), ())
+
+
+def test_the_difference_of_scores_is_that_of_the_first_minus_the_second() -> None:
+    better = [_score(f"group {n}", 1, 0.75) for n in range(40)]
+    worse = [_score(f"group {n}", 1, 0.5) for n in range(40)]
+    found = paired_scores(better, worse)
+    assert found.difference == 0.25
+    assert found.interval is not None
+    assert found.interval.low > 0
+    assert found.p_value == pytest.approx(2 * 0.5**40)
+    assert paired_scores(worse, better).difference == -0.25
+
+
+def test_groups_that_share_no_level_are_compared_in_nothing() -> None:
+    found = paired_scores([_score("a", 1, 1.0)], [_score("a", 2, 0.0)])
+    assert (found.difference, found.p_value, found.unscored) == (None, None, ("a",))
+
+
+def _score(group: str, level: int, score: float | None) -> ScoreObservation:
+    return ScoreObservation(group, level, 0, score)

@@ -180,3 +180,12 @@ def test_a_run_that_goes_on_is_summed_up_again(tmp_path: Path) -> None:
     assert "4 pictures" in guest.get("/run?run=one").text
     concept_run(tmp_path / "two", 4)
     assert "/run?run=two" in guest.get("/").text
+
+
+def test_scores_of_two_runs_are_compared_group_by_group(tmp_path: Path) -> None:
+    items = [scored_item(f"law{n}-l1", 1) for n in range(4)]
+    scored_run(tmp_path / "one", items, {item.id: [[1.0]] for item in items})
+    scored_run(tmp_path / "two", items, {item.id: [[0.5]] for item in items})
+    page = visitor(tmp_path).get("/compare", params={"run": ["one", "two"]}).text
+    assert "Group by group" in page
+    assert "<td>4</td><td>0</td><td>0</td><td>+0.500</td>" in page

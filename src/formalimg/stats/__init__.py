@@ -31,7 +31,7 @@ from formalimg.stats.counterfactual_weights import WeightedAnswer, rescored, wei
 from formalimg.stats.detecting import Detection, Found, detection
 from formalimg.stats.generalizing import generalizability
 from formalimg.stats.krippendorff import RatingScale, krippendorff_alpha
-from formalimg.stats.pairing import Paired, paired
+from formalimg.stats.pairing import Paired, paired, paired_scores
 from formalimg.stats.ranking import RankAgreement, rank_agreement, spearman
 from formalimg.stats.redrawing import Estimate
 from formalimg.stats.reliability import Reliability, cronbach_alpha
@@ -89,6 +89,7 @@ __all__ = [
     "mean_of_levels",
     "missing_bounds",
     "paired",
+    "paired_scores",
     "pearson",
     "prior_resistance",
     "rank_agreement",

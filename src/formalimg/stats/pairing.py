@@ -1,16 +1,17 @@
-"""Two runs over the same items, compared item by item."""
+"""Two runs over the same items, compared item by item, or group by group."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import exp, log
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.stats.binomial import checked_confidence, log_tail
-from formalimg.stats.resampling import checked_resampling, difference_interval
+from formalimg.stats.counterfactual import ScoreObservation, checked_score
+from formalimg.stats.resampling import Resampling, checked_resampling, difference_interval
 from formalimg.stats.summary import Interval, Observation
 from formalimg.stats.tallying import ItemTally, tally
 
@@ -74,7 +75,38 @@ def paired(
                 f"item {name!r} is at level {here[name][0]} in one run and at level {there[name][0]} in the other: "
                 "compare runs over the same items"
             )
-    rates = {name: (_share(here.get(name)), _share(there.get(name))) for name in names}
+    return _compared({name: (_share(here.get(name)), _share(there.get(name))) for name in names}, how)
+
+
+def paired_scores(
+    first: Iterable[ScoreObservation],
+    second: Iterable[ScoreObservation],
+    *,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Paired:
+    """Compares the scores of two runs group by group, as `paired` compares items.
+
+    A group counts once, by the mean over its levels that have a score in both runs; a level with several pictures
+    counts once too. The names in what is found are those of groups.
+
+    Args:
+        first: the scores in one run.
+        second: the scores in the other.
+        confidence: of the interval.
+        resamples: how often the groups are resampled for the interval.
+        seed: of the resampling.
+
+    Raises:
+        FormalimgError: if a score is not between 0 and 1.
+    """
+    how = checked_resampling(checked_confidence(confidence), resamples, seed)
+    here, there = _level_means(first), _level_means(second)
+    return _compared({name: _means(here.get(name, {}), there.get(name, {})) for name in sorted({*here, *there})}, how)
+
+
+def _compared(rates: Mapping[str, tuple[Fraction | None, Fraction | None]], how: Resampling) -> Paired:
     differences = [one - other for one, other in rates.values() if one is not None and other is not None]
     wins, losses = sum(each > 0 for each in differences), sum(each < 0 for each in differences)
     difference, interval = None, None
@@ -93,6 +125,29 @@ def paired(
         tuple(name for name, (one, other) in rates.items() if one is None and other is not None),
         tuple(name for name, (one, other) in rates.items() if one is None and other is None),
     )
+
+
+def _level_means(observations: Iterable[ScoreObservation]) -> dict[str, dict[int, Fraction]]:
+    """The exact mean score of each level, by group; levels without a score are not there."""
+    scores: dict[str, dict[int, list[Fraction]]] = {}
+    for group, level, _, score in observations:
+        levels = scores.setdefault(group, {})
+        if score is not None:
+            levels.setdefault(level, []).append(Fraction(checked_score(score)))
+    return {group: {level: _mean(given) for level, given in levels.items()} for group, levels in scores.items()}
+
+
+def _means(here: Mapping[int, Fraction], there: Mapping[int, Fraction]) -> tuple[Fraction | None, Fraction | None]:
+    """The means over the levels that both have; over those of one side where the other has none of them."""
+    both = here.keys() & there.keys()
+    one, other = ([side[level] for level in (both or side)] for side in (here, there))
+    if not both and here and there:  # nothing to compare, so neither counts
+        return None, None
+    return _mean(one) if one else None, _mean(other) if other else None
+
+
+def _mean(values: Sequence[Fraction]) -> Fraction:
+    return sum(values, Fraction()) / len(values)
 
 
 def _by_item(observations: Iterable[Observation]) -> dict[str, tuple[int, ItemTally]]:

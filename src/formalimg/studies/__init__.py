@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from formalimg.studies.consistency_in_words import scores_table, scores_text
     from formalimg.studies.consistency_study import Gaps, ScoresStudied, study_scores
     from formalimg.studies.corrections import Correction
-    from formalimg.studies.counterfactual_scores import counterfactual_specs, picture_score
+    from formalimg.studies.counterfactual_scores import counterfactual_specs, group_scores, picture_score
     from formalimg.studies.diagnosis import Diagnosis, Lexical, diagnose
     from formalimg.studies.diagnosis_contrast import Contrast, Side
     from formalimg.studies.diagnosis_in_words import diagnosis_table, diagnosis_text
@@ -86,7 +86,7 @@ __getattr__ = lazily(
         "consistency_in_words": ["scores_table", "scores_text"],
         "consistency_study": ["Gaps", "ScoresStudied", "study_scores"],
         "corrections": ["Correction"],
-        "counterfactual_scores": ["counterfactual_specs", "picture_score"],
+        "counterfactual_scores": ["counterfactual_specs", "group_scores", "picture_score"],
         "diagnosis": ["Diagnosis", "Lexical", "diagnose"],
         "diagnosis_contrast": ["Contrast", "Side"],
         "diagnosis_in_words": ["diagnosis_table", "diagnosis_text"],
@@ -184,6 +184,7 @@ __all__ = [
     "find_categories",
     "find_mentions",
     "foresee_study",
+    "group_scores",
     "judge_named",
     "judge_names",
     "people_table",

@@ -14,7 +14,8 @@ from starlette.responses import Response
 
 from formalimg.report import Comparison, Section, compare, curve, more_table, table
 from formalimg.runs import StoredRun
-from formalimg.stats import Observation, Paired, paired
+from formalimg.stats import Observation, Paired, ScoreObservation, paired, paired_scores
+from formalimg.studies import group_scores
 from formalimg.web.asking import address, number
 from formalimg.web.gallery import MOST_OF_PROMPT, SIGNS, common_opening, outcome_sort, thumbnail_address
 from formalimg.web.pages import drawn, page
@@ -39,6 +40,7 @@ class _Suite(NamedTuple):
     table: Markup
     tables: tuple[Markup, ...]
     pairs: tuple[_Pair, ...]
+    has_scores: bool
 
 
 class _SideBySide(NamedTuple):
@@ -125,8 +127,15 @@ def _suite(
 ) -> _Suite:
     of_suite = [name for name, run in runs.items() if run.card.suite == section.suite.name]
     titles = [row.name for row in section.rows]
+    has_scores = section.suite.kind == "counterfactual"
     pairs = [
-        _Pair(titles[0], title, paired(*_of_same_items(of_suite[0], name, runs, outcomes)))
+        _Pair(
+            titles[0],
+            title,
+            _paired_scores(runs[of_suite[0]], runs[name])
+            if has_scores
+            else paired(*_of_same_items(of_suite[0], name, runs, outcomes)),
+        )
         for name, title in zip(of_suite[1:], titles[1:], strict=True)
     ]
     return _Suite(
@@ -134,8 +143,23 @@ def _suite(
         drawn(curve(section)),
         drawn(table(section, compared)),
         tuple(map(drawn, map(more_table, section.tables, repeat(section)))),
-        tuple(pairs) if section.suite.kind != "counterfactual" else (),
+        tuple(pairs),
+        has_scores,
     )
+
+
+def _paired_scores(first: StoredRun, second: StoredRun) -> Paired:
+    """The scores as the judges gave them, before any gate, which would count one picture for another."""
+    same = same_items([first, second])
+    here, there = (
+        [
+            ScoreObservation(seen.group, seen.level, seen.sample, seen.score)
+            for seen in group_scores(run)
+            if seen.item in same
+        ]
+        for run in (first, second)
+    )
+    return paired_scores(here, there)
 
 
 def _of_same_items(
