@@ -44,9 +44,10 @@ def main() -> None:
     given.add_argument("--seconds", type=float, default=10.0, help="how long each measurement takes")
     given.add_argument("--rate", type=float, default=200.0, help="requests a second, where the rate is steady")
     given.add_argument("--minutes", type=float, default=0.0, help="how long memory is watched under load")
+    given.add_argument("--without-parts", action="store_true", help="ask for scores only, not for parts and reasons")
     options = given.parse_args()
     items = [item for item in load("knolling") if item.level == 10]
-    bodies = [scene_body(item, number) for number, item in enumerate(items)]
+    bodies = [scene_body(item, number, not options.without_parts) for number, item in enumerate(items)]
     with served() as (url, process):
         os.sched_setaffinity(0, {CORES[-1]})
         asyncio.run(closed(url, bodies, 1.0))  # formulas are made ready once
@@ -62,10 +63,10 @@ def main() -> None:
             watch(url, bodies, process, options)
 
 
-def scene_body(item: Item[Any], number: int) -> bytes:
+def scene_body(item: Item[Any], number: int, parts: bool) -> bytes:
     scene = disturbed(item.spec, random.Random(f"reward {number}"), 0)
     asked = {"formula": str(item.spec.formula), "vocabulary": "knolling"}
-    return json.dumps({"items": [asked], "images": [{"scene": scene.to_json()}]}).encode()
+    return json.dumps({"items": [asked], "images": [{"scene": scene.to_json()}], "parts": parts}).encode()
 
 
 @contextlib.contextmanager
