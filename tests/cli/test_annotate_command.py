@@ -177,9 +177,19 @@ def test_a_study_of_other_settings_is_refused(half_done: str, run: Path, tmp_pat
         assert told in said
 
 
+def test_the_study_of_one_run_has_a_usual_place(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert "cannot listen" in _refused(str(run), "--protocol", "likert", "--raters", "1", "--port", port)
+    assert read_study(tmp_path / "studies" / "export-likert").card.protocol == "likert"
+    assert "rater-1" in _said(str(run), "--protocol", "likert", "--status")
+
+
 def test_mistakes_are_told_in_one_line(run: Path, tmp_path: Path) -> None:
     for words, told in (
         ([str(run)], "say where the study is to be kept, with --study DIR"),
+        ([str(run), str(run), "--protocol", "likert"], "say where the study is to be kept, with --study DIR"),
         ([str(run), "--study", str(tmp_path / "new")], "choose how people judge: --protocol"),
         ([str(run), "--study", str(tmp_path)], "is no study: it has no study.toml"),
         ([str(run), "--study", str(tmp_path / "new"), "--protocol", "scores"], "take runs of cf-world"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -15,7 +15,7 @@ from formalimg.cli.serving_options import HERE, Browser, Host, Port, needing_web
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.rating import Study, WantedStudy
+    from formalimg.rating import Protocol, Study, WantedStudy
 
 _RATERS = 5
 """How many people looked at each picture in the studies of the papers."""
@@ -42,7 +42,8 @@ def annotate_command(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="The folder of the study. It is made if it is not there; if it is, the study goes on.",
+            help="The folder of the study. It is made if it is not there; if it is, the study goes on. Default: "
+            "studies/RUN-PROTOCOL, for one run.",
             show_default=False,
         ),
     ] = None,
@@ -107,10 +108,9 @@ def annotate_command(
     """
     from formalimg.rating import WantedStudy, is_study, open_study  # here, so that other commands start faster
 
-    if study is None and (len(folders) != 1 or not is_study(folders[0])):
-        raise FormalimgError("say where the study is to be kept, with --study DIR; or name the folder of a study")
-    place = study or folders[0]
-    runs = tuple(folders) if study else ()
+    goes_on = study is None and len(folders) == 1 and is_study(folders[0])
+    place = folders[0] if goes_on else study or _usual_place(folders, protocol)
+    runs = () if goes_on else tuple(folders)
     if leave_out and not export:
         raise FormalimgError("--leave-out says whose answers do not count in files: give --export DIR with it")
     if status or export:
@@ -139,6 +139,16 @@ def annotate_command(
                 raise FormalimgError(f"{error}, and --new-links: nobody has seen those that were made") from error
             raise
     typer.echo(f"{place} is kept; `formalimg annotate {place}` goes on with it")
+
+
+def _usual_place(folders: Sequence[Path], protocol: Protocol | None) -> Path:
+    """Where the study of one run is kept, unless told otherwise: not among the runs, which it is none of."""
+    if len(folders) != 1 or protocol is None:
+        raise FormalimgError(
+            "say where the study is to be kept, with --study DIR; or name one run and a --protocol, or the folder of a "
+            "study"
+        )
+    return Path("studies") / f"{folders[0].resolve().name}-{protocol}"
 
 
 def _made_or_found(place: Path, wanted: WantedStudy) -> Mapping[str, str]:
