@@ -26,6 +26,7 @@
 
   // Keys. They are not taken from those who write, nor from the browser's own shortcuts.
   const steps = [...document.querySelectorAll(".step")];
+  steps.find((one) => one.autofocus)?.focus(); // browsers take their time, and the next key may come before
   const here = () => steps.indexOf(document.activeElement.closest?.(".step") ?? document.activeElement.closest?.("tr")?.querySelector(".step"));
   const step = (by) => {
     const place = here();
