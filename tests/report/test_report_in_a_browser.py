@@ -16,22 +16,12 @@ from formalimg.models import open_image_model
 from formalimg.report import write_html
 from formalimg.runs import Order, RunRecord, Selection, carry_out, open_run
 from tests.report.drawn_runs import DrawnRun, drawn_run, plain_run
-
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
+from tests.support.browser import needs_browser, playwright, started_browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-]
-
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no browser at {CHROMIUM}")
+pytestmark = needs_browser
 
 EMBEDDED = ("builtin/oracle", "builtin/reader", "builtin/scatter")
 
@@ -63,10 +53,8 @@ def report(runs: Sequence[RunRecord], tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with started_browser() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture

@@ -15,23 +15,13 @@ import uvicorn
 from formalimg.rating import Protocol, RatedTask, open_study, read_study
 from formalimg.scenes import Scene
 from formalimg.web.annotating import make_annotation_app
+from tests.support.browser import needs_browser, started_browser
 from tests.web.rated_studies import studied
-
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
 
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-]
-
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no browser at {CHROMIUM}")
+pytestmark = needs_browser
 
 
 class Served:
@@ -85,10 +75,8 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with started_browser() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture

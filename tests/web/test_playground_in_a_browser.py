@@ -5,36 +5,22 @@ from __future__ import annotations
 import base64
 import io
 import json
-import threading
-import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import uvicorn
 
 from formalimg.logic import verify
 from formalimg.scenes import Box, Scene, Thing, draw
 from formalimg.web.assembling import assemble
 from formalimg.web.playground import playground_routes
+from tests.support.browser import needs_browser, served_at, started_browser
 from tests.web.sites import HARM
-
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-]
-
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no browser at {CHROMIUM}")
+pytestmark = needs_browser
 
 FORMULA = "(exists ?c (and (Is ?c 'cup') (Has ?c 'red') (OnLeftSide ?c)))"
 DROP = """({ name, type, data }) => {
@@ -61,25 +47,16 @@ LATE = """() => {
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    app = assemble(playground_routes(), token=None, command="formalimg view")
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    thread.join(10)
+    with served_at(assemble(playground_routes(), token=None, command="formalimg view")) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
 def opened(address: str) -> Iterator[Page]:
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with started_browser() as browser:
         context = browser.new_context(base_url=address, viewport={"width": 1280, "height": 900})
         context.set_default_timeout(10_000)
         yield context.new_page()
-        browser.close()
 
 
 @pytest.fixture

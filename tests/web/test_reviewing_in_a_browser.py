@@ -3,37 +3,30 @@
 from __future__ import annotations
 
 import re
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import uvicorn
 
 from formalimg.web import make_review_app
 from formalimg.writers import ReviewDesk, read_review
+from tests.support.browser import needs_browser, playwright, served_at, started_browser
 from tests.web.review_queues import FINE, OURS, harmful_group, queue_of
 from tests.web.sites import HARM
-from tests.web.test_in_a_browser import CHROMIUM, FLAGS
-
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no browser at {CHROMIUM}")
+pytestmark = needs_browser
 
 IDS = [group.id for group in OURS[:4]]
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with started_browser() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture
@@ -44,31 +37,25 @@ def queue(tmp_path: Path) -> Path:
 @pytest.fixture
 def page(browser: Browser, queue: Path) -> Iterator[Page]:
     """A page of the queue that has seen no complaint, but of answers that refuse, or that we kept from coming."""
-    app = make_review_app(ReviewDesk(queue), token=None)
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    address = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    complaints: list[str] = []
-    context = browser.new_context(base_url=address, viewport={"width": 1100, "height": 800})
-    context.set_default_timeout(8000)
-    opened = context.new_page()
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-    meant = re.compile(r"status of 4|net::ERR_FAILED")
-    opened.on(
-        "console",
-        lambda message: (
-            complaints.append(message.text) if message.type == "error" and not meant.search(message.text) else None
-        ),
-    )
-    opened.on("request", lambda request: None if request.url.startswith(address) else complaints.append(request.url))
-    yield opened
-    harmed = opened.evaluate("typeof pwned")
-    context.close()
-    server.should_exit = True
-    thread.join(10)
+    with served_at(make_review_app(ReviewDesk(queue), token=None)) as address:
+        complaints: list[str] = []
+        context = browser.new_context(base_url=address, viewport={"width": 1100, "height": 800})
+        context.set_default_timeout(8000)
+        opened = context.new_page()
+        opened.on("pageerror", lambda error: complaints.append(str(error)))
+        meant = re.compile(r"status of 4|net::ERR_FAILED")
+        opened.on(
+            "console",
+            lambda message: (
+                complaints.append(message.text) if message.type == "error" and not meant.search(message.text) else None
+            ),
+        )
+        opened.on(
+            "request", lambda request: None if request.url.startswith(address) else complaints.append(request.url)
+        )
+        yield opened
+        harmed = opened.evaluate("typeof pwned")
+        context.close()
     assert not complaints
     assert harmed == "undefined"
 
