@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, get_args
 
 from formalimg.errors import FormalimgError
 from formalimg.rating.steps import Protocol
-from formalimg.runs import write_atomically
+from formalimg.runs import read_card_table, write_atomically
 
 CARD_FILE = "study.toml"
 SCHEMA = 1
@@ -101,19 +100,7 @@ def read_study_card(folder: Path) -> StudyCard:
         FormalimgError: if the folder is no study, or one of another version of formalimg.
     """
     path = folder / CARD_FILE
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise FormalimgError(f"{folder} is no study: it has no {CARD_FILE}") from error
-    except OSError as error:
-        raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise FormalimgError(f"{path} is damaged: {error}") from error
-    if table.get("schema") != SCHEMA:
-        raise FormalimgError(
-            f"{folder} has study schema {table.get('schema')!r}, this version of formalimg reads {SCHEMA}: "
-            "use the version that made it, or make a new study"
-        )
+    table = read_card_table(path, "study", SCHEMA, "use the version that made it, or make a new study")
     try:
         plain = _read(StudyCard, table)
         if plain["protocol"] not in get_args(Protocol):

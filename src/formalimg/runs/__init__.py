@@ -1,5 +1,6 @@
 """Runs: one suite, one image model and one judge in one folder, made and judged without losing anything."""
 
+from formalimg.runs.card import read_card_table
 from formalimg.runs.database import address_for_reading, told_of
 from formalimg.runs.files import write_atomically
 from formalimg.runs.forecast import Forecast, foresee
@@ -45,6 +46,7 @@ __all__ = [
     "open_run",
     "picture_in",
     "pictures_url",
+    "read_card_table",
     "require_covered",
     "run_name",
     "style_for",

@@ -52,6 +52,35 @@ def write_card(card: RunCard, folder: Path) -> None:
     write_atomically(folder / CARD_FILE, (f"{line}\n".encode() for line in lines))
 
 
+def read_card_table(path: Path, kind: str, schema: int, advice: str) -> dict[str, Any]:
+    """What stands in the card of a folder, of this schema.
+
+    Args:
+        path: the card.
+        kind: what a folder with such a card is, as in "run".
+        schema: the schema that can be read.
+        advice: what to do about another one; may name the version that wrote it, as `{made_with}`.
+
+    Raises:
+        FormalimgError: if there is no card, it cannot be read, or its schema is another.
+    """
+    folder = path.parent
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise FormalimgError(f"{folder} is no {kind}: it has no {path.name}") from error
+    except OSError as error:
+        raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise FormalimgError(f"{path} is damaged: {error}") from error
+    if table.get("schema") != schema:
+        told = advice.format(made_with=table.get("made_with", "unknown"))
+        raise FormalimgError(
+            f"{folder} has {kind} schema {table.get('schema')!r}, this version of formalimg reads {schema}: {told}"
+        )
+    return table
+
+
 def read_card(folder: Path) -> RunCard:
     """The card of a run folder.
 
@@ -59,19 +88,7 @@ def read_card(folder: Path) -> RunCard:
         FormalimgError: if the folder is no run, or one of another version of formalimg.
     """
     path = folder / CARD_FILE
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise FormalimgError(f"{folder} is no run: it has no {CARD_FILE}") from error
-    except OSError as error:
-        raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise FormalimgError(f"{path} is damaged: {error}") from error
-    if table.get("schema") != SCHEMA:
-        raise FormalimgError(
-            f"{folder} has run schema {table.get('schema')!r}, this version of formalimg reads {SCHEMA}: "
-            f"use the version that made it ({table.get('made_with', 'unknown')}), or start a new run"
-        )
+    table = read_card_table(path, "run", SCHEMA, "use the version that made it ({made_with}), or start a new run")
     try:
         return RunCard(
             **{name: _of_type(sort, table, name) for name, sort in _PLAIN.items()},
