@@ -286,8 +286,9 @@ def test_answers_that_wait_survive_a_closed_window_and_a_lost_confirmation(
     serve: Serve, new_page: Callable[[], Page]
 ) -> None:
     served = serve("likert", count=1)
-    page = _open(new_page(), served.address())
-    page.route("**/answer", lambda route: route.abort())
+    page = new_page()
+    page.route("**/answer", lambda route: route.abort())  # before the page is there: later may be too late for it
+    _open(page, served.address())
     page.keyboard.press("4")
     page.get_by_text("Not saved yet").wait_for()
     again = page.context.new_page()
