@@ -8,7 +8,6 @@ import json
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from starlette.applications import Starlette
@@ -27,6 +26,7 @@ from formalimg.serving.asking import Asked, read_asked
 from formalimg.serving.bodies import Bodies, Held, Sent
 from formalimg.serving.counting import CONTENT_TYPE, Counting, Counts
 from formalimg.serving.gate import Gate
+from formalimg.serving.lane import Lane
 from formalimg.serving.limits import Limits
 from formalimg.serving.processes import GrounderInProcesses
 from formalimg.serving.refusing import RefusedError
@@ -34,10 +34,7 @@ from formalimg.serving.roots import Root
 from formalimg.serving.turns import BusyError, Turns
 
 _SMALL = 256 * 1024
-"""How many bytes a request may have that is read and judged in the one thread for small ones."""
-
-_HELD_UP = 0.25
-"""So many seconds a small request waits for those before it."""
+"""How many bytes a request may have that goes along the lane for small ones."""
 
 _CLIENT_IS_GONE = 499
 """What is counted for a client that did not wait for its answer; nobody gets to see it."""
@@ -90,7 +87,7 @@ class _Desk:
         self._scorer, self._version, self._limits, self._root, self._grounder = scorer, version, limits, root, grounder
         self._turns = Turns(limits.at_once, limits.most_waiting, limits.longest_wait)
         self._held = Held()
-        self._one_thread = ThreadPoolExecutor(1, "formalimg-scenes")
+        self._lane = Lane(self._begun)
         self._is_ready = False
 
     @contextlib.asynccontextmanager
@@ -101,7 +98,7 @@ class _Desk:
             yield
         finally:
             starting.cancel()
-            self._one_thread.shutdown(wait=False)
+            self._lane.close()
             if self._grounder is not None:
                 await asyncio.to_thread(self._grounder.close)
 
@@ -140,19 +137,8 @@ class _Desk:
         return [found[place] for place in range(len(found))]
 
     async def _begun_in_a_thread(self, sent: Sent) -> _Begun:
-        """Small requests one after the other, which Python does faster than side by side; large ones apart.
-
-        So are those that are held up: the one before them may have a formula that takes minutes.
-        """
         if not sent.files and len(sent.text) <= _SMALL:
-            begun = self._one_thread.submit(self._begun, sent)
-            beginning = asyncio.wrap_future(begun)
-            try:
-                finished, _ = await asyncio.wait([beginning], timeout=_HELD_UP)
-                if finished or not begun.cancel():
-                    return await beginning
-            finally:
-                begun.cancel()
+            return await self._lane.do(sent)
         return await asyncio.to_thread(self._begun, sent)
 
     def _begun(self, sent: Sent) -> _Begun:
@@ -217,15 +203,25 @@ async def _unless_gone(work: Awaitable[list[Scored]], receive: Receive) -> list[
     Raises:
         ClientDisconnect: if it is.
     """
-    working = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(_gone(receive))
+    working = asyncio.current_task()
+    assert working is not None
+    leaving = asyncio.create_task(_gone(receive))
+    is_given_up = is_over = False
+
+    def give_up(_: object) -> None:
+        nonlocal is_given_up
+        if not is_over:
+            is_given_up = working.cancel()
+
+    leaving.add_done_callback(give_up)
     try:
-        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise ClientDisconnect
-        return working.result()
+        return await work
+    except asyncio.CancelledError:
+        if is_given_up and working.uncancel() == 0:
+            raise ClientDisconnect from None
+        raise
     finally:
-        working.cancel()
+        is_over = True
         leaving.cancel()
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Receive
 
 from formalimg.serving.limits import Limits
@@ -66,10 +66,12 @@ class Bodies:
         told = request.headers.get("content-length", "")
         if told.isdecimal() and int(told) > self._limits.most_bytes:
             raise self._too_large()
-        limited = Request(request.scope, self._counted(request.receive))
+        receive = self._counted(request.receive)
         try:
             async with asyncio.timeout(self._limits.timeout):
-                return await (_multipart(limited, self._limits) if kind.startswith("multi") else _json(limited))
+                if kind.startswith("multi"):
+                    return await _multipart(Request(request.scope, receive), self._limits)
+                return await _json(receive)
         except TimeoutError as error:
             words = f"the request was not sent in {self._limits.timeout:g} seconds"
             raise RefusedError(408, words, closes=True) from error
@@ -95,8 +97,15 @@ class Bodies:
         return RefusedError(413, words, closes=True)
 
 
-async def _json(request: Request) -> Sent:
-    return Sent(await request.body(), {})
+async def _json(receive: Receive) -> Sent:
+    pieces: list[bytes] = []
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        pieces.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return Sent(b"".join(pieces), {})
 
 
 async def _multipart(request: Request, limits: Limits) -> Sent:

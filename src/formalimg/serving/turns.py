@@ -42,7 +42,10 @@ class Turns:
             self._free.release()
 
     async def _take(self) -> None:
-        if self._free.locked() and self.waiting >= self._most_waiting:
+        if not self._free.locked():  # the usual case, which needs no clock
+            await self._free.acquire()
+            return
+        if self.waiting >= self._most_waiting:
             raise BusyError(f"{self.waiting:,} requests wait already: come back later")
         self.waiting += 1
         try:
