@@ -92,10 +92,8 @@ def test_the_second_interrupt_breaks_off_at_once(tmp_path: Path, unbroken: Path)
     process.send_signal(signal.SIGINT)
     time.sleep(0.3)
     assert process.poll() is None, "the first one waits for what is being made"
-    began = time.monotonic()
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=20) == 130
-    assert time.monotonic() - began < 5
+    assert process.wait(timeout=20) == 130  # each picture would take a minute
     assert {outcome.reason for outcome in outcomes(folder)} == {"no image"}
     assert start(folder, _PICTURES, 0, log).wait(timeout=30) == 0
     assert contents(folder) == contents(unbroken)

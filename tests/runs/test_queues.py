@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,7 +58,6 @@ def test_pictures_do_not_pile_up_before_a_slow_judge(tmp_path: Path, concurrency
 
 
 def test_making_and_judging_overlap(tmp_path: Path) -> None:
-    began = time.monotonic()
     model, judge = Speckles(seconds=0.05, concurrency=4), NumberJudge(seconds=0.05, concurrency=4)
     steps: list[tuple[int, int]] = []
     carry_out(
@@ -69,7 +67,6 @@ def test_making_and_judging_overlap(tmp_path: Path) -> None:
         told=lambda progress: steps.append((progress.made, progress.judged)),
     )
     assert any(made < 40 and judged > 0 for made, judged in steps)
-    assert time.monotonic() - began < 5
 
 
 @pytest.mark.parametrize(("batch", "concurrency"), [(1, 1), (3, 1), (1, 16), (3, 2), (100, 1)])

@@ -21,6 +21,7 @@ from PIL import Image
 from formalimg.rewards import Scorer, Task, TaskLike
 from formalimg.serving import Limits, RewardClient, Root
 from tests.serving.servers import CUP, RED_CUP, SlowGrounder, asked, on_a_port, until_closed, visitor
+from tests.support.run_contents import until
 
 LIMITS = Limits(most_bytes=20_000, timeout=0.6, at_once=2, most_waiting=1, longest_wait=0.5)
 SLOW = SlowGrounder(0.3)
@@ -66,20 +67,16 @@ def trickle(connection: socket.socket, data: bytes, pause: float) -> bytes:
 
 
 def test_a_head_that_comes_byte_by_byte_is_not_waited_for(port: int) -> None:
-    began = time.monotonic()
     with connected(port) as connection:
         assert trickle(connection, head("Content-Length: 10"), 0.1) == b""
-    assert time.monotonic() - began < 3
 
 
 def test_a_body_that_comes_byte_by_byte_is_not_waited_for(port: int) -> None:
-    began = time.monotonic()
     with connected(port) as connection:
         connection.sendall(head("Content-Length: 60"))
         answer = trickle(connection, b" " * 60, 0.1)
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b"was not sent in 0.6 seconds" in answer
-    assert time.monotonic() - began < 3
 
 
 def test_a_connection_without_a_request_is_closed(port: int) -> None:
@@ -198,22 +195,24 @@ def test_a_client_that_does_not_read_is_not_waited_for() -> None:
         assert len(answer) + len(until_closed(connection)) < length
 
 
-def test_clients_that_leave_are_not_worked_for(port: int) -> None:
-    before = SLOW.finished
-    with connected(port) as connection:
-        body = picture_request()
-        connection.sendall(head(f"Content-Length: {len(body)}") + body)
-        deadline, begun = time.monotonic() + 5, SLOW.begun
-        while SLOW.begun == begun and time.monotonic() < deadline:
-            time.sleep(0.01)
-    time.sleep(0.5)
-    assert SLOW.finished == before
-    with connected(port) as connection:
-        connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
-        numbers = until_closed(connection).decode()
-    assert "\nformalimg_in_flight 0\n" in numbers
-    assert "\nformalimg_held_bytes 0\n" in numbers
-    assert 'path="/v1/score",status="499"' in numbers
+def test_clients_that_leave_are_not_worked_for() -> None:
+    very_slow = SlowGrounder(60)
+
+    def numbers() -> str:
+        with connected(here) as connection:
+            connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+            return until_closed(connection).decode()
+
+    with on_a_port(Scorer(very_slow)) as here:
+        with connected(here) as connection:
+            body = picture_request()
+            connection.sendall(head(f"Content-Length: {len(body)}") + body)
+            until(lambda: very_slow.begun == 1)
+            assert "\nformalimg_in_flight 1\n" in numbers()
+        until(lambda: 'path="/v1/score",status="499"' in numbers())
+        assert very_slow.finished == 0
+        assert "\nformalimg_in_flight 0\n" in numbers()
+        assert "\nformalimg_held_bytes 0\n" in numbers()
 
 
 def test_so_many_pixels_are_not_decoded() -> None:
