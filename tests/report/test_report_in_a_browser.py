@@ -16,7 +16,7 @@ from formalimg.models import open_image_model
 from formalimg.report import write_html
 from formalimg.runs import Order, RunRecord, Selection, carry_out, open_run
 from tests.report.drawn_runs import DrawnRun, drawn_run, plain_run
-from tests.support.browser import needs_browser, playwright, started_browser
+from tests.support.browser import PATIENCE, needs_browser, playwright, started_browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -67,7 +67,7 @@ def page(browser: Browser, asked_for: list[str]) -> Iterator[Page]:
     """A page without a network, of which there was no complaint, and which asked for nothing but files."""
     complaints: list[str] = []
     context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True, color_scheme="light")
-    context.set_default_timeout(8000)
+    context.set_default_timeout(PATIENCE)
     opened = context.new_page()
     opened.on("pageerror", lambda error: complaints.append(str(error)))
     opened.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)

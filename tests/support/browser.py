@@ -27,12 +27,16 @@ _FLAGS = [
     "--disable-component-update",
 ]
 
+PATIENCE = 20_000
+"""So many milliseconds pages are waited for: much more than they take, also where everything is slow."""
+
 needs_browser = pytest.mark.skipif(not _CHROMIUM.exists(), reason=f"there is no browser at {_CHROMIUM}")
 
 
 @contextmanager
 def started_browser() -> Iterator[Browser]:
     """A browser, started once for all tests of a file."""
+    playwright.expect.set_options(timeout=PATIENCE)
     with playwright.sync_playwright() as started:
         opened = started.chromium.launch(executable_path=_CHROMIUM, args=_FLAGS)
         yield opened

@@ -15,7 +15,7 @@ import uvicorn
 from formalimg.rating import Protocol, RatedTask, open_study, read_study
 from formalimg.scenes import Scene
 from formalimg.web.annotating import make_annotation_app
-from tests.support.browser import needs_browser, started_browser
+from tests.support.browser import PATIENCE, needs_browser, started_browser
 from tests.web.rated_studies import studied
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def new_page(browser: Browser) -> Iterator[Callable[[], Page]]:
         def make() -> Page:
             context = browser.new_context(viewport={"width": 1100, "height": 800})
             stack.callback(context.close)
-            context.set_default_timeout(8000)
+            context.set_default_timeout(PATIENCE)
             page = context.new_page()
             page.on("pageerror", lambda error: complaints.append(str(error)))
             page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from formalimg.web import Site, make_app
-from tests.support.browser import needs_browser, served_at, started_browser
+from tests.support.browser import PATIENCE, needs_browser, served_at, started_browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -34,7 +34,7 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
     """A page that has seen no complaint: no error of a script, nothing that the policy had to stop, nothing outside."""
     complaints: list[str] = []
     context = browser.new_context(base_url=address, viewport={"width": 1100, "height": 800})
-    context.set_default_timeout(8000)
+    context.set_default_timeout(PATIENCE)
     opened = context.new_page()
     opened.on("pageerror", lambda error: complaints.append(str(error)))
     opened.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)

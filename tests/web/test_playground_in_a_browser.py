@@ -14,7 +14,7 @@ from formalimg.logic import verify
 from formalimg.scenes import Box, Scene, Thing, draw
 from formalimg.web.assembling import assemble
 from formalimg.web.playground import playground_routes
-from tests.support.browser import needs_browser, served_at, started_browser
+from tests.support.browser import PATIENCE, needs_browser, served_at, started_browser
 from tests.web.sites import HARM
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def address() -> Iterator[str]:
 def opened(address: str) -> Iterator[Page]:
     with started_browser() as browser:
         context = browser.new_context(base_url=address, viewport={"width": 1280, "height": 900})
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(PATIENCE)
         yield context.new_page()
 
 

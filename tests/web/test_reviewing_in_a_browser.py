@@ -12,7 +12,7 @@ import pytest
 
 from formalimg.web import make_review_app
 from formalimg.writers import ReviewDesk, read_review
-from tests.support.browser import needs_browser, playwright, served_at, started_browser
+from tests.support.browser import PATIENCE, needs_browser, playwright, served_at, started_browser
 from tests.web.review_queues import FINE, OURS, harmful_group, queue_of
 from tests.web.sites import HARM
 
@@ -41,7 +41,7 @@ def page(browser: Browser, queue: Path) -> Iterator[Page]:
     with served_at(make_review_app(ReviewDesk(queue), token=None)) as address:
         complaints: list[str] = []
         context = browser.new_context(base_url=address, viewport={"width": 1100, "height": 800})
-        context.set_default_timeout(8000)
+        context.set_default_timeout(PATIENCE)
         opened = context.new_page()
         opened.on("pageerror", lambda error: complaints.append(str(error)))
         meant = re.compile(r"status of 4|net::ERR_FAILED")
