@@ -89,3 +89,16 @@ def test_a_cluster_that_is_not_there_is_said_in_words(cluster: Any) -> None:
         open_crew(judge=open_judge, address="127.0.0.1:1"),
     ):
         pass
+
+
+def test_what_keeps_all_workers_from_starting_ends_the_run(
+    cluster: Any, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is nothing of single pictures, which would all be put down as failed."""
+
+    def start_worker(*_: Any) -> Any:
+        raise ValueError("Ray does not like this")
+
+    monkeypatch.setattr("formalimg.workers.crew.start_worker", start_worker)
+    with pytest.raises(FormalimgError, match="no worker can be started: ValueError: Ray does not like this"):
+        run(cluster, tmp_path / "run", partial(Marked, str(tmp_path / "log")))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from formalimg import FormalimgError, parse
-from formalimg.rewards import Scorer, StyledScene, TaskLike, reward, reward_function
+from formalimg.rewards import PairError, Scorer, StyledScene, TaskLike, reward, reward_function
 from formalimg.scenes import draw
 from formalimg.serving import Limits, RewardClient, ServerError
 from tests.serving.servers import CUP, RED_CUP, knolling, on_a_port
@@ -63,6 +63,35 @@ def test_what_the_server_refuses_is_told(server: str) -> None:
         RewardClient(server).score([CUP], [concept_item(CAT)])
     with pytest.raises(FormalimgError, match="1 pictures and 2 items"):
         RewardClient(server).score([CUP], [RED_CUP] * 2)
+
+
+def test_mistakes_are_told_by_their_place_among_all_that_was_given(server: str) -> None:
+    """Not by that in the request, which begins anew with each batch and leaves out what has no picture."""
+    images, items = [None, *[CUP] * 9], [RED_CUP] * 10
+    wrong: list[TaskLike] = [*items[:7], "(Is", *items[8:]]
+    with RewardClient(server, batch=3) as client:
+        with pytest.raises(ServerError, match=r"\(400\): items\[7\].formula: line 1, column 1") as told:
+            client.score(images, wrong)
+        assert told.value.place == 7
+        with pytest.raises(ServerError, match=r"images\[5\].scene: a scene can be scored by a formula only") as told:
+            client.score(images, [*items[:5], {"words": "", "questions": ["Is it?"]}, *items[6:]])
+        assert told.value.place == 5
+        with pytest.raises(PairError, match=r"pair 7: .* cannot be sent"):
+            client.score(images, [*items[:7], concept_item(CAT), *items[8:]])
+
+
+def test_scenes_that_a_scorer_cannot_read_have_no_score_here_either(server: str) -> None:
+    box = CUP["objects"][0]
+    unreadable: list[Any] = [
+        {"objects": [{**box, "box_2d": [float("nan"), 100, 200, 200]}]},
+        {"objects": [{**box, "box_2d": np.array([100, 100, 200, 200])}]},
+        {"objects": (box,)},
+        {"objects": [{**box, "box_2d": [200, 200, 100, 100]}]},
+    ]
+    pairs = [(scene, RED_CUP) for scene in [*unreadable, CUP]]
+    found = RewardClient(server).score_all(pairs)
+    assert found == Scorer().score_all(pairs)
+    assert [one.score for one in found] == [None] * 4 + [0.5]
 
 
 def test_parts_can_be_left_out(server: str) -> None:

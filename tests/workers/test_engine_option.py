@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from formalimg.cli.workforce import Workforce
 from formalimg.errors import FormalimgError
 from formalimg.models import open_image_model
 from formalimg.workers import Opened, open_crew
+from formalimg.workers.joining import require_somebody
 
 
 @pytest.mark.parametrize(
@@ -41,6 +44,27 @@ def test_wrong_numbers_and_addresses_are_refused_before_a_cluster_is_looked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("formalimg.workers.joining.find_spec", lambda name: "there")
-    for wrong, told in (({"workers": 0}, "0 workers"), ({"address": "ray://head:10001"}, "from outside: use")):
+    for wrong, told in (
+        ({"workers": 0}, "0 workers"),
+        ({"address": "ray://head:10001"}, "from outside: use"),
+        ({"address": "head"}, "'head' is no address of a Ray cluster: use auto, local or HOST:PORT"),
+        ({"address": "head:port"}, "is no address of a Ray cluster"),
+    ):
         with pytest.raises(FormalimgError, match=told), open_crew(**wrong):
             pass
+
+
+def test_a_port_on_which_something_else_listens_is_told_at_once() -> None:
+    """Ray itself would look for more than a minute."""
+
+    def answer(listening: socket.socket) -> None:
+        with listening.accept()[0] as connection:
+            connection.recv(100)
+            connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=answer, args=(listening,))
+        thread.start()
+        with pytest.raises(ConnectionError, match="it is no Ray: give the port of"):
+            require_somebody(f"127.0.0.1:{listening.getsockname()[1]}")
+        thread.join()

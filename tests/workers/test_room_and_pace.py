@@ -37,7 +37,9 @@ def test_workers_fit_machine_by_machine(demand: Demand, fit: int | None) -> None
     assert demand.fits(nodes) == fit
 
 
-@pytest.mark.parametrize("wrong", [{"cpus": -1}, {"gpus": -0.5}, {"gpus": 1.5}])
+@pytest.mark.parametrize(
+    "wrong", [{"cpus": -1}, {"gpus": -0.5}, {"gpus": 1.5}, {"cpus": 0.00001}, {"gpus": float("nan")}]
+)
 def test_demands_that_nobody_can_meet_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(FormalimgError):
         Demand(**wrong)

@@ -38,22 +38,30 @@ def run_progress(title: str, workers: Callable[[], str] = lambda: "") -> Iterato
         title: what goes on.
         workers: says how fast each worker is; nothing if there are none but this process.
     """
-    from rich.console import Console
+    from rich.console import Console, Group
+    from rich.live import Live
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bar
+    from rich.text import Text
 
     console = Console(stderr=True)
     if not console.is_terminal:
         yield _Lines(title, workers)
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"))
-    with Bar(*columns, transient=True, console=console) as shown:
-        task = shown.add_task(title, total=None, told="", visible=False)
+    bar = Bar(TextColumn("{task.description}"), BarColumn(), console=console)
+    task = bar.add_task(title, total=None, visible=False)
+    figures = ending = ""
 
-        def told(progress: Progress) -> None:
-            told = _told(progress, workers())
-            shown.update(task, completed=progress.done, total=progress.steps, told=told, visible=True)
+    def shown() -> Group:
+        # Below, where there is room for it: beside the bar it would be cut off.
+        return Group(bar, *[Text(line) for line in (figures, workers(), ending) if line])
 
+    def told(progress: Progress) -> None:
+        nonlocal figures, ending
+        figures, ending = _told(progress), _ending(progress)
+        bar.update(task, completed=progress.done, total=progress.steps, visible=True)
+
+    with Live(get_renderable=shown, transient=True, console=console, refresh_per_second=4):
         yield told
 
 
@@ -64,14 +72,17 @@ class _Lines:
         self._title = title
         self._workers = workers
         self._last = time.monotonic()
+        self._ending = ""
 
     def __call__(self, progress: Progress) -> None:
-        if time.monotonic() - self._last >= _BETWEEN_LINES:
-            self._last = time.monotonic()
-            print(f"{self._title}: {_told(progress, self._workers())}", file=sys.stderr, flush=True)
+        ending = _ending(progress)
+        if ending != self._ending or time.monotonic() - self._last >= _BETWEEN_LINES:
+            self._last, self._ending = time.monotonic(), ending
+            told = "; ".join(filter(None, [_told(progress), self._workers(), ending]))
+            print(f"{self._title}: {told}", file=sys.stderr, flush=True)
 
 
-def _told(progress: Progress, workers: str) -> str:
+def _told(progress: Progress) -> str:
     parts = []
     if progress.pictures:
         parts.append(f"{progress.made:,}/{progress.pictures:,} made")
@@ -83,7 +94,15 @@ def _told(progress: Progress, workers: str) -> str:
         parts.append(f"{_duration(left)} left")
     if progress.coverage is not None and progress.verdicts:
         parts.append(f"{progress.coverage:.0%} scored")
-    return ", ".join(parts) + (f"; {workers}" if workers else "")
+    return ", ".join(parts)
+
+
+def _ending(progress: Progress) -> str:
+    if not progress.stopped:
+        return ""
+    if progress.over_budget:
+        return "the budget is used up: what is being made is still kept; Ctrl-C gives it up"
+    return "stopping: what is being made is still kept; Ctrl-C again gives it up"
 
 
 def _duration(seconds: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
@@ -90,13 +91,25 @@ def reward_function(
         parts: whether the details have parts and reasons. Without, the scores are the same and come sooner.
     """
     _require_known(missing, ("nan", "zero", "error"))
+    return _Rewards(scorer, missing, parts)
 
-    def rewards(images: Iterable[PictureLike], prompts: Sequence[str], metadata: Sequence[Mapping[str, Any]]) -> Picked:
+
+@dataclass(frozen=True)
+class _Rewards:
+    """A reward function that can be sent to other processes, as those that load data."""
+
+    scorer: Scoring | None
+    missing: Missing
+    parts: bool
+
+    def __call__(
+        self, images: Iterable[PictureLike], prompts: Sequence[str], metadata: Sequence[Mapping[str, Any]]
+    ) -> Picked:
         import numpy as np
 
         tasks = [_task_in(entry, place) for place, entry in enumerate(metadata)]
-        found = _scored(images, tasks, scorer, parts=parts)
-        scores = [_number(scored, missing, place) for place, scored in enumerate(found)]
+        found = _scored(images, tasks, self.scorer, parts=self.parts)
+        scores = [_number(scored, self.missing, place) for place, scored in enumerate(found)]
         details = {
             "passed": [scored.passed for scored in found],
             "reason": [scored.reason for scored in found],
@@ -104,8 +117,6 @@ def reward_function(
             "unscored": sum(scored.score is None for scored in found),
         }
         return Picked(np.asarray(scores, np.float64), details)
-
-    return rewards
 
 
 def _scored(

@@ -17,6 +17,10 @@ class PairError(FormalimgError):
 
     def __init__(self, place: int, why: FormalimgError) -> None:
         """A pair, and what went wrong with it."""
+        self._why = why
         self.problems: tuple[Problem, ...] = tuple(why.problems) if isinstance(why, FormulaError) else ()
         self.place, self.told = place, str(self.problems[0] if self.problems else why)
         super().__init__(f"pair {place}: {self.told}")
+
+    def __reduce__(self) -> tuple[type[PairError], tuple[int, FormalimgError]]:
+        return type(self), (self.place, self._why)  # survives the way between processes

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
@@ -47,8 +48,8 @@ class Scorer:
     """Gives pictures dense rewards.
 
     Open it once and keep it: it holds who looks, and remembers formulas that it has made ready. It may be used by
-    several threads and event loops at the same time. Formulas over boxes and colours need a grounder, all else a chat
-    model; scenes need neither.
+    several threads and event loops at the same time, and sent (pickled) to other processes, which open their own.
+    Formulas over boxes and colours need a grounder, all else a chat model; scenes need neither.
     """
 
     def __init__(
@@ -77,6 +78,15 @@ class Scorer:
         Raises:
             FormalimgError: if an option is wrong.
         """
+        self._given: dict[str, Any] = {
+            "grounder": grounder,
+            "judge": judge,
+            "grounder_options": grounder_options,
+            "judge_options": judge_options,
+            "judges": judges,
+            "weights": weights,
+            "items": items,
+        }
         self._weights = checked_weights(weights or {})
         self._grounder = open_grounder(grounder, grounder_options) if isinstance(grounder, str) else grounder
         self._judge_name, self._judge_options = judge, dict(judge_options or {})
@@ -86,6 +96,9 @@ class Scorer:
         self._tasks = Tasks(in_whole_numbers(self._weights), items)
         self._opening = threading.Lock()
         self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[int, asyncio.Semaphore]] = WeakKeyDictionary()
+
+    def __reduce__(self) -> tuple[partial[Scorer], tuple[()]]:
+        return partial(type(self), **self._given), ()
 
     @property
     def settings(self) -> Mapping[str, Setting]:

@@ -78,6 +78,10 @@ class Engine:
         """Take on nothing new; what is being made is still kept. May be called from anywhere."""
         self.progress.stopped = True
 
+    def tell(self) -> None:
+        """Say how far it is."""
+        self._told(self.progress)
+
     def start_spending(self, spent: float, budget: float | None, *, anything_left: bool) -> None:
         """Count on from what was spent before; nothing is begun if the budget is used up already."""
         self.progress.cost, self.progress.budget = spent, budget

@@ -15,7 +15,6 @@ LIBRARIES = {
     "abfs": "adlfs",
     "abfss": "adlfs",
     "file": "",
-    "memory": "",
 }
 """The stores that are known, by how their addresses begin, and the library that each needs beside fsspec.
 
@@ -34,7 +33,7 @@ def checked_url(text: str) -> str:
     """
     scheme, mark, rest = text.partition("://")
     if not mark or scheme not in LIBRARIES:
-        known = ", ".join(f"{name}://" for name in LIBRARIES if name != "memory")
+        known = ", ".join(f"{name}://" for name in LIBRARIES)
         raise FormalimgError(
             f"cannot keep pictures at {_shown(text)}: give an address that begins with {known}; for a folder of this "
             "machine alone use --out"

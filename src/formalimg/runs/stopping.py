@@ -64,6 +64,9 @@ class _Stop:
             self.broken_off = True
             self._loop.call_soon_threadsafe(self._task.cancel)
         self._engine.stop()
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # it has just ended
+                self._loop.call_soon_threadsafe(self._engine.tell)
 
     @contextlib.contextmanager
     def taking_the_stop_button(self) -> Iterator[None]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-import threading
+import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from formalimg.errors import FormalimgError, presentable
-from formalimg.rewards import PictureLike, Scored, TaskLike
+from formalimg.judges import Unscored
+from formalimg.rewards import PairError, PictureLike, Scored, TaskLike, scene_in
+from formalimg.serving.kept_connections import KeptConnections
 from formalimg.serving.sending import Letter, asked, letter, shown
 
 _LONGEST_PAUSE = 30.0
@@ -20,12 +22,21 @@ _MOST_BYTES = 32 * 1024 * 1024
 """So many bytes of pictures are sent at once; servers take twice as many unless told otherwise."""
 
 
-class ServerError(FormalimgError):
-    """A reward server that refused, or did not answer. `status` is that of HTTP; None if there was no answer."""
+_PLACE = re.compile(r"(items|images)\[(\d{1,9})\]")
+"""What a refusal begins with that is for one picture."""
 
-    def __init__(self, words: str, status: int | None = None) -> None:
+
+class ServerError(FormalimgError):
+    """A reward server that refused, or did not answer.
+
+    Attributes:
+        status: that of HTTP; None if there was no answer.
+        place: the place, among all pairs that were given, of the one that was refused; None if it was none of them.
+    """
+
+    def __init__(self, words: str, status: int | None = None, place: int | None = None) -> None:
         super().__init__(words)
-        self.status = status
+        self.status, self.place = status, place
 
 
 class _Answer(NamedTuple):
@@ -37,8 +48,9 @@ class _Answer(NamedTuple):
 class RewardClient:
     """Asks a reward server, and gives what a `Scorer` gives.
 
-    Connections are kept. It may be used by several threads at once, each with a connection of its own. A server that is
-    busy, or cannot be reached, is asked again some times, later and later.
+    Connections are kept. It may be used by several threads at once, each with a connection of its own, and by other
+    processes, forked or sent to (pickled), which make their own. A server that is busy, or cannot be reached, is asked
+    again some times, later and later.
     """
 
     def __init__(
@@ -72,8 +84,7 @@ class RewardClient:
         self._host, self._port, self._path = host, port, parts.path.rstrip("/")
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self._timeout, self._retries, self._batch = timeout, retries, batch
-        self._idle: list[HTTPConnection] = []
-        self._lock = threading.Lock()
+        self._kept = KeptConnections()
 
     def score(self, images: Iterable[PictureLike], items: Iterable[TaskLike], *, parts: bool = True) -> list[Scored]:
         """The rewards of pictures, each with its item, in their order.
@@ -93,20 +104,28 @@ class RewardClient:
         return self.score_all(zip(pictures, tasks, strict=True), parts=parts)
 
     def score_all(self, pairs: Iterable[tuple[PictureLike, TaskLike]], *, parts: bool = True) -> list[Scored]:
-        """The same for pairs, as `Scorer.score_all` takes them."""
+        """The same for pairs, as `Scorer.score_all` takes them.
+
+        Raises:
+            PairError: if what a picture is to show cannot be sent.
+            ServerError: if the server refuses, or does not answer.
+        """
         tasks: dict[int, Mapping[str, Any]] = {}
         found: dict[int, Scored] = {}
         sent: dict[int, Mapping[str, Any] | bytes] = {}
         for place, (picture, task) in enumerate(pairs):
-            tasks[place] = asked(task)
-            seen = shown(picture)
+            try:
+                tasks[place] = asked(task)
+            except FormalimgError as error:
+                raise PairError(place, error) from error
+            seen = _to_send(picture)
             if isinstance(seen, Scored):
                 found[place] = seen
             else:
                 sent[place] = seen
         for batch in self._batches(sent):
             written = letter([(sent[at], tasks[at]) for at in batch], parts=parts)
-            found.update(zip(batch, self._results(written, len(batch)), strict=True))
+            found.update(zip(batch, self._results(written, batch), strict=True))
         return [found[place] for place in range(len(tasks))]
 
     def about(self) -> Mapping[str, Any]:
@@ -115,10 +134,7 @@ class RewardClient:
 
     def close(self) -> None:
         """Close the connections that are kept."""
-        with self._lock:
-            idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
+        self._kept.close()
 
     def __enter__(self) -> RewardClient:
         return self
@@ -140,14 +156,14 @@ class RewardClient:
         if batch:
             yield batch
 
-    def _results(self, written: Letter, count: int) -> list[Scored]:
-        results = _object(self._asked("POST", "/v1/score", written)).get("results")
-        if not isinstance(results, list) or len(results) != count:
+    def _results(self, written: Letter, places: Sequence[int]) -> list[Scored]:
+        results = _object(self._asked("POST", "/v1/score", written, places)).get("results")
+        if not isinstance(results, list) or len(results) != len(places):
             raise ServerError("the server did not answer with one result for each picture: is it a reward server?")
         return [Scored.from_json(result) for result in results]
 
-    def _asked(self, method: str, path: str, sent: Letter | None) -> bytes:
-        """The answer to a request; asked again while the server is busy or away."""
+    def _asked(self, method: str, path: str, sent: Letter | None, places: Sequence[int] = ()) -> bytes:
+        """The answer to a request for the pairs of these places; asked again while the server is busy or away."""
         for attempt in range(self._retries + 1):
             pause = min(0.1 * 2**attempt, _LONGEST_PAUSE)
             try:
@@ -164,7 +180,7 @@ class RewardClient:
             else:
                 if answer.status == 200:
                     return answer.body
-                told = _refusal(answer)
+                told = _refusal(answer, places)
                 if answer.status != 503:
                     raise told
                 pause = min(max(pause, answer.retry_after or 0.0), _LONGEST_PAUSE)
@@ -173,8 +189,7 @@ class RewardClient:
         raise told
 
     def _exchanged(self, method: str, path: str, sent: Letter | None) -> _Answer:
-        with self._lock:
-            connection = self._idle.pop() if self._idle else None
+        connection = self._kept.take()
         if connection is not None:
             try:
                 return self._over(connection, method, path, sent)
@@ -194,17 +209,30 @@ class RewardClient:
         if response.will_close:
             connection.close()
         else:
-            with self._lock:
-                self._idle.append(connection)
+            self._kept.keep(connection)
         return answer
 
 
-def _refusal(answer: _Answer) -> ServerError:
+def _to_send(picture: PictureLike) -> Mapping[str, Any] | bytes | Scored:
+    """A picture as it is sent. A scene is read first: what a `Scorer` could not read may be nothing that JSON knows."""
+    if not isinstance(picture, Mapping):
+        return shown(picture)
+    seen = scene_in(picture)
+    return Scored.missing(seen) if isinstance(seen, Unscored) else shown(seen)
+
+
+def _refusal(answer: _Answer, places: Sequence[int]) -> ServerError:
+    """A refusal in words, with the place among all that was given: servers count within a request."""
     try:
         words = str(json.loads(answer.body)["error"])
     except (ValueError, KeyError, TypeError, RecursionError):
         words = answer.body[:200].decode("utf-8", "replace")
-    return ServerError(f"the reward server refused ({answer.status}): {presentable(words, 500, 100)}", answer.status)
+    place, begins = None, _PLACE.match(words)
+    if begins and int(begins[2]) < len(places):
+        place = places[int(begins[2])]
+        words = f"{begins[1]}[{place}]{words[begins.end() :]}"
+    told = f"the reward server refused ({answer.status}): {presentable(words, 500, 100)}"
+    return ServerError(told, answer.status, place)
 
 
 def _object(body: bytes) -> Mapping[str, Any]:

@@ -10,12 +10,34 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing.connection import wait
-from typing import Any
+from multiprocessing.connection import Connection
+from typing import Any, NamedTuple
 
 from formalimg.judges import Grounder, Grounding, Picture, Unscored, open_grounder
 from formalimg.models import Setting
 from formalimg.runs import inspect
+
+_TRIES = 2
+"""So often a picture is looked at whose process dies: the picture itself may be the reason."""
+
+
+class _Pool(NamedTuple):
+    """Processes that end when `staying` is closed, or with this process, whatever signals they are sent.
+
+    Attributes:
+        executor: gives them work.
+        staying: the end of a pipe that only this process holds.
+        watched: the other end, which each of them gets.
+    """
+
+    executor: ProcessPoolExecutor
+    staying: Connection
+    watched: Connection
+
+    def let_go(self) -> None:
+        """Have all its processes end now."""
+        self.staying.close()
+        self.watched.close()
 
 
 class GrounderInProcesses:
@@ -36,50 +58,55 @@ class GrounderInProcesses:
 
     async def ground(self, picture: Picture, classes: Sequence[str]) -> Grounding | Unscored:
         """The things in a picture, as the grounder itself would find them."""
-        pool = self._pool
-        try:
-            return await asyncio.wrap_future(pool.submit(_ground, picture.data, tuple(classes)))
-        except BrokenProcessPool as error:
-            self._mend(pool)
-            raise RuntimeError("a process that looked at pictures was ended from outside") from error
+        for _ in range(_TRIES):
+            pool = self._pool
+            try:
+                return await asyncio.wrap_future(pool.executor.submit(_ground, picture.data, tuple(classes)))
+            except BrokenProcessPool:
+                self._mend(pool)
+        raise RuntimeError("the processes that looked at this picture died, one after the other")
 
     async def warm_up(self) -> None:
         """Have the processes started and their grounders opened, before anyone waits for it."""
-        started: list[Future[Any]] = [self._pool.submit(_opened) for _ in range(self.concurrency)]
+        started: list[Future[Any]] = [self._pool.executor.submit(_opened) for _ in range(self.concurrency)]
         await asyncio.gather(*map(asyncio.wrap_future, started))
 
     def close(self) -> None:
         """End the processes."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool.executor.shutdown(wait=True, cancel_futures=True)
+        self._pool.let_go()
 
-    def _made(self) -> ProcessPoolExecutor:
+    def _made(self) -> _Pool:
         # Not by fork, which would copy the threads' locks as they happen to be.
-        return ProcessPoolExecutor(self.concurrency, multiprocessing.get_context("spawn"), _begin, (self.name,))
+        spawning = multiprocessing.get_context("spawn")
+        watched, staying = spawning.Pipe(duplex=False)
+        executor = ProcessPoolExecutor(self.concurrency, spawning, _begin, (self.name, watched))
+        return _Pool(executor, staying, watched)
 
-    def _mend(self, broken: ProcessPoolExecutor) -> None:
+    def _mend(self, broken: _Pool) -> None:
+        """Begin anew. Those whom a dead process leaves behind are waited for at the end, and so must end too."""
         with self._mending:
             if self._pool is broken:
                 self._pool = self._made()
+                broken.let_go()
 
 
 _grounder: Grounder | None = None
 """The grounder of this process, if it is one that looks at pictures."""
 
 
-def _begin(name: str) -> None:
+def _begin(name: str, watched: Connection) -> None:
     global _grounder
     # Whoever serves is told to end, lets this process finish its work, and then ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_end_when_let_go, args=(watched,), daemon=True).start()
     _grounder = open_grounder(name)
 
 
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)
+def _end_when_let_go(watched: Connection) -> None:
+    watched.poll(None)  # nothing is ever sent: it returns when the other end is closed
+    os._exit(1)
 
 
 def _opened() -> str:

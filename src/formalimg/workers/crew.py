@@ -134,8 +134,14 @@ class Crew:
             if all(other.failures >= _MOST_FAILURES for other in self._seats):
                 raise FormalimgError(f"no worker can be started: {reason}")
         except Exception as error:
+            # Every picture would share it, so it ends the run; as another exception, each picture would fail by it.
+            ends = (
+                error
+                if isinstance(error, FormalimgError)
+                else FormalimgError(f"no worker can be started: {trouble_of(error).told}")
+            )
             for turns in self._turns.values():
-                turns.end(error)
+                turns.end(ends)
 
     def _nobody_there(self) -> bool:
         return all(seat.worker is None for seat in self._seats)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 from formalimg.errors import FormalimgError
+
+_LEAST = 0.0001
+"""The smallest part of a processor or GPU that Ray counts."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +26,11 @@ class Demand:
     gpus: float = 0
 
     def __post_init__(self) -> None:
-        if self.cpus < 0 or self.gpus < 0:
-            raise FormalimgError("a worker cannot take less than nothing: give 0 or more CPUs and GPUs")
+        for taken in (self.cpus, self.gpus):
+            if not (isfinite(taken) and (taken == 0 or taken >= _LEAST)):
+                raise FormalimgError(
+                    f"a worker cannot take {taken:g} CPUs or GPUs: give 0, or a number from {_LEAST:.4f} on"
+                )
         if self.gpus > 1 and self.gpus % 1:
             raise FormalimgError(f"{self.gpus} GPUs cannot be given to a worker: a part of one, or whole ones")
 

@@ -1,0 +1,79 @@
+"""How far a run is, as people see it in a terminal of 80 columns, and as log files have it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+pty = pytest.importorskip("pty", reason="there are no terminals to be had here")
+
+_TITLE = "knolling, diffusers//models/sdxl"
+_WORKERS = "3 workers: 1.25/s, 1.31/s, 0.98/s; 1 starting"
+_SHOWING = f"""
+import os, time
+from formalimg.cli.progress import run_progress
+from formalimg.runs import Progress
+
+with run_progress({_TITLE!r}, lambda: {_WORKERS!r}) as told:
+    progress = Progress(1000, 1000, made=120, passed=60, not_passed=40, started=time.monotonic() - 10)
+    told(progress)
+    os.write(1, b"shown\\n")
+    os.read(0, 1)
+    progress.stopped = True
+    told(progress)
+"""
+_STOPPING = "stopping: what is being made is still kept; Ctrl-C again gives it up"
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "COLUMNS": "80", "TERM": "xterm", "NO_COLOR": "1"}
+
+
+def _figures(line: str) -> bool:
+    return bool(re.fullmatch(r"120/1,000 made, 100 judged, \d+\.\d/s, \d+:\d\d left, 100% scored", line))
+
+
+def test_a_narrow_terminal_has_room_for_all_of_it() -> None:
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", _SHOWING],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=_environment(),
+    )
+    os.close(theirs)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"shown\n"
+    process.stdin.write(b"\n")
+    process.stdin.close()
+    shown = b""
+    try:
+        while more := os.read(ours, 65536):
+            shown += more
+    except OSError:  # how a terminal ends
+        pass
+    os.close(ours)
+    assert process.wait(20) == 0
+    lines = [line.strip() for line in re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode()))]
+    bar, figures, *below = [line for line in lines if line][-4:]
+    assert re.fullmatch(f"{_TITLE} ━+", bar)
+    assert _figures(figures)
+    assert below == [_WORKERS, _STOPPING]
+
+
+def test_log_files_are_told_at_once_that_a_run_stops() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _SHOWING], input=b"\n", capture_output=True, env=_environment(), timeout=60, check=True
+    )
+    (line,) = done.stderr.decode().splitlines()
+    title, _, rest = line.partition(": ")
+    figures, _, below = rest.partition("; ")
+    assert title == _TITLE
+    assert _figures(figures)
+    assert below == f"{_WORKERS}; {_STOPPING}"
