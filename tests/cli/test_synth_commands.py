@@ -98,7 +98,7 @@ def test_synth_refuses_nonsense(tmp_path: Path) -> None:
     for arguments, says in [
         (("zoo",), "unknown suite"),
         (("natural", "--levels", "a"), "cannot read the levels"),
-        (("natural", "--levels", "11"), "between 1 and 10"),
+        (("natural", "--levels", "31"), "between 1 and 30"),
         (("natural", "--levels", "3", "--objects", "10"), "cannot be divided"),
         (("natural", "--levels", "1", "--objects", "0"), "objects must lie between"),
         (("natural", "--levels", "5-1"), "5 is larger than 1"),

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.logic import And, Not, Or, atoms, check, complexity, component_sizes, subformulas, verify
+from formalimg.logic import And, Not, Or, atoms, check, complexity, component_sizes, parse, subformulas, verify
 from formalimg.scenes import Scene, keeps_margin
 from formalimg.suites import FormulaSpec, Item, instruction_digest, load, write_items
 from formalimg.suites.ontology import implausible
-from formalimg.suites.synthesis import Recipe, SynthesisError, make_items, pattern_of, take_census
+from formalimg.suites.synthesis import Recipe, SynthesisError, make_items, making, pattern_of, take_census
 from formalimg.suites.synthesis.geometry import redundant
 from formalimg.suites.wording import same_meaning_as_written, understand
 from tests.support.sizes import tries
@@ -133,13 +133,23 @@ def test_connectives_are_an_option() -> None:
 def test_wrong_recipes_are_refused() -> None:
     for arguments, says in [
         (("zoo",), "unknown suite"),
-        (("natural", (0,)), "between 1 and 10"),
-        (("natural", ()), "between 1 and 10"),
+        (("natural", (0,)), "between 1 and 30"),
+        (("natural", ()), "between 1 and 30"),
         (("natural", (1,), 0), "at least one"),
         (("natural", (3,), 1, 1, 10), "cannot be divided"),
     ]:
         with pytest.raises(SynthesisError, match=says):
             Recipe(*arguments)  # type: ignore[arg-type]
+
+
+def test_draws_that_come_to_nothing_end_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(making, "draw_natural", lambda level, chance, styled: None)
+    with pytest.raises(SynthesisError, match=r"came out of 4,000 draws \(4,000 draw\): take another level or seed"):
+        make_items(Recipe("natural", (3,), 1))
+    monkeypatch.setattr(making, "draw_natural", lambda level, chance, styled: parse("(exists ?a (Is ?a 'cup'))"))
+    monkeypatch.setattr(making, "_MOST_DRAWS", 50)
+    with pytest.raises(SynthesisError, match="50 draws gave nothing new of level 1: ask for at most 1 items per level"):
+        make_items(Recipe("natural", (1,), 2))
 
 
 def test_items_can_be_written_and_loaded(made: list[Item[FormulaSpec]], tmp_path: Path) -> None:

@@ -12,6 +12,10 @@ from formalimg.suites.wording import same_meaning_as_written
 from tests.support.sayable_formulas import Sayable, Taste
 
 RULE = "(forall ?a (implies (Is ?a 'cup') {}))"
+CROSSING = (
+    "(exists ?a (exists ?b (exists ?c (exists ?d (and (Is ?a 'cup') (Is ?b 'fork') (Is ?c 'plate') (Is ?d 'book')"
+    " (LeftOf ?a ?b) {})))))"
+)
 
 
 @pytest.mark.parametrize(
@@ -67,11 +71,26 @@ def test_the_same(one: str, other: str) -> None:
             "(exists ?a (exists ?b (exists ?c (and (Above ?a ?b) (Above ?b ?c) (Above ?c ?a)))))",
             "(exists ?a (exists ?b (exists ?c (and (Above ?a ?b) (Above ?b ?c) (Above ?a ?c)))))",
         ),
+        # Each variable is told by its class alone; what differs is which is above which.
+        (
+            CROSSING.format("(Above ?a ?c) (Above ?b ?d)"),
+            CROSSING.format("(Above ?a ?d) (Above ?b ?c)"),
+        ),
     ],
 )
 def test_not_the_same(one: str, other: str) -> None:
     assert not same_meaning_as_written(parse(one), parse(other))
     assert not same_meaning_as_written(parse(other), parse(one))
+
+
+@pytest.mark.parametrize("around", ["{}", "(not {})", "(exists ?o (iff (Is ?o 'cup') {}))", "(not (iff {0} {0}))"])
+def test_both_copies_of_what_an_iff_quantifies_are_compared(around: str) -> None:
+    one, other, turned = (
+        parse(around.format(f"(iff (exists ?{a} (Is ?{a} 'cup')) (forall ?{b} (exists ?{a} (Above {pair}))))"))
+        for a, b, pair in [("a", "b", "?a ?b"), ("x", "a", "?x ?a"), ("a", "b", "?b ?a")]
+    )
+    assert same_meaning_as_written(one, other)
+    assert not same_meaning_as_written(one, turned)
 
 
 def test_two_triangles_are_not_a_hexagon() -> None:

@@ -53,6 +53,8 @@ def synth_command(
     """
     if published and (out / "published").exists():
         raise FormalimgError(f"{out / 'published'} is there already: move it away, or choose another folder")
+    if out.exists() and not out.is_dir():
+        raise FormalimgError(f"{out} is a file: choose a folder to write items.jsonl to")
     of_formulas = {"--objects": objects, "--connectives": connectives or None, "--jobs": jobs}
     of_concepts = {
         "--concepts": concepts,

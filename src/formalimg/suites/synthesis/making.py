@@ -29,7 +29,13 @@ from formalimg.suites.wording import WordingError, realize
 VERSION = "1"
 """Of the default suites: to be raised whenever a change gives other items."""
 
-_MOST_DRAWS = 400
+_MOST_DRAWS = 4000
+"""For one item; most come to nothing where many components must each have classes of their own."""
+
+_MOST_PROOFS = 400
+"""How many drawn formulas of one item may turn out to be unfit, which takes much longer to find out."""
+
+_MOST_LEVELS = 30
 _MOST_OBJECTS = 20
 _MOST_JOBS = 64
 
@@ -62,8 +68,8 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.suite not in ("knolling", "natural"):
             raise SynthesisError(f"unknown suite {self.suite!r}: items can be made of knolling and natural")
-        if not self.levels or any(not 1 <= level <= 10 for level in self.levels):
-            raise SynthesisError("levels must lie between 1 and 10, as in --levels 1-10")
+        if not self.levels or any(not 1 <= level <= _MOST_LEVELS for level in self.levels):
+            raise SynthesisError(f"levels must lie between 1 and {_MOST_LEVELS}, as in --levels 1-10")
         if self.per_level < 1:
             raise SynthesisError("at least one item per level must be asked for")
         if self.objects is not None:
@@ -119,6 +125,11 @@ def make_items(recipe: Recipe, *, jobs: int = 1, told: Callable[[int], None] = l
             if attempt.item.prompt not in seen and str(attempt.item.spec.formula) not in seen:
                 break
             made.given_up["duplicate"] += 1
+            if attempt.draw >= _MOST_DRAWS:
+                raise SynthesisError(
+                    f"{attempt.draw:,} draws gave nothing new of level {place.level}: "
+                    f"ask for at most {place.id % recipe.per_level:,} items per level"
+                )
             attempt = make_item(recipe, place._replace(first_draw=attempt.draw + 1))
         seen |= {attempt.item.prompt, str(attempt.item.spec.formula)}
         made.items.append(attempt.item)
@@ -144,6 +155,8 @@ def make_item(recipe: Recipe, place: Place) -> _Attempt:
     """Make one item: the first draw, from the given one on, that can be satisfied and said in words."""
     given_up: Counter[str] = Counter()
     for draw in range(place.first_draw, place.first_draw + _MOST_DRAWS):
+        if given_up.total() - given_up["draw"] >= _MOST_PROOFS:
+            break
         chance = random.Random(f"{recipe.suite} {VERSION} {recipe.seed} {place.level} {place.id} {draw}")
         formula = _draw(recipe, place.level, chance)
         if formula is None:
@@ -160,7 +173,11 @@ def make_item(recipe: Recipe, place: Place) -> _Attempt:
             continue
         item = Item(recipe.suite, str(place.id), place.level, prompt, spec, _tags(recipe), VERSION)
         return _Attempt(item, draw, given_up)
-    raise SynthesisError(f"no {recipe.suite} item of level {place.level} came out of {_MOST_DRAWS} draws: {given_up}")
+    told = ", ".join(f"{count:,} {reason}" for reason, count in sorted(given_up.items()))
+    raise SynthesisError(
+        f"no {recipe.suite} item of level {place.level} came out of {given_up.total():,} draws ({told}): take another "
+        f"level or seed{', or fewer objects' if recipe.objects else ''}"
+    )
 
 
 def _draw(recipe: Recipe, level: int, chance: random.Random) -> Formula | None:

@@ -9,10 +9,9 @@ The order of conjuncts, the names of variables, and an `exists` moved within the
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from formalimg.logic import (
     And,
@@ -21,6 +20,7 @@ from formalimg.logic import (
     Exists,
     Forall,
     Formula,
+    Iff,
     Implies,
     Not,
     Or,
@@ -28,19 +28,10 @@ from formalimg.logic import (
     children,
     lift,
     rename_apart,
+    subformulas,
     to_text,
 )
-
-
-class _Word(NamedTuple):
-    """A literal, or something else that is said of variables; a variable is written with its question mark."""
-
-    text: str
-    positive: bool
-    arguments: tuple[str, ...]
-
-
-_Fact = frozenset[_Word]
+from formalimg.suites.wording.matching import Fact, Side, Word, same_but_for_names
 
 
 @dataclass(frozen=True)
@@ -51,41 +42,58 @@ class _Quantified:
     guard: tuple[Formula, ...] | None
 
 
-@dataclass(frozen=True)
-class _Side:
-    """One component of a formula, ready to be compared: the kinds of its variables, and all that is said of them."""
-
-    kinds: Mapping[str, str]
-    facts: Counter[_Fact]
-
-    def signatures(self) -> dict[str, tuple[object, ...]]:
-        """For each variable, what can be told of it without naming another."""
-        shapes: dict[str, list[object]] = defaultdict(list)
-        for fact, count in self.facts.items():
-            for name in _names(fact):
-                seen = sorted((w.text, w.positive, tuple(_mark(a, name) for a in w.arguments)) for w in fact)
-                shapes[name].append((seen, count))
-        return {name: (kind, *sorted(map(repr, shapes[name]))) for name, kind in self.kinds.items()}
-
-
 def same_meaning_as_written(one: Formula, other: Formula) -> bool:
-    """Do two closed formulas say the same up to names, order of conjuncts and idle positions of quantifiers?"""
+    """Do two closed formulas say the same up to names, order of conjuncts and idle positions of quantifiers?
+
+    Raises:
+        WordingError: if variables look so much alike that this cannot be decided with a bounded number of steps.
+    """
     left, right = _sides(one), _sides(other)
     if len(left) != len(right):
         return False
     for side in left:
-        match = next((index for index, candidate in enumerate(right) if _same(side, candidate)), None)
+        match = next((index for index, candidate in enumerate(right) if same_but_for_names(side, candidate)), None)
         if match is None:
             return False
         del right[match]
     return True
 
 
-def _sides(formula: Formula) -> list[_Side]:
+def _sides(formula: Formula) -> list[Side]:
+    if any(isinstance(part, Iff) for part in subformulas(formula)):
+        lift(formula)  # refuses what would grow too large
+        formula = _without_iff(formula, positive=True)
     formula = rename_apart(formula)
     quantified: dict[str, _Quantified] = {}
     _note_quantifiers(formula, (), quantified)
     return [_side(component, quantified) for component in lift(formula).components]
+
+
+def _without_iff(formula: Formula, *, positive: bool) -> Formula:
+    """The formula with each `iff` written as lifting takes it, so that all copies of its quantifiers are there."""
+    match formula:
+        case Iff(left, right):
+            one, other = (
+                (_without_iff(side, positive=True), Not(_without_iff(side, positive=False))) for side in (left, right)
+            )
+            if positive:
+                return And((Or((one[1], other[0])), Or((one[0], other[1]))))
+            return Not(And((Or((one[1], other[1])), Or((one[0], other[0])))))
+        case Not(body):
+            return Not(_without_iff(body, positive=not positive))
+        case And(parts):
+            return And(tuple(_without_iff(part, positive=positive) for part in parts))
+        case Or(parts):
+            return Or(tuple(_without_iff(part, positive=positive) for part in parts))
+        case Implies(antecedent, consequent):
+            condition = _without_iff(antecedent, positive=not positive)
+            return Implies(condition, _without_iff(consequent, positive=positive))
+        case Exists(variable, body):
+            return Exists(variable, _without_iff(body, positive=positive))
+        case Forall(variable, body):
+            return Forall(variable, _without_iff(body, positive=positive))
+        case Atom():
+            return formula
 
 
 def _note_quantifiers(formula: Formula, around: tuple[str, ...], noted: dict[str, _Quantified]) -> None:
@@ -98,7 +106,7 @@ def _note_quantifiers(formula: Formula, around: tuple[str, ...], noted: dict[str
         _note_quantifiers(child, around, noted)
 
 
-def _side(component: Component, quantified: Mapping[str, _Quantified]) -> _Side:
+def _side(component: Component, quantified: Mapping[str, _Quantified]) -> Side:
     kinds = {f"?{variable}": kind for kind, variable in component.prefix}
     facts = Counter(
         frozenset(_word(literal.atom, literal.positive) for literal in clause.literals) for clause in component.clauses
@@ -109,7 +117,7 @@ def _side(component: Component, quantified: Mapping[str, _Quantified]) -> _Side:
         facts.update(_fact("inside", f"?{name}", f"?{outer}") for outer in inside)
         for conjunct in guard or ():
             facts[_guard_fact(conjunct, f"?{name}")] += 1
-    return _Side(kinds, facts)
+    return Side(kinds, facts)
 
 
 def _conjuncts(formula: Formula) -> tuple[Formula, ...]:
@@ -118,14 +126,14 @@ def _conjuncts(formula: Formula) -> tuple[Formula, ...]:
     return (formula,)
 
 
-def _guard_fact(conjunct: Formula, owner: str) -> _Fact:
+def _guard_fact(conjunct: Formula, owner: str) -> Fact:
     """A condition of a forall; the order of alternatives counts only where they are more than literals."""
-    words = [_Word("guard of", True, (owner,))]
+    words = [Word("guard of", True, (owner,))]
     for part in conjunct.parts if isinstance(conjunct, Or) else (conjunct,):
         atom = part.body if isinstance(part, Not) else part
         if not isinstance(atom, Atom):
             text = to_text(conjunct)
-            return frozenset({*words[:1], _Word(re.sub(r"\?[\w-]+", "?", text), True, tuple(_variables(text)))})
+            return frozenset({*words[:1], Word(re.sub(r"\?[\w-]+", "?", text), True, tuple(_variables(text)))})
         words.append(_word(atom, part is atom))
     return frozenset(words)
 
@@ -134,57 +142,10 @@ def _variables(text: str) -> Iterable[str]:
     return re.findall(r"\?[\w-]+", text)
 
 
-def _word(atom: Atom, positive: bool) -> _Word:
+def _word(atom: Atom, positive: bool) -> Word:
     arguments = [f"?{a.name}" if isinstance(a, Variable) else f"'{a.text}'" for a in atom.arguments]
-    return _Word(atom.predicate, positive, tuple(arguments))
+    return Word(atom.predicate, positive, tuple(arguments))
 
 
-def _fact(text: str, *arguments: str) -> _Fact:
-    return frozenset({_Word(text, True, arguments)})
-
-
-def _names(fact: _Fact) -> set[str]:
-    return {argument for word in fact for argument in word.arguments if argument.startswith("?")}
-
-
-def _mark(argument: str, name: str) -> str:
-    if argument == name:
-        return "this"
-    return "other" if argument.startswith("?") else argument
-
-
-def _same(left: _Side, right: _Side) -> bool:
-    if sum(left.facts.values()) != sum(right.facts.values()) or len(left.kinds) != len(right.kinds):
-        return False
-    signatures, others = left.signatures(), right.signatures()
-    candidates = {name: [o for o in others if others[o] == signature] for name, signature in signatures.items()}
-    order = sorted(candidates, key=lambda name: (len(candidates[name]), name))
-    return _extends({}, order, candidates, left, right)
-
-
-def _extends(
-    renaming: dict[str, str], order: list[str], candidates: Mapping[str, list[str]], left: _Side, right: _Side
-) -> bool:
-    """Can the renaming be completed so that all facts agree? Facts are checked as soon as all their names are known."""
-    name = order[len(renaming)] if len(renaming) < len(order) else None
-    known = renaming.keys()
-    last = next(reversed(renaming), None)
-    for fact, count in left.facts.items():
-        names = _names(fact)
-        if (last is None or last in names) and names <= known and right.facts[_renamed(fact, renaming)] != count:
-            return False
-    if name is None:
-        return True
-    taken = set(renaming.values())
-    return any(
-        _extends({**renaming, name: candidate}, order, candidates, left, right)
-        for candidate in candidates[name]
-        if candidate not in taken
-    )
-
-
-def _renamed(fact: _Fact, renaming: Mapping[str, str]) -> _Fact:
-    return frozenset(
-        _Word(word.text, word.positive, tuple(renaming.get(argument, argument) for argument in word.arguments))
-        for word in fact
-    )
+def _fact(text: str, *arguments: str) -> Fact:
+    return frozenset({Word(text, True, arguments)})

@@ -14,6 +14,8 @@ from formalimg.suites.wording.lexicon import Lexicon
 from formalimg.suites.wording.naming import Naming, name_things, spoken_of
 from formalimg.suites.wording.phrasing import Phrasing
 from formalimg.suites.wording.planning import Planner
+from formalimg.suites.wording.problem import WordingError
+from formalimg.suites.wording.reader import MAX_CHARACTERS
 from formalimg.suites.wording.ruling import of_another, spoken_rule
 from formalimg.suites.wording.speaking import spoken
 from formalimg.suites.wording.understanding import understand
@@ -37,10 +39,19 @@ def realize(formula: Formula, suite: str, *, seed: int = 0) -> str:
         seed: which of the possible wordings to take.
 
     Raises:
-        WordingError: if the formula is outside the shapes that can be said.
+        WordingError: if the formula is outside the shapes that can be said, or too long or too confusing for words.
     """
     text = _written(formula, suite, seed)
-    if not same_meaning_as_written(understand(text, suite), formula):
+    if len(text) > MAX_CHARACTERS:
+        raise WordingError(
+            f"no words found for the formula: they have {len(text):,} characters, over {MAX_CHARACTERS:,}"
+        )
+    understood = understand(text, suite)
+    try:
+        reads_back = same_meaning_as_written(understood, formula)
+    except WordingError as error:
+        raise WordingError(f"no words found for the formula: {error}") from error
+    if not reads_back:
         raise RuntimeError(f"the words do not read back to the formula {formula}: {text}")
     return text
 

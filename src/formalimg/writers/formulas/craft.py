@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 
 from formalimg.logic import Value, atoms
-from formalimg.suites import FormulaSpec, same_meaning_as_written
+from formalimg.suites import FormulaSpec, WordingError, same_meaning_as_written
 from formalimg.writers.conversation import Conversation
 from formalimg.writers.formulas.attempting import Attempt
 from formalimg.writers.formulas.texts import Texts
@@ -58,4 +58,7 @@ def _signature(spec: FormulaSpec) -> Hashable:
 
 
 def _same(one: FormulaSpec, other: FormulaSpec) -> bool:
-    return same_meaning_as_written(one.formula, other.formula)
+    try:
+        return same_meaning_as_written(one.formula, other.formula)
+    except WordingError:
+        return True  # too many variables look alike to tell: what may be a duplicate is not taken
