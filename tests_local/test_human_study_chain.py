@@ -1,13 +1,21 @@
 """From pictures to a report through people: 400 pictures, five raters whose error rates are known, and what comes out.
 
-What the error rates imply is worked out here by drawing the same study ten thousand times, with formulas of our own.
+They rate at once and over HTTP, and the server is killed in the middle.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
+import itertools
 import json
 import random
-from collections.abc import Iterator, Mapping
+import sqlite3
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from functools import cache
 from itertools import combinations
 from math import sqrt
 from pathlib import Path
@@ -15,30 +23,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
-from tests.rating.rated_runs import opened, take
+from PIL import Image
+from tests.rating.rated_runs import opened
 from tests.support.command import formalimg
 
-from formalimg.rating import Step, Task, Value, export_study, make_study, open_study
+from formalimg.rating import export_study, make_study, open_study
+from tests_local.implied_figures import ERRORS, MODELS, NO, YES, Picture, implied_figures
+from tests_local.raters import Rater, StudyServer
 
-ERRORS = {"rater-1": 0.02, "rater-2": 0.05, "rater-3": 0.1, "rater-4": 0.15, "rater-5": 0.25}
-MODELS = {"oracle": (), "reader": (), "forgetful": ("-M", "memory=4"), "scatter": ()}
-YES, NO = 5, 2
-"""The points of whoever finds that a picture does what its words say, or that it does not."""
+KILLED_AFTER = 700
+"""Of 2,110 ratings: then the server is killed while all are at work."""
 
-DRAWS = 10_000
 DROPPED, REPAINTED = 0.1, 0.2
 """How often who corrects boxes takes one away, and paints one that stays."""
-
-_Numbers = NDArray[np.float64]
-
-
-class Picture(NamedTuple):
-    """A picture of the study: its run, its level, and whether it does what its words say."""
-
-    run: str
-    level: int
-    passed: bool
 
 
 @pytest.fixture(scope="module")
@@ -47,13 +44,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("home")
     for name, options in MODELS.items():
         model = f"builtin/{'reader' if name == 'forgetful' else name}"
-        how = ("--per-level", "12", "--size", "512", "--runs", str(home))
-        done = formalimg("generate", "knolling", "--model", model, *options, *how)
+        how = ("--per-level", "11", "--size", "448", "--runs", str(home))
+        done = formalimg("run", "knolling", "--model", model, *options, "--judge", "builtin/icons", *how)
         assert done.code == 0, done.err
         (made,) = (path for path in home.iterdir() if path.name.startswith("knolling-builtin"))
         made.rename(home / name)
-        done = formalimg("judge", str(home / name), "--judge", "builtin/icons")
-        assert done.code == 0, done.err
     return home
 
 
@@ -68,26 +63,88 @@ def truth(home: Path) -> Mapping[tuple[bytes, str], Picture]:
                 assert judged.image is not None
                 assert judged.outcome.passed is not None
                 about = Picture(run.folder.name, judged.outcome.level, judged.outcome.passed)
-                found[judged.image.read_bytes(), prompts[judged.outcome.item]] = about
+                found[_seen(judged.image.read_bytes()), prompts[judged.outcome.item]] = about
     return found
 
 
+@cache  # all five see the same pictures
+def _seen(picture: bytes) -> bytes:
+    """What a person sees in a picture, whatever its file is like."""
+    with Image.open(io.BytesIO(picture)) as image:
+        return hashlib.sha256(image.convert("RGB").tobytes()).digest()
+
+
+class Rated(NamedTuple):
+    """A study that people have answered, what they sent, and what the server complained about."""
+
+    folder: Path
+    raters: Mapping[str, Rater]
+    complaints: str
+
+
 @pytest.fixture(scope="module")
-def study(home: Path, truth: Mapping[tuple[bytes, str], Picture]) -> Path:
+def rated(home: Path, truth: Mapping[tuple[bytes, str], Picture]) -> Rated:
     """Five people rate 400 pictures; each errs as often as planned, also in attention checks."""
-    with opened(*(home / name for name in MODELS)) as runs:
-        made = make_study(home / "study", runs, "likert", raters=5, per_picture=5, per_level=10, checks=0.05, seed=1)
-    with open_study(made.folder) as study:
-        for rater, error in ERRORS.items():
-            chance = random.Random(rater)
+    folder = home / "study"
+    runs = [str(home / name) for name in MODELS]
+    how = ("--protocol", "likert", "--raters", "5", "--per-level", "10", "--checks", "0.05", "--seed", "1")
+    with StudyServer(home / "complaints.txt", *runs, *how, "--study", str(folder)) as server:
+        raters = {rater: Rater(link, server, random.Random(f"{rater} sends")) for rater, link in server.links.items()}
+        assert list(raters) == list(ERRORS)
+        _rate_at_once(raters, truth, server)
+    return Rated(folder, raters, server.errors.read_text(encoding="utf-8"))
 
-            def say(task: Task, step: Step, rater: str = rater, error: float = error) -> Value:
-                own = truth.get((study.picture(rater, task.picture), task.words))
-                fits = own is not None and own.passed
-                return YES if fits != (chance.random() < error) else NO  # noqa: B023  # used before the next rater
 
-            assert take(study, rater, say) == 422
-    return made.folder
+def _rate_at_once(raters: Mapping[str, Rater], truth: Mapping[tuple[bytes, str], Picture], server: StudyServer) -> None:
+    done, in_the_middle = itertools.count(1), threading.Event()
+
+    def one_done() -> None:
+        if next(done) == KILLED_AFTER:
+            in_the_middle.set()
+
+    def rate(rater: str) -> None:
+        chance = random.Random(rater)
+
+        def say(picture: bytes, words: str) -> int:
+            own = truth.get((_seen(picture), words))
+            fits = own is not None and own.passed
+            return YES if fits != (chance.random() < ERRORS[rater]) else NO
+
+        try:
+            raters[rater].rate(say, one_done)
+        finally:
+            in_the_middle.set()  # whoever fails is not waited for
+
+    with ThreadPoolExecutor(len(raters)) as threads:
+        rating = [threads.submit(rate, rater) for rater in raters]
+        in_the_middle.wait()
+        server.kill()
+        server.start_again()
+        for it in rating:
+            it.result()
+
+
+@pytest.fixture(scope="module")
+def study(rated: Rated) -> Path:
+    return rated.folder
+
+
+def test_what_was_sent_is_there_exactly_once(rated: Rated) -> None:
+    sent = [(*it[:2], json.dumps(it.value), *it[3:]) for rater in rated.raters.values() for it in rater.sent]
+    finished = [task for rater in rated.raters.values() for task in rater.finished]
+    with closing(sqlite3.connect(rated.folder / "ratings.sqlite")) as database:
+        kept = database.execute("SELECT task, step, value, seconds, key FROM answers").fetchall()
+        assert sorted(kept) == sorted(sent)
+        done = [task for (task,) in database.execute("SELECT task FROM finished")]
+        assert sorted(done) == sorted(finished)
+        assert sorted(done) == sorted(task for (task,) in database.execute("SELECT id FROM tasks"))
+    assert len(finished) == 5 * 422
+    assert len({it[4] for it in sent}) == len(sent) > len(finished)
+    assert rated.complaints == ""
+    for rater in rated.raters.values():
+        assert rater.lost > 5
+        assert rater.twice > 5
+    assert sum(rater.broken for rater in rated.raters.values()) > 0  # some were on their way when it was killed
 
 
 def _agreed(home: Path, study: Path, *options: str) -> Any:
@@ -115,7 +172,7 @@ def test_figures_are_where_the_error_rates_put_them(
     for run in MODELS:
         (score,) = (it["people"]["value"] for it in whole["scores"] if (it["run"], it["level"]) == (run, None))
         figures[f"score of {run}"] = score
-    expected = dict(_implied(rated))
+    expected = dict(implied_figures(rated))
     assert set(expected) == set(figures)
     for name, draws in expected.items():
         low, high = np.quantile(draws, [0.0005, 0.9995])
@@ -190,53 +247,3 @@ def test_corrected_boxes_give_back_the_mistakes(home: Path) -> None:
 def _is_near(count: int, n: int, share: float) -> None:
     """Within 99.9 % of what such a share gives."""
     assert abs(count - n * share) <= 3.29 * sqrt(n * share * (1 - share)) + 1
-
-
-def _implied(rated: list[Picture]) -> Iterator[tuple[str, _Numbers]]:
-    """Each figure in each of many studies with the same pictures and error rates, by formulas of our own."""
-    truth = np.array([it.passed for it in rated])
-    chance = np.random.default_rng(5)
-    wrong = chance.random((DRAWS, len(rated), len(ERRORS))) < np.array(list(ERRORS.values()))
-    yes = truth[None, :, None] ^ wrong
-    raters, count = len(ERRORS), yes.sum(axis=2)
-    points = NO * raters + (YES - NO) * count
-    people = points >= 4 * raters
-    right, agreed = (people & truth).sum(axis=1), (people == truth).sum(axis=1)
-    yield "accuracy", agreed / len(rated)
-    yield "recall", right / people.sum(axis=1)
-    yield "precision", right / truth.sum()
-    yield "specificity", (agreed - right) / (~people).sum(axis=1)
-    yield "f1", 2 * right / (people.sum(axis=1) + truth.sum())
-    shares = yes.mean(axis=1)
-    of_raters = (shares * (1 - shares)).sum(axis=1)
-    yield "cronbach", raters / (raters - 1) * (1 - of_raters / count.var(axis=1))
-    ratings, said = raters * len(rated), count.sum(axis=1)
-    seen = (count * (raters - count)).sum(axis=1) / (raters - 1)
-    yield "krippendorff", 1 - seen * (ratings - 1) / (said * (ratings - said))
-    pairs = []
-    for one, other in combinations(range(raters), 2):
-        pairs.append((yes[:, :, one] == yes[:, :, other]).mean(axis=1))
-        yield f"rater-{one + 1} rater-{other + 1}", pairs[-1]
-    yield "people", np.mean(pairs, axis=0)
-    for run in MODELS:
-        yield f"score of {run}", people[:, [it.run == run for it in rated]].mean(axis=1)
-    levels = sorted({it.level for it in rated})
-    ranks = np.array([_ranks_alike(rated, people, truth, level) for level in levels])
-    yield "rank", np.nanmean(ranks, axis=0)
-
-
-def _ranks_alike(rated: list[Picture], people: NDArray[np.bool_], truth: NDArray[np.bool_], level: int) -> _Numbers:
-    """Spearman's correlation of the runs at a level in each study; nan where one side scores all the same."""
-    here = [[it.run == run and it.level == level for it in rated] for run in MODELS]
-    by_people = _ranked(np.array([people[:, those].sum(axis=1) for those in here]))
-    by_judge = _ranked(np.array([[truth[those].sum()] for those in here]))
-    one, other = by_people - by_people.mean(axis=0), by_judge - by_judge.mean(axis=0)
-    spread = np.sqrt((one**2).sum(axis=0) * (other**2).sum(axis=0))
-    return np.asarray(np.divide((one * other).sum(axis=0), spread, out=np.full(len(spread), np.nan), where=spread > 0))
-
-
-def _ranked(scores: NDArray[np.int64]) -> _Numbers:
-    """The ranks of the rows in each column; equal scores share the mean of theirs."""
-    below = (scores[:, None] > scores[None]).sum(axis=1)
-    equal = (scores[:, None] == scores[None]).sum(axis=1)
-    return np.asarray(below + (equal + 1) / 2, dtype=np.float64)

@@ -190,7 +190,8 @@ def test_a_study_and_its_runs_can_be_moved_together(tmp_path: Path) -> None:
         ({"checks": 0.9}, "take 0 to 0.5"),
         ({"raters": 1, "checks": 0.05}, "3 attention checks need as many pictures"),
         ({"protocol": "scores"}, "take runs of cf-world"),
-        ({"protocol": "boxes"}, "nobody has found boxes"),
+        ({"raters": 1, "checks": 0.01}, "1 attention check needs as many pictures"),
+        ({"protocol": "boxes"}, "nobody has found boxes .* take runs of knolling or natural"),
         ({"protocol": "boxes", "checks": 0.1}, "no attention checks for boxes"),
     ],
 )

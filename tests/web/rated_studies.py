@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from PIL import Image
@@ -22,9 +23,9 @@ from tests.web.sites import HARM
 MODEL = "secret-model"
 
 
-def telling_picture(request: ImageRequest) -> Answer:
+def telling_picture(request: ImageRequest, shape: tuple[int, int] = (64, 64)) -> Answer:
     """A picture in whose file its model is named, in a kind of file that not all models give."""
-    image = Image.open(io.BytesIO(speckled(request.item, 64)))
+    image = Image.open(io.BytesIO(speckled(request.item, 64))).resize(shape)
     file = io.BytesIO()
     if int(request.item[:3], 36) % 2:
         image.save(file, "JPEG", comment=MODEL.encode())
@@ -44,15 +45,23 @@ def items_for(protocol: Protocol, count: int) -> Sequence[Item[object]]:
 
 
 def studied(
-    home: Path, protocol: Protocol, *, count: int = 3, raters: int = 1, per_picture: int | None = None
+    home: Path,
+    protocol: Protocol,
+    *,
+    count: int = 3,
+    raters: int = 1,
+    per_picture: int | None = None,
+    shape: tuple[int, int] = (64, 64),
+    seen: Mapping[str, object] = SEEN,
 ) -> MadeStudy:
-    """A study over a run whose folder and model are called secret-model."""
+    """A study over a run whose folder and model are called secret-model; boxes are of what was seen."""
     items = items_for(protocol, count)
     run = home / MODEL
     if protocol == "boxes":
-        grounded_run(run, items, SEEN)  # type: ignore[arg-type]
+        grounded_run(run, items, seen)  # type: ignore[arg-type]
     else:
-        carry_out(Order(items, Speckles(name=f"test/{MODEL}", answer=telling_picture), size=64), run)
+        paint = partial(telling_picture, shape=shape)
+        carry_out(Order(items, Speckles(name=f"test/{MODEL}", answer=paint), size=64), run)
     with opened(run) as runs:
         return make_study(
             home / f"{MODEL}-{protocol}", runs, protocol, raters=raters, per_picture=per_picture or raters

@@ -146,6 +146,17 @@ def test_an_answer_that_arrives_twice_is_kept_once(opened: Open) -> None:
     assert opened.task("rater-1").number == 2
 
 
+def test_nobody_finishes_with_answers_of_another_window(opened: Open) -> None:
+    task = opened.task("rater-1")
+    assert opened.send("rater-1", "answer", **_answer(task, value=4))[0] == 200
+    assert opened.send("rater-1", "answer", **_answer(task, value=2, key="other window"))[0] == 200
+    code, said = opened.send("rater-1", "finish", task=task.id, answers={"compliance": 4})
+    assert (code, said["moved_on"], said["differs"]) == (409, True, True)
+    assert opened.send("rater-1", "finish", task=task.id, answers=[4])[0] == 400
+    assert opened.task("rater-1").id == task.id
+    assert opened.send("rater-1", "finish", task=task.id, answers={"compliance": 2})[0] == 200
+
+
 def test_what_makes_no_sense_is_refused_in_words(opened: Open) -> None:
     task = opened.task("rater-1")
     for wrong, code in (

@@ -10,7 +10,7 @@ from formalimg.rating.records import GivenAnswer, RatedTask, StudyRecord, read_s
 from formalimg.rating.steps import Protocol, Step, StepKind
 from formalimg.rating.study import Study, open_study
 from formalimg.rating.task import RaterProgress, Task
-from formalimg.rating.values import AnswerError, Value
+from formalimg.rating.values import AnswerError, OtherAnswersError, Value
 from formalimg.rating.wishes import WantedStudy, require_wanted
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Exported",
     "GivenAnswer",
     "MadeStudy",
+    "OtherAnswersError",
     "Protocol",
     "RatedRun",
     "RatedTask",

@@ -168,7 +168,8 @@ def _checks(
             found.append((picture, other))
             if len(found) == wanted:
                 return found
+    need = "check needs" if wanted == 1 else "checks need"
     raise FormalimgError(
-        f"{wanted} attention checks need as many pictures that the rater does not see otherwise, beside words that do "
-        f"not fit, and there are {len(found)}: take fewer pictures per level, ratings per picture, or checks"
+        f"{wanted} attention {need} as many pictures that the rater does not see otherwise, beside words that do not "
+        f"fit, and there are {len(found)}: take fewer pictures per level, ratings per picture, or checks"
     )

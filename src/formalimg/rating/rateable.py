@@ -58,7 +58,10 @@ def rateable_pictures(run: StoredRun, levels: Collection[int] | None, *, grounde
         scene = None if seen is None else _checked(seen, judged.image)
         found.append(Rateable(item, sample, level, file, before.sha256, scene))
     if grounded and found and not any(picture.grounded is not None for picture in found):
-        raise FormalimgError(f"nobody has found boxes in the pictures of {run.folder}: judge it with a grounder first")
+        raise FormalimgError(
+            f"nobody has found boxes in the pictures of {run.folder}: take runs of knolling or natural that a grounder "
+            "has judged"
+        )
     return found, missing
 
 

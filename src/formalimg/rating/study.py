@@ -6,6 +6,7 @@ import json
 import secrets
 import sqlite3
 import threading
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from formalimg.rating.places import (
 )
 from formalimg.rating.steps import open_steps, refusal, shown_steps
 from formalimg.rating.task import RaterProgress, Task
-from formalimg.rating.values import AnswerError, Value, checked_seconds, checked_value
+from formalimg.rating.values import AnswerError, Value, checked_seconds, checked_value, require_finishable
 from formalimg.rating.writing import link_digest
 from formalimg.runs import FolderLock
 
@@ -147,17 +148,18 @@ class Study:
                 key=key,
             )
 
-    def finish(self, rater: str, task: str) -> None:
+    def finish(self, rater: str, task: str, seen: Mapping[str, object] | None = None) -> None:
         """Finish a rater's current task: its answers can no longer be changed, and the next task comes.
 
+        The answers that the rater has in sight, by the names of their steps, must be those that count, if told.
+
         Raises:
+            OtherAnswersError: if others than these would count, such as those of a second window.
             AnswerError: if it is not the current task, or answers are missing.
         """
         with self._one_at_a_time:
             current = self._require_current(rater, task)
-            missing = open_steps(current.steps, self._answers(task))
-            if missing:
-                raise AnswerError(f"{missing[0]} has no answer yet: answer it, then finish the task")
+            require_finishable(current.steps, self._answers(task), seen or {})
             self._execute("INSERT INTO finished VALUES (:task, :at)", task=task, at=_now())
             self._places[rater].finished += 1
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TypeAlias, TypeGuard
 
 from formalimg.errors import FormalimgError, presentable
 from formalimg.logic import nearest, vocabulary
-from formalimg.rating.steps import Step
+from formalimg.rating.steps import Step, open_steps
 from formalimg.scenes import Scene
 
 Value: TypeAlias = bool | int | float | Mapping[str, object]
@@ -21,6 +21,10 @@ _MOST_THINGS = 1000
 
 class AnswerError(FormalimgError, ValueError):
     """An answer that makes no sense, or that comes at the wrong time; nothing was stored."""
+
+
+class OtherAnswersError(AnswerError):
+    """Whoever finishes a task has other answers before them than those that would count; nothing was stored."""
 
 
 def checked_value(step: Step, value: object, suite: str, known: Collection[tuple[str, str]] = ()) -> Value:
@@ -51,6 +55,24 @@ def checked_value(step: Step, value: object, suite: str, known: Collection[tuple
         case "boxes":
             return _checked_scene(value, suite, known)
     raise AnswerError(presentable(f"the answer to {step.name} is {value!r}: give {wanted}", 200, 100))
+
+
+def require_finishable(steps: Sequence[Step], answers: Mapping[str, Value], seen: Mapping[str, object]) -> None:
+    """Refuse to finish a task whose answers are not all there, or are not those that the rater has in sight.
+
+    Args:
+        steps: what is asked.
+        answers: those that count, by the name of the step.
+        seen: those that the rater has in sight, as far as anybody knows.
+
+    Raises:
+        AnswerError: saying what is to be done first.
+    """
+    missing = open_steps(steps, answers)
+    if missing:
+        raise AnswerError(f"{missing[0]} has no answer yet: answer it, then finish the task")
+    if any(answers.get(step) != value for step, value in seen.items()):
+        raise OtherAnswersError("another window has answered differently: look again, then finish the task")
 
 
 def checked_seconds(seconds: object) -> float:

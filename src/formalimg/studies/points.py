@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from formalimg.studies.findings import tell
 from formalimg.studies.ratings import RatingsError
-from formalimg.studies.sheets import BadRowError, Columns, Sheet, about, read_sheet
+from formalimg.studies.sheets import BadRowError, Sheet, about, all_rows, read_sheet, said_by_raters
 
-_COLUMNS = Columns("rating", ("model", "item", "sample", "question", "rater"), ("model", "item", "rater"))
 _POINTS = ("1", "2", "3", "4", "5")
 
 
@@ -44,10 +42,7 @@ def read_points(path: str | Path) -> list[PointsGiven]:
         RatingsError: if rows make no sense: all of them are named, by line.
         FormalimgError: if the file cannot be read.
     """
-    sheet = sheet_of_points(path)
-    if sheet.findings:
-        raise RatingsError(tell(sheet.findings, sheet.file))
-    return list(sheet.rows)
+    return all_rows(sheet_of_points(path), RatingsError)
 
 
 def sheet_of_points(path: str | Path) -> Sheet[PointsGiven]:
@@ -56,7 +51,7 @@ def sheet_of_points(path: str | Path) -> Sheet[PointsGiven]:
     Raises:
         FormalimgError: if the file cannot be read.
     """
-    return read_sheet(path, _COLUMNS, _points)
+    return read_sheet(path, said_by_raters("rating"), _points)
 
 
 def _points(cells: Mapping[str, str], line: int) -> PointsGiven:

@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from formalimg.studies.findings import SheetError, tell
-from formalimg.studies.sheets import BadRowError, Columns, Sheet, about, read_sheet
+from formalimg.studies.findings import SheetError
+from formalimg.studies.sheets import BadRowError, Columns, Sheet, about, all_rows, read_sheet, said_by_raters, yes_or_no
 
 _LABELS = Columns("label", ("model", "item", "sample", "rater"), ("model", "item"))
-_SCORES = Columns("score", ("model", "item", "sample", "question", "rater"), ("model", "item", "rater"))
-_MEANING = {"1": 1.0, "yes": 1.0, "0": 0.0, "no": 0.0}
 _NUMBER = re.compile(r"0*[01]?(\.[0-9]*)?", re.ASCII)
 
 
@@ -52,7 +50,7 @@ def read_labels(path: str | Path) -> list[Rating]:
         RatingsError: if rows make no sense: all of them are named, by line.
         FormalimgError: if the file cannot be read.
     """
-    return _all_of(sheet_of_labels(path))
+    return all_rows(sheet_of_labels(path), RatingsError)
 
 
 def read_human_scores(path: str | Path) -> list[Rating]:
@@ -65,7 +63,7 @@ def read_human_scores(path: str | Path) -> list[Rating]:
         RatingsError: if rows make no sense: all of them are named, by line.
         FormalimgError: if the file cannot be read.
     """
-    return _all_of(sheet_of_scores(path))
+    return all_rows(sheet_of_scores(path), RatingsError)
 
 
 def sheet_of_labels(path: str | Path) -> Sheet[Rating]:
@@ -83,20 +81,12 @@ def sheet_of_scores(path: str | Path) -> Sheet[Rating]:
     Raises:
         FormalimgError: if the file cannot be read.
     """
-    return read_sheet(path, _SCORES, _score)
-
-
-def _all_of(sheet: Sheet[Rating]) -> list[Rating]:
-    if sheet.findings:
-        raise RatingsError(tell(sheet.findings, sheet.file))
-    return list(sheet.rows)
+    return read_sheet(path, said_by_raters("score"), _score)
 
 
 def _label(cells: Mapping[str, str], line: int) -> Rating:
-    value = _MEANING.get(cells["label"].lower())
-    if value is None:
-        raise BadRowError(f"the label is {cells['label']!r}: write 1 or 0, yes or no")
-    return Rating(*about(cells), value, line)
+    recognisable = yes_or_no(cells, "label")
+    return Rating(*about(cells), float(recognisable), line)
 
 
 def _score(cells: Mapping[str, str], line: int) -> Rating:

@@ -10,9 +10,11 @@ from typing import Generic, NamedTuple, TypeVar
 
 from formalimg.errors import FormalimgError
 from formalimg.logic import nearest
-from formalimg.studies.findings import Finding
+from formalimg.studies.findings import Finding, SheetError, tell
 
 Row = TypeVar("Row")
+
+_YES_OR_NO = {"1": True, "yes": True, "0": False, "no": False}
 
 
 class Columns(NamedTuple):
@@ -37,6 +39,11 @@ class Columns(NamedTuple):
     def needed(self) -> tuple[str, ...]:
         """All columns that must be there."""
         return (*self.must, self.value)
+
+
+def said_by_raters(value: str) -> Columns:
+    """A table in which raters, each by a name, say something of pictures as a whole or to questions about them."""
+    return Columns(value, ("model", "item", "sample", "question", "rater"), ("model", "item", "rater"))
 
 
 class About(NamedTuple):
@@ -90,6 +97,17 @@ def read_sheet(path: str | Path, columns: Columns, read: Callable[[Mapping[str, 
     return Sheet(str(path), rows, tuple(findings))
 
 
+def all_rows(sheet: Sheet[Row], error: type[SheetError]) -> list[Row]:
+    """The rows of a table in which nothing is wrong.
+
+    Raises:
+        SheetError: the given kind of it, if rows make no sense: all of them are named, by line.
+    """
+    if sheet.findings:
+        raise error(tell(sheet.findings, sheet.file))
+    return list(sheet.rows)
+
+
 def about(cells: Mapping[str, str]) -> About:
     """What a row is about. Where a table has no such column, it is the first picture, as a whole, by nobody known."""
     question = cells.get("question", "")
@@ -100,6 +118,18 @@ def about(cells: Mapping[str, str]) -> About:
         None if question.lower() in ("", "all") else _number(cells, "question", 1),
         cells.get("rater", ""),
     )
+
+
+def yes_or_no(cells: Mapping[str, str], column: str) -> bool:
+    """What a cell says.
+
+    Raises:
+        BadRowError: if it is neither.
+    """
+    said = _YES_OR_NO.get(cells[column].lower())
+    if said is None:
+        raise BadRowError(f"the {column} is {cells[column]!r}: write 1 or 0, yes or no")
+    return said
 
 
 def _rows(

@@ -6,11 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from formalimg.studies.findings import SheetError, tell
-from formalimg.studies.sheets import BadRowError, Columns, Sheet, about, read_sheet
-
-_COLUMNS = Columns("vote", ("model", "item", "sample", "question", "rater"), ("model", "item", "rater"))
-_MEANING = {"1": True, "yes": True, "0": False, "no": False}
+from formalimg.studies.findings import SheetError
+from formalimg.studies.sheets import Sheet, about, all_rows, read_sheet, said_by_raters, yes_or_no
 
 
 class Vote(NamedTuple):
@@ -50,10 +47,7 @@ def read_votes(path: str | Path) -> list[Vote]:
         VotesError: if rows make no sense: all of them are named, by line.
         FormalimgError: if the file cannot be read.
     """
-    sheet = sheet_of_votes(path)
-    if sheet.findings:
-        raise VotesError(tell(sheet.findings, sheet.file))
-    return list(sheet.rows)
+    return all_rows(sheet_of_votes(path), VotesError)
 
 
 def sheet_of_votes(path: str | Path) -> Sheet[Vote]:
@@ -62,11 +56,9 @@ def sheet_of_votes(path: str | Path) -> Sheet[Vote]:
     Raises:
         FormalimgError: if the file cannot be read.
     """
-    return read_sheet(path, _COLUMNS, _vote)
+    return read_sheet(path, said_by_raters("vote"), _vote)
 
 
 def _vote(cells: Mapping[str, str], line: int) -> Vote:
-    vote = _MEANING.get(cells["vote"].lower())
-    if vote is None:
-        raise BadRowError(f"the vote is {cells['vote']!r}: write 1 or 0, yes or no")
-    return Vote(*about(cells), vote, line)
+    yes = yes_or_no(cells, "vote")
+    return Vote(*about(cells), yes, line)

@@ -6,7 +6,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from formalimg.rating import AnswerError, Study
+from formalimg.rating import AnswerError, OtherAnswersError, Study
 from formalimg.web.annotating.blinding import told_to_raters
 from formalimg.web.annotating.raters import rater_of
 from formalimg.web.bodies import Body, text_in
@@ -32,12 +32,17 @@ def keep_answer(study: Study, request: Request, body: Body) -> Response:
 
 
 def keep_finished(study: Study, request: Request, body: Body) -> Response:
-    """Finish the rater's current task."""
+    """Finish the rater's current task, if the answers that count are those in sight."""
     rater = rater_of(study, request)
     task = text_in(body, "task", longest=_LONGEST_NAME)
+    seen = body.get("answers")
+    if seen is not None and not isinstance(seen, dict):
+        raise HTTPException(400, "answers are none: send them by the names of their steps")
     try:
         with told_to_raters():
-            study.finish(rater, task)
+            study.finish(rater, task, seen)
+    except OtherAnswersError as error:
+        return JSONResponse({"error": str(error), "moved_on": True, "differs": True}, 409)
     except AnswerError as error:
         return _refused(study, rater, task, error)
     return JSONResponse({"finished": task})

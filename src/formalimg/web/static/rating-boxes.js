@@ -67,6 +67,7 @@ export const boxEditor = (form, step, scene, changed) => {
       drawn("rect", { ...place, class: "box" }, group);
       const text = drawn("text", { x: place.x, y: place.y + (place.y > 18 * size ? -5 : 15) * size, "font-size": 12 * size, "stroke-width": 3 * size }, group);
       text.textContent = `${things.indexOf(thing) + 1} ${looks(thing)}`;
+      if (place.x + text.getComputedTextLength() > CANVAS) { text.setAttribute("x", CANVAS); text.setAttribute("text-anchor", "end"); }
       group.addEventListener("focus", () => select(thing));
       group.addEventListener("pointerdown", (event) => drag(event, thing, null));
       if (thing === selected) handles(group, size);

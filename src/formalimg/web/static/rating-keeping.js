@@ -62,7 +62,7 @@ const post = async (address, body) => {
     });
     const said = await answer.json().catch(() => ({}));
     if (answer.ok) return { sort: "kept" };
-    if (REFUSED.includes(answer.status)) return { sort: "refused", why: said.error ?? "", movedOn: Boolean(said.moved_on) };
+    if (REFUSED.includes(answer.status)) return { sort: "refused", why: said.error ?? "", movedOn: Boolean(said.moved_on), differs: Boolean(said.differs) };
     if (STOPPED.includes(answer.status)) return { sort: "stopped", why: said.error ?? "" };
     return { sort: "away", why: said.error ?? "" };
   } catch {
@@ -110,7 +110,7 @@ export const keeping = (here, task, notes, told) => {
       return settle();
     },
     settle,
-    /** Finish the task, when all answers are confirmed. */
-    finish: async () => ((await settle()) ? persist(`${here}/finish`, { task }, null) : { sort: "held" }),
+    /** Finish the task, when all answers are confirmed; with those that are in sight, for a second window may have given others. */
+    finish: async (answers) => ((await settle()) ? persist(`${here}/finish`, { task, answers }, null) : { sort: "held" }),
   };
 };

@@ -1,6 +1,7 @@
 // The page of a rater: steps, keys, and what is said about what is kept.
 import { boxEditor } from "/static/rating-boxes.js";
 import { clock, keeping, notebook } from "/static/rating-keeping.js";
+import { hasKeys, lookingClosely, noteForNextPage } from "/static/rating-looking.js";
 
 const form = document.getElementById("rating");
 const picture = form.querySelector(".rated-picture");
@@ -16,12 +17,12 @@ const AWAY = "Not saved yet: the server cannot be reached. Your answers are kept
 
 const say = (words, wrong = "") => { kept.textContent = words; problem.textContent = wrong; };
 let leaving = false;
-const again = () => { leaving = true; notes.burn(); location.reload(); };
+const again = (why = "") => { leaving = true; notes.burn(); noteForNextPage.leave(why); location.reload(); };
 
 const told = (got, answer) => {
   if (got.sort === "away") say("", got.why ? `Not saved yet: ${got.why}. Your answers are kept here and sent again.` : AWAY);
   else if (got.sort === "stopped") say("", `Not saved: ${got.why || "this page is no longer answered"}. Your answers stay in this browser, and go with your new link.`);
-  else if (got.sort === "refused") got.movedOn ? again() : refused(got, answer);
+  else if (got.sort === "refused") got.movedOn ? again("You went on in another window: what you just said here was not kept.") : refused(got, answer);
   else {
     say("Saved.");
     const step = steps.find((one) => one.dataset.step === answer.step);
@@ -37,6 +38,7 @@ const refused = (got, answer) => {
   for (const input of step.querySelectorAll("input")) { input.checked = false; if (input.type === "number") input.value = ""; }
   mark();
 };
+const look = lookingClosely(form);
 const server = keeping(form.dataset.here, form.dataset.task, notes, told);
 
 const show = (step, value) => {
@@ -52,8 +54,8 @@ const current = () => form.querySelector(".asked.current");
 const goTo = (step) => {
   for (const one of steps) one.classList.toggle("current", one === step);
   if (!step) { next.focus({ preventScroll: true }); return; }
-  step.querySelector("input[type=number]")?.focus({ preventScroll: true });
-  step.scrollIntoView({ block: "nearest" });
+  if (hasKeys) step.querySelector("input[type=number]")?.focus({ preventScroll: true });
+  if (given.size || form.querySelector(".closed")) step.scrollIntoView({ block: "nearest" }); // a new picture is looked at first
 };
 const give = (step, value) => {
   if (given.get(step.dataset.step) === value) return;
@@ -131,8 +133,8 @@ const finish = async () => {
   lock(true); // what would be changed now would come too late
   if (!problem.textContent) say("Saving …");
   if (editor) server.give("boxes", editor.scene(), time.take());
-  const got = await server.finish();
-  if (got.sort === "kept" || got.movedOn) { again(); return; }
+  const got = await server.finish(Object.fromEntries(editor ? [] : given));
+  if (got.sort === "kept" || got.movedOn) { again(got.differs ? "Another window has answered differently: look at the answers again." : ""); return; }
   if (got.sort !== "held") told(got, null);
   lock(false);
 };
@@ -154,6 +156,7 @@ addEventListener("keydown", (event) => {
     return;
   }
   if (event.target.matches("input:not([type=radio]), select, textarea")) return;
+  if (event.key === "f") { event.preventDefault(); look.turn(); return; }
   const step = current() ?? steps.at(-1);
   if (!step || editor) return;
   const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
@@ -172,7 +175,8 @@ const begin = () => {
   for (const step of steps) step.disabled = false;
   next.disabled = false;
   form.classList.add("begun");
-  if (!server.waiting().length) say("");
+  if (!server.waiting().length) say(noteForNextPage.take());
+  look.begin();
   editor?.begin();
   time.start();
   for (const [name, value] of given) { const step = steps.find((one) => one.dataset.step === name); if (step && !editor) show(step, value); }
@@ -184,10 +188,16 @@ const begin = () => {
   if (!editor) goTo(openSteps()[0] ?? steps.at(-1));
   if (server.waiting().length) { say("Saving …"); server.settle(); }
 };
-const look = () => (picture.naturalWidth ? begin() : (say("", "The picture cannot be loaded; trying again …"), setTimeout(() => { picture.src = picture.getAttribute("src"); }, 2000)));
+let failures = 0;
+const waitFor = () => {
+  if (picture.naturalWidth) { begin(); return; }
+  failures += 1;
+  say("", failures < 2 ? "The picture cannot be loaded; trying again …" : "The picture cannot be loaded: tell whoever sent you the link. It is tried again now and then; your answers are kept.");
+  setTimeout(() => { picture.src = picture.getAttribute("src"); }, Math.min(1000 * 2 ** failures, 60000));
+};
 picture.addEventListener("load", begin);
-picture.addEventListener("error", look);
-if (picture.complete) look();
+picture.addEventListener("error", waitFor);
+if (picture.complete) waitFor();
 
 addEventListener("pagehide", () => { if (shown && !leaving) notes.write({ spent: time.read() }); });
 addEventListener("beforeunload", (event) => { if (server.waiting().length && !leaving) event.preventDefault(); });

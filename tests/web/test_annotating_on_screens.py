@@ -1,0 +1,173 @@
+"""What raters have before their eyes, in a real browser: the picture above all, whatever its shape and their screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from formalimg.rating import Protocol, open_study, read_study
+from formalimg.web.annotating import make_annotation_app
+from tests.support.browser import needs_browser, served_at, started_browser
+from tests.web.rated_studies import MODEL, studied
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = needs_browser
+
+PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 700}, "has_touch": True, "is_mobile": True}
+DESK: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}
+SHOWN = "number => document.querySelector('form.begun') && document.title.startsWith(`Picture ${number} of`)"
+PLACE = "document.querySelector('.rated-picture').getBoundingClientRect().toJSON()"
+
+Look = Callable[..., "Page"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with started_browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def look(browser: Browser, tmp_path: Path) -> Iterator[Look]:
+    """Opens the first page of a new study on a screen."""
+    with ExitStack() as stack:
+
+        def opened(protocol: Protocol, screen: dict[str, Any], **how: Any) -> Page:
+            made = studied(tmp_path, protocol, **how)
+            study = stack.enter_context(open_study(made.folder))
+            here = stack.enter_context(served_at(make_annotation_app(study, token=None)))
+            context = browser.new_context(**screen)
+            stack.callback(context.close)
+            context.set_default_timeout(8000)
+            page = context.new_page()
+            page.goto(f"{here}/rate/{made.links['rater-1']}")
+            _at(page, 1)
+            return page
+
+        yield opened
+
+
+def _at(page: Page, number: int) -> None:
+    page.wait_for_function(SHOWN, arg=number)
+
+
+def _in_sight(page: Page) -> bool:
+    height = page.evaluate("innerHeight")
+    place = page.evaluate(PLACE)
+    return bool(place["top"] >= 0 and place["bottom"] <= height and place["height"] > 0.2 * height)
+
+
+def test_on_a_phone_the_next_picture_is_in_sight_and_stays_so(look: Look) -> None:
+    page = look("scores", PHONE, count=2)
+    assert _in_sight(page)
+    for score in page.locator("input[type=number]").all():
+        score.fill("0.5")
+        assert _in_sight(page)  # one looks at it again for every question
+    page.locator(".next").click()
+    _at(page, 2)
+    assert page.evaluate("scrollY") == 0
+    assert _in_sight(page)
+    assert page.evaluate("document.activeElement.tagName") == "BODY"  # no keyboard over half of the screen
+
+
+def test_keys_are_in_sight_on_a_desk(look: Look) -> None:
+    page = look("likert", DESK, count=1)
+    assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+
+
+@pytest.mark.parametrize("shape", [(2000, 150), (150, 2000)])
+def test_pictures_of_odd_shapes_can_be_seen_in_full_size(look: Look, shape: tuple[int, int]) -> None:
+    page = look("likert", DESK, count=1, shape=shape)
+    if shape[0] > shape[1]:
+        assert page.evaluate(PLACE)["width"] > 1000  # across the page, instead of a thin line at one side
+    page.keyboard.press("f")
+    place = page.evaluate(PLACE)
+    assert (place["width"], place["height"]) == shape
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.get_by_role("button", name="whole picture").click()
+    assert page.evaluate(PLACE)["height"] < 800
+    page.keyboard.press("4")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Thank you").wait_for()
+
+
+def test_small_pictures_have_no_full_size(look: Look) -> None:
+    page = look("likert", DESK, count=1)
+    assert page.locator(".full-size").is_hidden()
+
+
+def test_names_of_boxes_at_the_edge_are_not_cut(look: Look) -> None:
+    seen = {"objects": [{"label": "screwdriver", "color": "yellow", "box_2d": [900, 500, 1000, 600]}]}
+    page = look("boxes", PHONE, count=1, seen=seen)
+    for end in ("left", "right"):
+        place = page.locator(".boxes text").evaluate(f"it => it.getBoundingClientRect().{end}")
+        assert 0 <= place <= 390
+
+
+def test_there_is_no_next_picture_before_the_questions(look: Look) -> None:
+    page = look("questions", DESK, count=1)
+    assert page.locator(".next").is_hidden()
+    page.keyboard.press("y")
+    page.get_by_text("You said yes.").wait_for()
+    assert page.locator(".next").is_visible()
+
+
+def test_who_waits_for_a_picture_in_vain_is_told_whom_to_ask(look: Look, browser: Browser, tmp_path: Path) -> None:
+    page = look("likert", DESK, count=1)
+    images = tmp_path / MODEL / "images"
+    images.rename(tmp_path / "away")
+    other = browser.new_context().new_page()  # which has not seen it before
+    other.clock.install()
+    other.goto(page.url)
+    other.get_by_text("trying again").wait_for()
+    other.clock.run_for(2000)
+    other.get_by_text("tell whoever sent you the link").wait_for()
+    assert other.locator("form.begun").count() == 0
+    (tmp_path / "away").rename(images)
+    other.clock.run_for(4000)
+    other.locator("form.begun").wait_for()
+    assert other.locator(".problem").inner_text() == ""
+    other.context.close()
+
+
+def test_what_another_machine_said_is_shown_before_it_counts(look: Look, browser: Browser, tmp_path: Path) -> None:
+    page = look("likert", DESK, count=1)
+    page.keyboard.press("4")
+    page.get_by_text("Saved.").wait_for()
+    other = browser.new_context().new_page()
+    other.goto(page.url)
+    _at(other, 1)
+    other.keyboard.press("2")
+    other.get_by_text("Saved.").wait_for()
+    page.keyboard.press("Enter")
+    page.get_by_text("answered differently").wait_for()
+    assert page.locator("input:checked").get_attribute("value") == "2"
+    page.keyboard.press("4")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Thank you").wait_for()
+    (done,) = read_study(tmp_path / f"{MODEL}-likert").tasks
+    assert [it.value for it in done.history] == [4, 2, 4]
+    other.context.close()
+
+
+def test_whoever_is_behind_another_window_is_told_so(look: Look, tmp_path: Path) -> None:
+    page = look("likert", DESK, count=2)
+    other = page.context.new_page()
+    other.goto(page.url)
+    _at(other, 1)
+    other.keyboard.press("2")
+    other.keyboard.press("Enter")
+    _at(other, 2)
+    page.bring_to_front()
+    page.keyboard.press("5")
+    _at(page, 2)
+    page.get_by_text("went on in another window").wait_for()
+    assert page.locator("input:checked").count() == 0
+    (done,) = (task for task in read_study(tmp_path / f"{MODEL}-likert").tasks if task.finished)
+    assert [it.value for it in done.history] == [2]
