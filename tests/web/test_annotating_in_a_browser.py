@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import uvicorn
@@ -64,7 +64,7 @@ Serve = Callable[..., Served]
 def serve(tmp_path: Path) -> Iterator[Serve]:
     with ExitStack() as stack:
 
-        def start(protocol: Protocol, **how: int) -> Served:
+        def start(protocol: Protocol, **how: Any) -> Served:
             made = studied(tmp_path, protocol, **how)
             served = Served(made.folder, dict(made.links))
             stack.callback(served.stop)
