@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from formalimg.judges.judge import Grounder, Grounding, Picture
 from formalimg.judges.verdict import Part, Unscored, Verdict
-from formalimg.logic import BestBinding, Formula, FormulaError, JudgedClause, Verification, atoms, best_binding, verify
+from formalimg.logic import BestBinding, Formula, FormulaError, JudgedClause, Prepared, Verification, atoms, prepare
 from formalimg.models import Setting
 from formalimg.suites import FormulaSpec, Item
 
@@ -77,13 +77,14 @@ def judge_grounding(formula: Formula, grounding: Grounding) -> Verdict | Unscore
     seen: dict[str, object] = {"scene": grounding.scene.to_json(), "confidence": grounding.confidence}
     if grounding.evidence:
         seen["grounder"] = dict(grounding.evidence)
+    asked = prepare(formula)
     try:
-        verification = verify(formula, grounding.scene)
+        verification = asked.verify(grounding.scene)
     except FormulaError as error:
-        if any(problem.kind != "undecided" for problem in error.problems):
+        if any(problem.kind not in ("undecided", "size") for problem in error.problems):
             raise
         return Unscored("not understood", error.problems[0].message, seen, grounding.cost)
-    parts, bindings = _judged_parts(verification)
+    parts, bindings = _judged_parts(asked, verification)
     evidence = {**seen, "explanation": verification.explain(), "bindings": bindings}
     return Verdict(verification.passed, parts, evidence, grounding.cost)
 
@@ -105,10 +106,10 @@ def formula_part(verification: Verification) -> Part:
     return Part(str(formula), "formula", float(verification.passed), about=_predicates(formula))
 
 
-def _judged_parts(verification: Verification) -> tuple[tuple[Part, ...], dict[str, int]]:
+def _judged_parts(asked: Prepared, verification: Verification) -> tuple[tuple[Part, ...], dict[str, int]]:
     """The clauses as parts and what their variables stand for; the formula as one part if its clauses are too many."""
     try:
-        best = best_binding(verification.formula, verification.scene)
+        best = asked.best_binding(verification.scene)
     except FormulaError as error:
         if any(problem.kind != "size" for problem in error.problems):
             raise
@@ -117,10 +118,10 @@ def _judged_parts(verification: Verification) -> tuple[tuple[Part, ...], dict[st
 
 
 def _part(judged: JudgedClause, weight: float) -> Part:
-    things = ", ".join([f"?{variable} = {description}" for variable, _, description in judged.bindings])
-    reason = f"{things}: {judged.reason}" if things and judged.reason else things or judged.reason
-    clause = judged.clause
-    return Part(clause.text, judged.kind, float(judged.holds), weight, clause.predicates, reason)
+    clause, kind, holds, why, bindings, _ = judged
+    things = ", ".join([f"?{variable} = {description}" for variable, _, description in bindings])
+    reason = f"{things}: {why}" if things and why else things or why
+    return Part(clause.text, kind, float(holds), weight, clause.predicates, reason)
 
 
 def _predicates(formula: Formula) -> tuple[str, ...]:

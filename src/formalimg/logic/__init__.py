@@ -3,6 +3,7 @@
 from formalimg.logic.assuming import Semantics
 from formalimg.logic.best_binding import BestBinding, JudgedClause, Prepared, best_binding, prepare
 from formalimg.logic.checking import check
+from formalimg.logic.deciding import TooHardError
 from formalimg.logic.lifting import (
     Clause,
     ClauseKind,
@@ -75,6 +76,7 @@ __all__ = [
     "Semantics",
     "Source",
     "Span",
+    "TooHardError",
     "Value",
     "Variable",
     "Verification",

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
 from formalimg.logic.elimination import Block
+from formalimg.logic.steps import Steps
 from formalimg.logic.syntax import (
     And,
     Atom,
@@ -26,7 +27,7 @@ from formalimg.logic.syntax import (
     children,
     subformulas,
 )
-from formalimg.logic.tables import Domains, Edge, Table, complement, divide, join, union
+from formalimg.logic.tables import Domains, Edge, Reading, Table, complement, divide, join, union
 from formalimg.logic.variables import connected, existential_block
 from formalimg.logic.world import World, members
 
@@ -45,9 +46,11 @@ class Assuming:
 
     def __init__(self, world: World, semantics: Semantics, style: str | None) -> None:
         self.world = world
+        self.steps = Steps()
         self.strict = semantics == "strict"
         self.style = style
         self.everything = (1 << len(world)) - 1
+        self._reading = Reading(world)
         # By identity, with the formula itself so that its identity is not given to another one.
         self._free: dict[int, tuple[Formula, tuple[str, ...]]] = {}
 
@@ -62,7 +65,8 @@ class Assuming:
         self, variables: Sequence[str], claims: Sequence[_Claim], domains: Domains, whole: str | None = None
     ) -> Block | None:
         """All that the claims say; None if they cannot all be true, or not for every value of the variable `whole`."""
-        block = Block({**domains, **dict.fromkeys(variables, self.everything)}, variables)
+        self.steps.take(len(claims) + 10)
+        block = Block({**domains, **dict.fromkeys(variables, self.everything)}, self.steps, variables)
         block.whole = whole
         for claim, holds in claims:
             if not self._assume(claim, holds, block):
@@ -92,13 +96,17 @@ class Assuming:
                 self._bind(variable, block)
                 return self._assume(body, False, block)
             case Table():
-                return block.add(claim if holds else complement(claim, block.domains))
+                return block.add(claim if holds else complement(claim, block.domains, self.steps))
             case _:
                 block.waiting.append((claim, holds))
                 return True
 
     def _assume_each(self, parts: Sequence[Formula], holds: bool, block: Block) -> bool:
-        return all(self._assume(part, holds, block) for part in parts)
+        self.steps.left -= len(parts)
+        for part in parts:  # noqa: SIM110 (every instruction comes by here, and `all` is slower)
+            if not self._assume(part, holds, block):
+                return False
+        return True
 
     def _assume_waiting(self, claim: Formula, holds: bool, block: Block) -> bool:
         match claim:
@@ -127,9 +135,10 @@ class Assuming:
         if not isinstance(second, Variable):
             things = self.world.having(atom.predicate, second.text if second else None)
         elif second.name != first.name:
-            block.relations.append(Edge(self.world, atom.predicate, (first.name, second.name), holds))
+            block.relations.append(Edge(self._reading, atom.predicate, (first.name, second.name), holds))
             return True
         else:
+            self.steps.take(len(self.world))
             singles = [1 << thing for thing in range(len(self.world))]
             things = sum(self.world.seconds(atom.predicate, single, single) for single in singles)
         return block.narrow(first.name, things if holds else ~things)
@@ -150,7 +159,7 @@ class Assuming:
             if table.rows and not table.variables:
                 return True  # it holds whatever the variables stand for
             tables.append(table)
-        return block.add(union(tables, block.domains))
+        return block.add(union(tables, block.domains, self.steps))
 
     def _assume_iff(self, left: Formula, right: Formula, holds: bool, block: Block) -> bool:
         one, other = (self._table((), [(side, True)], block.domains) for side in (left, right))
@@ -191,13 +200,14 @@ class Assuming:
         if name not in variables:
             return self._assume_atom(atom, True, block)
         if variables in ((name,), (name, name)):
-            alone = Block({name: instances})
+            alone = Block({name: instances}, self.steps)
             return self._assume_atom(atom, True, alone) and alone.domains[name] == instances
         first, second = variables
         other = second if name == first else first
-        edge = Edge(self.world, atom.predicate, (first, second), True)
+        edge = Edge(self._reading, atom.predicate, (first, second), True)
+        self.steps.take(instances.bit_count())
         for thing in members(instances):
-            if not block.narrow(other, edge.partners(name, 1 << thing, block.domains[other])):
+            if not block.narrow(other, edge.partners(name, 1 << thing, block.domains[other], self.steps)):
                 return False
         return True
 
@@ -261,7 +271,7 @@ class Assuming:
         if not variables and len(claims) == 1:
             return self._assume(claims[0][0], not claims[0][1], block)
         counterexamples = self._table(variables, claims, block.domains)
-        return block.add(complement(counterexamples, block.domains))
+        return block.add(complement(counterexamples, block.domains, self.steps))
 
     # --- tables of formulas
 
@@ -279,7 +289,7 @@ class Assuming:
             del free[last]
             free[last] = None
         block = self._settled(variables, claims, {name: domains[name] for name in free})
-        return join(block.relations, tuple(free), block.domains) if block else Table(tuple(free), {})
+        return join(block.relations, tuple(free), block.domains, self.steps) if block else Table(tuple(free), {})
 
     def _once(self, formula: Formula, variable: str, domains: Domains) -> Formula | Table:
         """A formula that will be assumed more than once: as a table, unless it can be had cheaper as it is."""

@@ -17,9 +17,9 @@ from formalimg.logic.judged import BestBinding, JudgedClause, WeighedClause
 from formalimg.logic.judging import Judging, judged_of_nothing
 from formalimg.logic.lifting import ClauseKind, lift
 from formalimg.logic.parser import as_formula
-from formalimg.logic.places import AtomKey, PlacedComponent, atoms_in, placed
+from formalimg.logic.places import LiteralNumbers, PlacedComponent, no_literals, placed
 from formalimg.logic.problem import FormulaError, Problem
-from formalimg.logic.semantics import Verification, verify
+from formalimg.logic.semantics import Examined, Verification
 from formalimg.logic.spelling_out import SpelledOut, spell_out
 from formalimg.logic.syntax import Formula
 from formalimg.logic.world import World
@@ -85,7 +85,7 @@ class _Part(NamedTuple):
 
 class _Lifted(NamedTuple):
     parts: tuple[_Part, ...]
-    atoms: tuple[AtomKey, ...]
+    numbers: LiteralNumbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class Prepared:
 
     def verify(self, scene: World, style: str | None = None) -> Verification:
         """Whether the formula holds; as `verify`."""
-        return verify(self.formula, scene, self.semantics, style)
+        return self._examined.verify(scene, self.semantics, style)
 
     def best_binding(self, scene: World, style: str | None = None) -> BestBinding:
         """Which clauses hold, and for which things; as `best_binding`."""
@@ -143,8 +143,8 @@ class Prepared:
         """Where literals hold, and what the variables of each component stand for."""
         from formalimg.logic.payoffs import Payoffs  # here, because it needs numpy
 
-        parts, atoms = self._lifted
-        payoffs = Payoffs(scene, style, atoms)
+        parts, numbers = self._lifted
+        payoffs = Payoffs(scene, style, numbers)
         return payoffs, [self._play(part.placed, payoffs) for part in parts]
 
     def _require_agreement(self, all_hold: bool, passed: bool) -> None:
@@ -153,9 +153,13 @@ class Prepared:
             raise AssertionError(f"the clauses and the formula disagree: {self.formula}")
 
     @cached_property
+    def _examined(self) -> Examined:
+        return Examined(self.formula)
+
+    @cached_property
     def _lifted(self) -> _Lifted:
         spelled = spell_out(self.formula) if self.semantics == "strict" else SpelledOut(self.formula, frozenset())
-        parts = []
+        numbers, parts = no_literals(), []
         for component in lift(spelled.formula).components:
             kinds: list[ClauseKind] = [
                 clause.kind if clause.variables.isdisjoint(spelled.presence) else "condition"
@@ -163,8 +167,8 @@ class Prepared:
             ]
             weights = [self.weights.get(kind, 1) for kind in kinds]
             weighed = map(WeighedClause, component.clauses, kinds, weights)
-            parts.append(_Part(tuple(weighed), placed(component, weights)))
-        return _Lifted(tuple(parts), atoms_in(part.placed for part in parts))
+            parts.append(_Part(tuple(weighed), placed(component, weights, numbers)))
+        return _Lifted(tuple(parts), numbers)
 
     def _play(self, component: PlacedComponent, payoffs: Payoffs) -> list[int]:
         """What each variable stands for."""

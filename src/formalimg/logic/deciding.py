@@ -2,7 +2,8 @@
 
 The work grows with the number of variables that hang together at once (one or two for nearly all instructions), not
 with the number of variables. For a formula so entangled that a table would grow too large, the outermost quantifier is
-decided value by value, each value narrowing what is left, so that the answer is exact for every formula.
+decided value by value, each value narrowing what is left. The answer is exact, or there is none: all work is counted in
+steps, and a question that takes more than MAX_STEPS of them is given up.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from formalimg.logic.assuming import Assuming, Semantics
+from formalimg.logic.problem import FormulaError, Problem
+from formalimg.logic.source import NOWHERE, Source, Span
+from formalimg.logic.steps import OutOfStepsError
 from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or
 from formalimg.logic.tables import Domains, TooWideError, join
 from formalimg.logic.world import World, members
@@ -19,21 +23,35 @@ Binding: TypeAlias = Mapping[str, int]
 """Which thing each variable stands for."""
 
 
+class TooHardError(FormulaError):
+    """Whether a formula holds in a scene takes too many steps to decide: nobody knows."""
+
+
 class Decider:
-    """Answers questions about formulas in one world, under one semantics.
+    """Answers questions about formulas in one world, under one semantics, within MAX_STEPS for all of them together.
 
     Formulas must bind every name only once (see `rename_apart`), and the world must have no objection to their atoms.
+    All methods but `holds` raise OutOfStepsError when no steps are left.
     """
 
     def __init__(self, world: World, semantics: Semantics, style: str | None) -> None:
         self.world = world
+        self.semantics: Semantics = semantics
         self.strict = semantics == "strict"
         self.style = style
         self._assuming = Assuming(world, semantics, style)
+        self.steps = self._assuming.steps
 
     def holds(self, formula: Formula, binding: Binding) -> bool:
-        """Does the formula hold when its free variables stand for these things?"""
-        return self.satisfiable((), [formula], binding)
+        """Does the formula hold when its free variables stand for these things?
+
+        Raises:
+            TooHardError: if that takes too many steps to decide.
+        """
+        try:
+            return self.satisfiable((), [formula], binding)
+        except OutOfStepsError:
+            raise TooHardError([_too_hard(formula, len(self.world))]) from None
 
     def satisfiable(self, variables: Sequence[str], formulas: Sequence[Formula], binding: Binding) -> bool:
         """Are there things for these variables such that all formulas hold?"""
@@ -41,7 +59,7 @@ class Decider:
             return not variables and all(self._holds_of_nothing(formula) for formula in formulas)
         try:
             block = self._assuming.block(variables, formulas, _as_domains(binding))
-            return block is not None and bool(join(block.relations, tuple(binding), block.domains).rows)
+            return block is not None and bool(join(block.relations, tuple(binding), block.domains, self.steps).rows)
         except TooWideError:
             return self._satisfiable_by_value(variables, formulas, binding)
 
@@ -52,7 +70,8 @@ class Decider:
             block = self._assuming.block(others, formulas, domains)
             if block is None:
                 return 0
-            return join(block.relations, (*binding, variable), block.domains).rows.get(tuple(binding.values()), 0)
+            table = join(block.relations, (*binding, variable), block.domains, self.steps)
+            return table.rows.get(tuple(binding.values()), 0)
         except TooWideError:
             things = range(len(self.world))
             allowed = (i for i in things if self.satisfiable(others, formulas, {**binding, variable: i}))
@@ -78,8 +97,11 @@ class Decider:
             things = range(len(self.world))
             return any(self.satisfiable(rest, formulas, {**binding, first: thing}) for thing in things)
         if len(formulas) > 1:
-            return all(self.holds(formula, binding) for formula in formulas)
+            return all(self._holds(formula, binding) for formula in formulas)
         return self._holds_by_value(formulas[0], binding)
+
+    def _holds(self, formula: Formula, binding: Binding) -> bool:
+        return self.satisfiable((), [formula], binding)
 
     def _holds_by_value(self, formula: Formula, binding: Binding) -> bool:
         match formula:
@@ -87,13 +109,13 @@ class Decider:
                 return self.satisfiable([variable.name], [body], binding)
             case Forall(variable, body):
                 things = range(len(self.world))
-                if not all(self.holds(body, {**binding, variable.name: thing}) for thing in things):
+                if not all(self._holds(body, {**binding, variable.name: thing}) for thing in things):
                     return False
                 if not self.strict or not isinstance(body, Implies):
                     return True
                 return self.satisfiable([variable.name], [body.antecedent], binding)
             case _:
-                return _by_truth_table(formula, lambda part: self.holds(part, binding))
+                return _by_truth_table(formula, lambda part: self._holds(part, binding))
 
     def _holds_of_nothing(self, formula: Formula) -> bool:
         """Does a closed formula hold in the empty world?"""
@@ -106,6 +128,14 @@ class Decider:
                 return self._assuming.style_is(formula)
             case _:
                 return _by_truth_table(formula, self._holds_of_nothing)
+
+
+def _too_hard(formula: Formula, things: int) -> Problem:
+    text = str(formula)
+    span = Span(Source(text), 0, len(text)) if formula.span is NOWHERE else formula.span
+    among = f"among {things:,} thing{'s' * (things > 1)}"
+    advice = "use fewer variables that hang together, or a scene with fewer things"
+    return Problem("size", f"this takes too many steps to decide {among}: {advice}", span)
 
 
 def _by_truth_table(formula: Formula, holds: Callable[[Formula], bool]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import prod
 
+from formalimg.logic.steps import Steps
 from formalimg.logic.syntax import Formula
 from formalimg.logic.tables import Domains, Relation, Table, join, project
 from formalimg.logic.world import members
@@ -23,10 +24,11 @@ class Block:
     Claims that are more than literals wait until the domains are as narrow as literals make them.
     """
 
-    __slots__ = ("bound", "domains", "relations", "tries_left", "waiting", "whole")
+    __slots__ = ("bound", "domains", "relations", "steps", "tries_left", "waiting", "whole")
 
-    def __init__(self, domains: Domains, bound: Iterable[str] = ()) -> None:
+    def __init__(self, domains: Domains, steps: Steps, bound: Iterable[str] = ()) -> None:
         self.domains = domains
+        self.steps = steps
         self.bound = list(bound)
         self.relations: list[Relation] = []
         self.waiting: list[tuple[Formula, bool]] = []
@@ -58,6 +60,7 @@ class Block:
         """
         if not self.relations:
             return True
+        self.steps.left -= len(self.relations) ** 2 // 32  # each variable that goes looks at all of them
         around: dict[str, set[str]] = {name: {name} for name in self.bound}
         for relation in self.relations:
             for name in relation.variables:
@@ -77,6 +80,7 @@ class Block:
                 ready = [name for name in around if self._is_cheap(name, around[name])]
                 continue
             else:
+                self.steps.take(len(around) + len(self.relations))
                 name = min(around, key=lambda name: self._table_size(around[name]) // self.domains[name].bit_count())
                 if self.tries_left and self._is_closed(around):
                     found = self._try_values(around)
@@ -87,7 +91,8 @@ class Block:
             settled = self._is_settled(name)
             if neighbours and not self._eliminate(name, neighbours, settled):
                 return False
-            for other in neighbours & around.keys():
+            touched = neighbours & around.keys()
+            for other in touched if len(touched) < 2 else sorted(touched):  # the same steps wherever it is run
                 if not settled:  # a settled variable ties nothing together
                     around[other] |= neighbours
                 around[other].discard(name)
@@ -109,7 +114,7 @@ class Block:
         for value in members(self.domains[name]):
             if not self.tries_left:
                 return None
-            trial = Block(dict(self.domains), around)
+            trial = Block(dict(self.domains), self.steps, around)
             trial.domains[name] = 1 << value
             trial.relations = list(self.relations)
             trial.tries_left = self.tries_left - 1
@@ -139,6 +144,7 @@ class Block:
             changed = False
             for relation in pairs:
                 first, second = relation.variables
+                self.steps.take(5 + (self.domains[first].bit_count() + self.domains[second].bit_count()) // 8)
                 for name, other in ((first, second), (second, first)):
                     before = self.domains[other]
                     if not self._semi_join(name, other, [relation]):
@@ -156,27 +162,28 @@ class Block:
             return all(self._reduce(relation, name) for relation in touching)
         if len(neighbours) == 1:
             return self._semi_join(name, next(iter(neighbours)), touching)
-        return self.add(project(join(touching, (*sorted(neighbours), name), self.domains)))
+        return self.add(project(join(touching, (*sorted(neighbours), name), self.domains, self.steps)))
 
     def _reduce(self, relation: Relation, name: str) -> bool:
         """Keep what a relation says once one of its variables is settled."""
         if len(relation.variables) == 2:
             first, second = relation.variables
             other = second if name == first else first
-            return self.narrow(other, relation.partners(name, self.domains[name], self.domains[other]))
+            return self.narrow(other, relation.partners(name, self.domains[name], self.domains[other], self.steps))
         others = [other for other in relation.variables if other != name]
-        return self.add(project(join([relation], (*others, name), self.domains)))
+        return self.add(project(join([relation], (*others, name), self.domains, self.steps)))
 
     def _semi_join(self, name: str, other: str, relations: list[Relation]) -> bool:
         """Keep the values of the other variable for which some value of this one fits all relations."""
         domain = self.domains[name]
         if len(relations) == 1:
-            return self.narrow(other, relations[0].partners(name, domain, self.domains[other]))
+            return self.narrow(other, relations[0].partners(name, domain, self.domains[other], self.steps))
+        self.steps.take(len(relations) * self.domains[other].bit_count())
         kept = 0
         for value in members(self.domains[other]):
             fitting = domain
             for relation in relations:
-                fitting = relation.partners(other, 1 << value, fitting)
+                fitting = relation.partners(other, 1 << value, fitting, self.steps)
             if fitting:
                 kept |= 1 << value
         return self.narrow(other, kept)

@@ -10,16 +10,30 @@ from formalimg.logic.lifting import QuantifierKind
 from formalimg.logic.places import Scope, Spreading, spread_over
 
 
+class Summand(NamedTuple):
+    """A table, and how it is laid out over the variables of a step.
+
+    Attributes:
+        table: its number.
+        turned: in which order its axes are taken; None if as they are.
+        spreading: where axes are put between them, for variables that it does not speak of; None if it speaks of all.
+    """
+
+    table: int
+    turned: tuple[int, ...] | None
+    spreading: Spreading | None
+
+
 class Side(NamedTuple):
     """Tables that are summed up with each other first.
 
     Attributes:
-        tables: their numbers, and how each is laid out over the variables of the step.
-        speaks_of: for each variable of the step, whether one of the tables does.
+        tables: the tables.
+        told: for each variable of the step, itself if one of the tables speaks of it, else None.
     """
 
-    tables: tuple[tuple[int, Spreading], ...]
-    speaks_of: tuple[bool, ...]
+    tables: tuple[Summand, ...]
+    told: tuple[int | None, ...]
 
 
 class Step(NamedTuple):
@@ -27,15 +41,14 @@ class Step(NamedTuple):
 
     Attributes:
         variable: which.
-        scope: the variables of the tables that speak of it, itself among them.
-        axis: its place among these.
+        scope: the variables of the tables that speak of it, itself first: along the first axis numbers lie far apart in
+            memory, and the best of them are found several times faster than along others.
         seeks_more: whether its player wants a large sum.
         sides: one or two sides, the sum of which has all these variables; each speaks of the variable.
     """
 
     variable: int
     scope: Scope
-    axis: int
     seeks_more: bool
     sides: tuple[Side, ...]
 
@@ -64,11 +77,12 @@ def steps_of(kinds: tuple[QuantifierKind, ...], scopes: tuple[Scope, ...], freel
             for variable in waiting[start:]
         }
         variable = min(joined, key=lambda name: len(joined[name]))
-        scope = tuple(sorted(joined[variable]))
+        others = tuple(sorted(joined[variable] - {variable}))
+        scope = (variable, *others)
         sides = _sides([table for table in tables if variable in table[1]], scope)
-        steps.append(Step(variable, scope, scope.index(variable), kinds[variable] == "exists", sides))
+        steps.append(Step(variable, scope, kinds[variable] == "exists", sides))
         tables = [table for table in tables if variable not in table[1]]
-        tables.append((len(scopes) + len(steps) - 1, tuple(other for other in scope if other != variable)))
+        tables.append((len(scopes) + len(steps) - 1, others))
         waiting.remove(variable)
     return tuple(steps)
 
@@ -93,6 +107,12 @@ def _sides(tables: Sequence[tuple[int, Scope]], scope: Scope) -> tuple[Side, ...
 def _side(tables: Sequence[tuple[int, Scope]], scope: Scope) -> Side:
     # Small ones first, and those of the same variables together: then few sums are as large as the last.
     ordered = sorted(tables, key=lambda table: (len(table[1]), table[1], table[0]))
-    spread = tuple((number, spread_over(scope, told)) for number, told in ordered)
     spoken = {place for _, told in tables for place in told}
-    return Side(spread, tuple(place in spoken for place in scope))
+    summands = tuple(_summand(number, told, scope) for number, told in ordered)
+    return Side(summands, tuple(place if place in spoken else None for place in scope))
+
+
+def _summand(number: int, told: Scope, scope: Scope) -> Summand:
+    order = [place for place in scope if place in told]
+    turned = None if order == list(told) else tuple(map(told.index, order))
+    return Summand(number, turned, None if len(told) == len(scope) else spread_over(scope, told))

@@ -9,7 +9,7 @@ from formalimg.logic.judged import JudgedClause, WeighedClause
 from formalimg.logic.lifting import Literal
 from formalimg.logic.places import PlacedClause, PlacedLiteral
 from formalimg.logic.proof import Bound
-from formalimg.logic.syntax import Atom, Value
+from formalimg.logic.syntax import Value
 from formalimg.logic.world import World
 
 if TYPE_CHECKING:
@@ -37,23 +37,21 @@ class Judging:
         """
         clause, kind, weight = weighed
         bindings = tuple([self.bound[name] for name in clause.names])
-        for (atom, _), literal in zip(clause.literals, placed.literals, strict=True):
+        for literal in placed.literals:
             if self.payoffs.is_true(literal, things):
-                return JudgedClause(clause, kind, True, self.evidence(atom, literal, things), bindings, weight)
+                return JudgedClause(clause, kind, True, self.evidence(literal, things), bindings, weight)
         first = placed.literals[0]
         if clause.kind == "object" and first.positive and not self.payoffs.where(first).any():
             reason = f"no thing satisfies {clause}"
         else:
-            told = zip(clause.literals, placed.literals, strict=True)
-            evidence = [self.evidence(atom, literal, things) for (atom, _), literal in told]
-            reason = " and ".join(filter(None, evidence))
+            reason = " and ".join(filter(None, [self.evidence(literal, things) for literal in placed.literals]))
         return JudgedClause(clause, kind, False, reason, bindings, weight)
 
-    def evidence(self, atom: Atom, literal: PlacedLiteral, things: Sequence[int]) -> str:
-        """What can be read off the things that makes an atom hold or fail."""
+    def evidence(self, literal: PlacedLiteral, things: Sequence[int]) -> str:
+        """What can be read off the things that makes a literal hold or fail."""
         if not literal.written:
             return f"the style is '{self.style}'"
-        return self.scene.evidence(atom, tuple([things[place] for place in literal.written]))
+        return self.scene.evidence(literal.atom, tuple([things[place] for place in literal.written]))
 
 
 def judged_of_nothing(clauses: Sequence[WeighedClause], passed: bool, style: str | None) -> tuple[JudgedClause, ...]:

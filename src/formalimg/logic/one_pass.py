@@ -11,23 +11,29 @@ large for that, the order of the prefix is kept.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formalimg.logic.forgetting import Side, Step, steps_of
-from formalimg.logic.payoffs import Payoffs
+from formalimg.logic.forgetting import Side, Step
+from formalimg.logic.lifting import QuantifierKind
+from formalimg.logic.payoffs import Payoffs, Truth
 from formalimg.logic.places import PlacedComponent, Scope
+from formalimg.logic.stacks import Doubt, Stack, Stacks
 
 Worths: TypeAlias = NDArray[np.int64]
+
+Kept: TypeAlias = list[Sequence[int]]
+"""The things that each variable may stand for."""
 
 _TOO_LARGE = 2**62
 """Sums stay below this, so that 64 bits are enough."""
 
-_AT_ONCE = 10_000
-"""Up to so many cells are summed in one go; more leave the cache, and are summed thing by thing."""
+_AT_ONCE = 200_000
+"""Up to so many cells are filled in one go; more leave the cache, and are filled thing by thing, clause by clause."""
 
 
 def play_in_one_pass(component: PlacedComponent, payoffs: Payoffs, most_cells: int) -> list[int] | None:
@@ -41,111 +47,173 @@ def play_in_one_pass(component: PlacedComponent, payoffs: Payoffs, most_cells: i
     Returns:
         The play; None if a table would be too large.
     """
-    things, variables = payoffs.things, len(component.kinds)
-    if things ** max(map(len, component.scopes)) > most_cells:
+    things, kinds, stacked = payoffs.things, component.kinds, component.stacked
+    if things**stacked.widest > most_cells:
         return None
-    freely = (component.most + 1) * things**variables < _TOO_LARGE
-    steps = steps_of(component.kinds, component.scopes, freely)
-    tables = _tables(component, payoffs, freely)
-    kept: list[Sequence[int]] = [range(things)] * variables
-    if freely and things ** max(len(step.scope) for step in steps) > _AT_ONCE:
-        for variable, kind in enumerate(component.kinds):
-            if kind == "forall":
-                kept[variable] = _narrow(variable, component.scopes, tables)
-    if max(prod([len(kept[variable]) for variable in step.scope]) for step in steps) > most_cells:
-        return None
+    freely = (component.most + 1) * things ** len(kinds) < _TOO_LARGE
+    unit = things ** len(kinds) if freely else 1  # more than all that breaks ties
+    tables = list(_ties(kinds, things, freely))
+    kept: Kept = [range(things)] * len(kinds)
+    doubts = stacked.doubts if freely else ()
+    for doubt in doubts:
+        kept[doubt.variable] = _hopeful(doubt, payoffs, unit, tables[doubt.variable])
+        tables[doubt.variable] = tables[doubt.variable].take(kept[doubt.variable])
+    met = bool(doubts) and all(_is_met(doubt, payoffs, kept) for doubt in doubts)
+    stacks = stacked.if_met if met else stacked.always
+    _weigh(stacks, payoffs, kept, unit, tables)
+    steps = stacks.free_steps if freely else stacks.ordered_steps
+    if things ** max([len(step.scope) for step in steps]) > min(_AT_ONCE, most_cells):
+        if _largest(steps, kept) > _AT_ONCE:
+            for doubt in doubts:
+                _narrow(doubt.variable, stacks.scopes, tables, kept)
+        if _largest(steps, kept) > most_cells:
+            return None
     sides: list[list[Worths]] = []
     for step in steps:
         summed = [_summed(side, tables) for side in step.sides]
         sides.append(summed)
         tables.append(_forgotten(step, summed))
-    play = _read_back(steps, sides)
-    return [kept[variable][pick] for variable, pick in enumerate(play)]
+    return [kept[variable][pick] for variable, pick in enumerate(_read_back(steps, sides))]
 
 
-def _narrow(variable: int, scopes: Sequence[Scope], tables: list[Worths]) -> list[int]:
-    """Leave out things that cannot be best for a `forall`, whatever else is picked; those that are left.
+# --- things that are left out
 
-    Of the things to which its condition does not apply, one is left: they break no clause. The tables are changed.
+
+def _hopeful(doubt: Doubt, payoffs: Payoffs, unit: int, ties: Worths) -> list[int]:
+    """The things that may be best for a `forall`, by what is said of each alone.
+
+    Mostly, these are the things to which its condition applies: others break no clause.
     """
+    least, most = (doubt.bounds @ payoffs.rows(1, doubt.rows) + doubt.open) * unit + ties
+    return _possibly_least(least, most)
+
+
+def _possibly_least(least: Worths, most: Worths) -> list[int]:
+    """Which things can be worth least, each being worth something between these bounds."""
+    hoped = least < most.min()
+    hoped[most.argmin()] = True
+    found: list[int] = hoped.nonzero()[0].tolist()
+    return found
+
+
+def _is_met(doubt: Doubt, payoffs: Payoffs, kept: Kept) -> bool:
+    """Whether the condition of a `forall` applies to all things that are left for it."""
+    return not payoffs.rows(1, doubt.condition).take(kept[doubt.variable], 1).any()
+
+
+def _narrow(variable: int, scopes: Sequence[Scope], tables: list[Worths], kept: Kept) -> None:
+    """Leave out more things that cannot be best for a `forall`, by all that is said. It changes tables and kept."""
     least: Any = 0
     most: Any = 0
     speaking = [(number, scope.index(variable)) for number, scope in enumerate(scopes) if variable in scope]
     for number, axis in speaking:
         others = tuple([other for other in range(tables[number].ndim) if other != axis])
         least, most = least + tables[number].min(others), most + tables[number].max(others)
-    hoped = least < most.min()
-    hoped[most.argmin()] = True
+    hopeful = _possibly_least(least, most)
     for number, axis in speaking:
-        tables[number] = tables[number].compress(hoped, axis)
-    return [int(thing) for thing in hoped.nonzero()[0]]
+        tables[number] = tables[number].take(hopeful, axis)
+    kept[variable] = [kept[variable][thing] for thing in hopeful]
+
+
+def _largest(steps: Sequence[Step], kept: Kept) -> int:
+    """The cells of the largest sum."""
+    sizes = [len(things) for things in kept]
+    return max([prod([sizes[variable] for variable in step.scope]) for step in steps])
+
+
+# --- forgetting, and reading back
 
 
 def _summed(side: Side, tables: Sequence[Worths]) -> Worths:
-    (number, spreading), *others = side.tables
-    total: Worths = tables[number][spreading]
-    for number, spreading in others:
-        total = total + tables[number][spreading]
-    return total
+    total: Any = None
+    for number, turned, spreading in side.tables:
+        worths = tables[number]
+        if turned is not None:
+            worths = worths.transpose(turned)
+        if spreading is not None:
+            worths = worths[spreading]
+        total = worths if total is None else total + worths
+    found: Worths = total
+    return found
 
 
 def _forgotten(step: Step, summed: Sequence[Worths]) -> Worths:
-    """What positions are worth once a variable is picked best."""
-    if len(summed) == 1 or summed[0].size * summed[1].size <= _AT_ONCE * summed[0].shape[step.axis]:
-        total = summed[0] if len(summed) == 1 else summed[0] + summed[1]
-        best: Worths = total.max(step.axis) if step.seeks_more else total.min(step.axis)
-        return best
+    """What positions are worth once a variable, that of the first axis, is picked best."""
     better = np.maximum if step.seeks_more else np.minimum
-    one, other = (worths.swapaxes(0, step.axis) for worths in summed)
+    best: Worths
+    if len(summed) == 1:
+        best = better.reduce(summed[0])
+        return best
+    one, other = summed
+    if one.size * other.size <= _AT_ONCE * len(one):
+        best = better.reduce(np.add(one, other, order="C"))
+        return best
     best = one[0] + other[0]
     room = np.empty_like(best)
     for thing in range(1, len(one)):
         better(best, np.add(one[thing], other[thing], out=room), out=best)
-    # The first axis stands where that of the variable was, so the axes between them are in the wrong order.
-    return best if step.axis == 0 else np.moveaxis(best, step.axis - 1, 0)
+    return best
 
 
 def _read_back(steps: Sequence[Step], sides: Sequence[Sequence[Worths]]) -> list[int]:
     """What each variable stands for, from what its picks are worth."""
     play: list[Any] = [slice(None)] * len(steps)
     for step, summed in zip(reversed(steps), reversed(sides), strict=True):
-        picks = [play[variable] for variable in step.scope]
-        rows = [
-            worths[tuple([pick if told else 0 for pick, told in zip(picks, side.speaks_of, strict=True)])]
-            for side, worths in zip(step.sides, summed, strict=True)
-        ]
-        row = rows[0] if len(rows) == 1 else rows[0] + rows[1]
+        row: Any = None
+        for side, worths in zip(step.sides, summed, strict=True):
+            picks = worths[tuple([0 if variable is None else play[variable] for variable in side.told])]
+            row = picks if row is None else row + picks
         play[step.variable] = int(row.argmax() if step.seeks_more else row.argmin())
     return play
 
 
-def _tables(component: PlacedComponent, payoffs: Payoffs, ties_broken: bool) -> list[Worths]:
-    """What picks are worth, as one table for each scope."""
-    unit = payoffs.things ** len(component.kinds) if ties_broken else 1  # more than all that breaks ties
-    found = _ties(component, payoffs.things, ties_broken)
-    for literals, spread, scope, weight in component.clauses:
-        worth = weight * component.one * unit
-        if len(literals) == 1:
-            worths: Any = payoffs.where(literals[0]) * (worth + unit * literals[0].of_class)
+# --- what picks are worth
+
+
+def _weigh(stacks: Stacks, payoffs: Payoffs, kept: Kept, unit: int, tables: list[Worths]) -> None:
+    """Add what clauses are worth: to the table of a variable, or as tables of several."""
+    for stack in stacks.stacks:
+        at_once = payoffs.things ** len(stack.scopes[0]) * len(stack.worths) <= _AT_ONCE
+        weighed = _weighed(stack, payoffs, kept, unit) if at_once else _weighed_one_by_one(stack, payoffs, kept, unit)
+        if len(stack.scopes[0]) > 1:
+            tables.extend(weighed)
         else:
-            holds: Any = False
-            for literal, spreading in zip(literals, spread, strict=True):
-                where = payoffs.where(literal)
-                holds = holds | where[spreading]
-                if literal.of_class:
-                    found[literal.scope] = found[literal.scope] + where * unit
-            worths = holds * worth
-        known = found.get(scope)
-        found[scope] = worths if known is None else known + worths
-    return [found[scope] for scope in component.scopes]
+            for (variable,), worths in zip(stack.scopes, weighed, strict=True):
+                tables[variable] = tables[variable] + worths
 
 
-def _ties(component: PlacedComponent, things: int, broken: bool) -> dict[Scope, Worths]:
+def _weighed(stack: Stack, payoffs: Payoffs, kept: Kept, unit: int) -> Worths:
+    """What picks are worth by stacked clauses: a table for each of their scopes."""
+    worths: Worths = _holding(stack, payoffs, kept, slice(None)) * (stack.worths * unit)
+    return worths if len(stack.scopes) == len(worths) else np.add.reduceat(worths, stack.starts)
+
+
+def _weighed_one_by_one(stack: Stack, payoffs: Payoffs, kept: Kept, unit: int) -> list[Worths]:
+    """The same with less room."""
+    found: list[Any] = [0] * len(stack.scopes)
+    for clause in range(len(stack.worths)):
+        scope = int(np.searchsorted(stack.starts, clause, side="right")) - 1
+        [holds] = _holding(stack, payoffs, kept, slice(clause, clause + 1))
+        found[scope] = found[scope] + holds * (stack.worths[clause] * unit)
+    return found
+
+
+def _holding(stack: Stack, payoffs: Payoffs, kept: Kept, chosen: slice) -> Truth:
+    """Where some of the clauses of a stack hold."""
+    found: Any = None
+    for axes, rows, narrowed, spreading in stack.literals:
+        where = payoffs.rows(axes, rows[chosen])
+        for axis, variable in narrowed:
+            where = where.take(kept[variable], axis)
+        spread = where[spreading]
+        found = spread if found is None else found | spread
+    holds: Truth = found
+    return holds
+
+
+@lru_cache(maxsize=1024)
+def _ties(kinds: tuple[QuantifierKind, ...], things: int, broken: bool) -> tuple[Worths, ...]:
     """For each variable, by how little an earlier thing is better for its player; nothing if ties are not broken."""
     later = np.arange(things) if broken else np.zeros(things, np.int64)
-    found: dict[Scope, Worths] = {}
-    rank = 1
-    for place in reversed(range(len(component.kinds))):
-        found[(place,)] = later * (-rank if component.kinds[place] == "exists" else rank)
-        rank *= things if broken else 1
-    return found
+    ranks = [things**place if broken else 1 for place in reversed(range(len(kinds)))]
+    return tuple([later * (-rank if kind == "exists" else rank) for kind, rank in zip(kinds, ranks, strict=True)])

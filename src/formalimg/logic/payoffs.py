@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formalimg.logic.places import AtomKey, PlacedComponent, PlacedLiteral
+from formalimg.logic.places import LiteralKey, LiteralNumbers, PlacedComponent, PlacedLiteral
 from formalimg.logic.world import World
 
 Numbers: TypeAlias = NDArray[np.integer | np.bool]
@@ -83,28 +83,41 @@ Payoff: TypeAlias = Table | AnyOf
 class Payoffs:
     """Reads from a world where literals hold; each atom is asked for once."""
 
-    def __init__(self, world: World, style: str | None, atoms: Sequence[AtomKey]) -> None:
-        """Read these atoms.
+    def __init__(self, world: World, style: str | None, literals: LiteralNumbers) -> None:
+        """Read all that clauses ask for.
 
         Args:
             world: what is asked.
             style: the style of the picture.
-            atoms: all that clauses will speak of.
+            literals: what is asked for.
         """
         self.things = len(world)
-        self._truths = _read(world, style, atoms)
+        of_style, of_one, of_two = literals
+        self._rows: tuple[Truth, Truth, Truth] = (
+            np.array([(literal.word == style) is literal.positive for literal in of_style], np.bool),
+            _rows_of_one(world, of_one),
+            _rows_of_two(world, of_two),
+        )
+
+    def rows(self, axes: int, rows: NDArray[np.intp]) -> Truth:
+        """Where literals with so many variables hold, one after the other, by their numbers."""
+        return self._rows[axes].take(rows, 0)
 
     def is_true(self, literal: PlacedLiteral, play: Sequence[int]) -> bool:
         """Does a literal hold if the variables stand for these things?"""
-        found = self._truths[literal.atom][tuple([play[place] for place in literal.written])]
-        return bool(found) is literal.positive
+        scope = literal.scope
+        rows = self._rows[len(scope)]
+        found: bool
+        if len(scope) == 1:  # as most are
+            found = rows.item(literal.row, play[scope[0]])
+        else:
+            found = rows.item(literal.row, *[play[place] for place in scope])
+        return found
 
     def where(self, literal: PlacedLiteral) -> Truth:
         """Where a literal holds, by its variables in the order of the prefix."""
-        found = self._truths[literal.atom]
-        if literal.written != literal.scope:  # one variable twice, or the second one first
-            found = found.T if len(literal.scope) == 2 else np.diagonal(found)
-        return found if literal.positive else ~found
+        found: Truth = self._rows[len(literal.scope)][literal.row]
+        return found
 
     def of(self, component: PlacedComponent) -> list[Payoff]:
         """What clauses are worth.
@@ -123,32 +136,42 @@ class Payoffs:
         return payoffs
 
 
-def _read(world: World, style: str | None, atoms: Sequence[AtomKey]) -> dict[AtomKey, Truth]:
-    """Where atoms hold, by their variables in the order in which they are written; all of them in one go."""
+def _rows_of_one(world: World, literals: Iterable[LiteralKey]) -> Truth:
+    """Where literals of one variable hold, a row for each."""
+    everything = (1 << len(world)) - 1
+    sets = []
+    for predicate, word, positive, written in literals:
+        if len(written) == 1:
+            things = world.having(predicate, word)
+        else:  # the variable stands twice
+            singles = [1 << thing for thing in range(len(world))]
+            things = sum([world.seconds(predicate, single, single) for single in singles])
+        sets.append(things if positive else everything & ~things)
+    return _as_rows(sets, len(world))
+
+
+def _rows_of_two(world: World, literals: Iterable[LiteralKey]) -> Truth:
+    """Where literals of two variables hold, a table for each."""
+    width = len(world)
+    pairs = getattr(world, "pairs", None)  # some worlds can tell all pairs at once
+    told: dict[str, Truth] = {}
+    tables = []
+    for predicate, _, positive, written in literals:
+        known = told.get(predicate)
+        if known is None:
+            known = pairs(predicate) if pairs is not None else None
+            told[predicate] = known = _pairs_by_sets(world, predicate) if known is None else known
+        if written == (1, 0):
+            known = known.T
+        tables.append(known if positive else ~known)
+    return np.concatenate(tables).reshape(len(tables), width, width) if tables else np.zeros((0, width, width), np.bool)
+
+
+def _pairs_by_sets(world: World, predicate: str) -> Truth:
+    """Where a predicate holds, by first and second thing."""
     width = len(world)
     everything = (1 << width) - 1
-    pairs = getattr(world, "pairs", None)  # some worlds can tell all pairs at once
-    rows: list[int] = []
-    starts: dict[AtomKey, int] = {}
-    found: dict[AtomKey, Truth] = {}
-    for atom in atoms:
-        predicate, word, variables = atom
-        if variables == 0:
-            found[atom] = np.asarray(word == style, np.bool)
-            continue
-        told = pairs(predicate) if pairs is not None and variables == 2 else None
-        if told is not None:
-            found[atom] = told
-            continue
-        starts[atom] = len(rows)
-        if variables == 1:
-            rows.append(world.having(predicate, word))
-        else:
-            rows.extend([world.seconds(predicate, 1 << thing, everything) for thing in range(width)])
-    bits = _as_rows(rows, width)
-    for atom, start in starts.items():
-        found[atom] = bits[start] if atom.variables == 1 else bits[start : start + width]
-    return found
+    return _as_rows([world.seconds(predicate, 1 << thing, everything) for thing in range(width)], width)
 
 
 def _as_rows(sets: Sequence[int], width: int) -> Truth:

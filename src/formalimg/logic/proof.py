@@ -1,8 +1,8 @@
 """Proofs and refutations: why a formula holds or fails in a world, small enough to read.
 
 Their size is bounded by construction. Of many candidates a few are told and the rest counted; only one candidate is
-followed into a nested formula. So a proof has at most a few lines for each node of the formula, however large a
-search for it would have been.
+followed into a nested formula. So a proof has at most a few lines for each node of the formula, however large the
+search for it was; a search that is too large is given up, and the proof says so.
 """
 
 from __future__ import annotations
@@ -12,13 +12,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from formalimg.logic.deciding import Binding, Decider
+from formalimg.logic.deciding import Binding, Decider, TooHardError
+from formalimg.logic.steps import OutOfStepsError
 from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or
 from formalimg.logic.variables import existential_block, free_variables
 from formalimg.logic.world import members
 
 MAX_TOLD = 5
 """How many candidates of one variable, or instances of one condition, are told one by one."""
+
+
+_UNTOLD = "why that is takes too many steps to find out"
 
 
 class Bound(NamedTuple):
@@ -81,8 +85,18 @@ class Proof:
 
 
 def prove(formula: Formula, decider: Decider, binding: Binding | None = None) -> Proof:
-    """Why the formula holds or fails when its free variables stand for these things."""
-    return _Prover(decider).prove(formula, binding or {})
+    """Why the formula holds or fails when its free variables stand for these things.
+
+    Where the reasons take too many steps to find, the proof says only that.
+
+    Raises:
+        TooHardError: if whether it holds takes too many steps to decide.
+    """
+    try:
+        return _Prover(decider).prove(formula, binding or {})
+    except (OutOfStepsError, TooHardError):
+        afresh = Decider(decider.world, decider.semantics, decider.style)
+        return Proof(formula, afresh.holds(formula, binding or {}), _UNTOLD)
 
 
 class _Prover:

@@ -40,7 +40,7 @@ class Verification:
         return prove(rename_apart(self.formula), Decider(self.scene, self.semantics, self.style))
 
     def explain(self) -> str:
-        """The proof or refutation in words, a screen or two at most."""
+        """The proof or refutation in words, a screen or two at most; one line if it takes too many steps to find."""
         return tell(self.proof)
 
     def to_json(self) -> dict[str, object]:
@@ -68,30 +68,77 @@ def verify(
 
     Raises:
         FormulaError: if a variable is unbound, or the scene cannot decide an atom; never a silent False.
+        TooHardError: if so many variables hang together that it takes too many steps to decide (a FormulaError with a
+            problem of the kind `size`).
     """
+    _require_known(semantics)
+    return Examined(as_formula(formula)).verify(scene, semantics, style)
+
+
+def _require_known(semantics: str) -> None:
     if semantics not in ("strict", "classical"):
         raise FormalimgError(f"unknown semantics {semantics!r}: use 'strict' or 'classical'")
-    formula = as_formula(formula)
-    examination = _Examination(scene, style)
-    examination.visit(formula)
-    if examination.problems:
-        if formula.span is NOWHERE:  # built by code: give the problems a place
-            return verify(str(formula), scene, semantics, style)
-        raise FormulaError(examination.problems)
-    once = rename_apart(formula) if examination.names_repeat else formula
-    return Verification(Decider(scene, semantics, style).holds(once, {}), formula, scene, semantics, style)
 
 
-class _Examination:
-    """One walk that finds everything which would keep a formula from being decided."""
+class Examined:
+    """A formula about to be verified: what does not hang on the scene is worked out only once."""
 
-    def __init__(self, world: World, style: str | None) -> None:
-        self.world = world
-        self.style = style
-        self.problems: list[Problem] = []
-        self.scope: dict[str, int] = {}  # how many quantifiers around this place bind each name seen so far
+    def __init__(self, formula: Formula) -> None:
+        """Walk through the formula once.
+
+        Args:
+            formula: any; whether it can be decided is told when it is verified.
+        """
+        self.formula = formula
+        walk = _Walk()
+        walk.visit(formula)
+        self._met = walk.met
+        self._is_open = walk.is_open
+        self._shapes = walk.shapes
+        self._named_apart = rename_apart(formula) if walk.names_repeat else formula
+
+    def verify(self, scene: World, semantics: Semantics, style: str | None) -> Verification:
+        """As `verify`."""
+        _require_known(semantics)
+        if self._is_open or any(_objection(atom, scene, style) is not None for atom in self._shapes.values()):
+            if self.formula.span is NOWHERE:  # built by code: give the problems a place
+                return verify(str(self.formula), scene, semantics, style)
+            raise FormulaError(self._problems(scene, style))
+        passed = Decider(scene, semantics, style).holds(self._named_apart, {})
+        return Verification(passed, self.formula, scene, semantics, style)
+
+    def _problems(self, world: World, style: str | None) -> list[Problem]:
+        """All that keeps the formula from being decided in a world, in the order of the text."""
+        problems = []
+        decided: set[object] = set()
+        for node in self._met:
+            if isinstance(node, Variable):
+                problems.append(unbound(node))
+            elif _shape(node) not in decided:
+                objection = _objection(node, world, style)
+                if objection is None:
+                    decided.add(_shape(node))
+                else:
+                    problems.append(Problem("undecided", objection, node.span))
+        return problems
+
+
+class _Walk:
+    """One walk that meets everything which could keep a formula from being decided.
+
+    Attributes:
+        met: variables that nothing binds, and atoms, each behind its variables, in the order of the text.
+        is_open: whether there is such a variable.
+        shapes: the first atom of each shape; a world that does not object to it objects to none of that shape.
+        names_repeat: whether a name is bound more than once.
+    """
+
+    def __init__(self) -> None:
+        self.met: list[Variable | Atom] = []
+        self.is_open = False
+        self.shapes: dict[object, Atom] = {}
         self.names_repeat = False
-        self._known: set[tuple[object, ...]] = set()
+        self._scope: dict[str, int] = {}  # how many quantifiers around this place bind each name seen so far
 
     def visit(self, formula: Formula) -> None:
         kind = type(formula)
@@ -99,32 +146,34 @@ class _Examination:
             self.atom(formula)  # type: ignore[arg-type]
         elif kind is Exists or kind is Forall:
             name: str = formula.variable.name  # type: ignore[union-attr]
-            depth = self.scope.get(name)
+            depth = self._scope.get(name)
             self.names_repeat |= depth is not None
-            self.scope[name] = (depth or 0) + 1
+            self._scope[name] = (depth or 0) + 1
             self.visit(formula.body)  # type: ignore[union-attr]
-            self.scope[name] -= 1
+            self._scope[name] -= 1
         else:
             for part in children(formula):
                 self.visit(part)
 
     def atom(self, atom: Atom) -> None:
         for argument in atom.arguments:
-            if type(argument) is Variable and not self.scope.get(argument.name):
-                self.problems.append(unbound(argument))
-        shape = (atom.predicate, *map(type, atom.arguments))
-        if shape not in self._known:
-            objection = self.objection(atom)
-            if objection is None:
-                self._known.add(shape)
-            else:
-                self.problems.append(Problem("undecided", objection, atom.span))
+            if type(argument) is Variable and not self._scope.get(argument.name):
+                self.met.append(argument)
+                self.is_open = True
+        self.met.append(atom)
+        self.shapes.setdefault(_shape(atom), atom)
 
-    def objection(self, atom: Atom) -> str | None:
-        if atom.predicate != STYLE:
-            return self.world.objection(atom)
-        if len(atom.arguments) != 1 or not isinstance(atom.arguments[0], Value):
-            return f"{STYLE} is written ({STYLE} 'word')"
-        if self.style is None:
-            return f"the style of the picture is not known: say which it is (style={atom.arguments[0]}, …)"
-        return None
+
+def _shape(atom: Atom) -> object:
+    return (atom.predicate, *map(type, atom.arguments))
+
+
+def _objection(atom: Atom, world: World, style: str | None) -> str | None:
+    """Why an atom cannot be decided; None if it can."""
+    if atom.predicate != STYLE:
+        return world.objection(atom)
+    if len(atom.arguments) != 1 or not isinstance(atom.arguments[0], Value):
+        return f"{STYLE} is written ({STYLE} 'word')"
+    if style is None:
+        return f"the style of the picture is not known: say which it is (style={atom.arguments[0]}, …)"
+    return None

@@ -12,6 +12,7 @@ from itertools import product
 from math import prod
 from typing import TypeAlias
 
+from formalimg.logic.steps import Steps
 from formalimg.logic.world import World, members
 
 MAX_ROWS = 100_000
@@ -38,28 +39,30 @@ class Table:
         self.rows = rows
         self._other_way: Table | None = None
 
-    def partners(self, known: str, values: int, among: int) -> int:
-        """In a table of two variables: what, out of a set, fits some of these values of the known variable."""
+    def partners(self, known: str, values: int, among: int, steps: Steps) -> int:
+        """In a relation of two variables: what, out of a set, fits some of these values of the known variable."""
         if known == self.variables[0]:
             rows = self.rows
         else:
             if self._other_way is None:
-                self._other_way = self._turned(self.variables[0])
+                self._other_way = self._turned(self.variables[0], steps)
             rows = self._other_way.rows
+        steps.left -= values.bit_count() // 4
         found = 0
         for value in members(values):
             found |= rows.get((value,), 0)
         return found & among
 
-    def fitting(self, last: str, places: Mapping[str, int]) -> _Filter:
+    def fitting(self, last: str, places: Mapping[str, int], steps: Steps) -> _Filter:
         """A filter on the values of `last`, given a list of values in which `places` says where the others stand."""
-        table = self if self.variables[-1] == last else self._turned(last)
+        table = self if self.variables[-1] == last else self._turned(last, steps)
         others = [places[name] for name in table.variables[:-1]]
         rows = table.rows
         return lambda values, among: among & rows.get(tuple([values[place] for place in others]), 0)
 
-    def _turned(self, last: str) -> Table:
+    def _turned(self, last: str, steps: Steps) -> Table:
         """The same relation with another variable at the end."""
+        steps.take(sum(map(int.bit_count, self.rows.values())) // 4)
         at = self.variables.index(last)
         rows: dict[tuple[int, ...], int] = {}
         for key, row in self.rows.items():
@@ -70,45 +73,78 @@ class Table:
         return Table((*self.variables[:at], *self.variables[at + 1 :], last), rows)
 
 
+class Reading:
+    """A world, and what has been read from it thing by thing: a hard formula asks for the same rows again and again."""
+
+    __slots__ = ("_rows", "world")
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._rows: dict[tuple[str, bool, bool], dict[int, int]] = {}
+
+    def rows(self, predicate: str, forward: bool, positive: bool) -> Callable[[int], int]:
+        """What stands in a relation, or does not, to each thing: to the first thing if `forward`, or to the second."""
+        read = self.world.seconds if forward else self.world.firsts
+        everything = (1 << len(self.world)) - 1
+        known = self._rows.setdefault((predicate, forward, positive), {})
+
+        def row(thing: int) -> int:
+            found = known.get(thing)
+            if found is None:
+                found = read(predicate, 1 << thing, everything)
+                known[thing] = found = found if positive else everything & ~found
+            return found
+
+        return row
+
+
 class Edge:
     """A relation that one atom of two variables states, read from the world when needed."""
 
-    __slots__ = ("positive", "predicate", "variables", "world")
+    __slots__ = ("positive", "predicate", "reading", "variables")
 
-    def __init__(self, world: World, predicate: str, variables: tuple[str, str], positive: bool) -> None:
-        self.world = world
+    def __init__(self, reading: Reading, predicate: str, variables: tuple[str, str], positive: bool) -> None:
+        self.reading = reading
         self.predicate = predicate
         self.variables = variables
         self.positive = positive
 
-    def partners(self, known: str, values: int, among: int) -> int:
-        """What, out of a set, fits some of these values of the known variable."""
-        read = self.world.seconds if known == self.variables[0] else self.world.firsts
+    def partners(self, known: str, values: int, among: int, steps: Steps) -> int:
+        """As for tables."""
+        world = self.reading.world
+        read = world.seconds if known == self.variables[0] else world.firsts
         if self.positive:
             return read(self.predicate, values, among)
+        steps.left -= values.bit_count()
         found = 0
         for value in members(values):
             found |= among & ~read(self.predicate, 1 << value, among)
         return found
 
-    def fitting(self, last: str, places: Mapping[str, int]) -> _Filter:
+    def fitting(self, last: str, places: Mapping[str, int], steps: Steps) -> _Filter:
         """As for tables."""
         first, second = self.variables
         known = first if last == second else second
         place = places[known]
-        return lambda values, among: self.partners(known, 1 << values[place], among)
+        row = self.reading.rows(self.predicate, known == first, self.positive)
+        return lambda values, among: among & row(values[place])
 
 
 Relation: TypeAlias = Table | Edge
 
 
-def join(relations: Sequence[Relation], variables: tuple[str, ...], domains: Domains) -> Table:
-    """The values of the variables, within their domains, for which all relations hold."""
+def join(relations: Sequence[Relation], variables: tuple[str, ...], domains: Domains, steps: Steps) -> Table:
+    """The values of the variables, within their domains, for which all relations hold.
+
+    Each row that is looked at is a step, and one more for every four relations.
+    """
+    if not variables:
+        return Table((), {(): 1})
     places = {name: place for place, name in enumerate(variables)}
     filters: list[list[_Filter]] = [[] for _ in variables]
     for relation in relations:
         last = max(relation.variables, key=places.__getitem__)
-        filters[places[last]].append(relation.fitting(last, places))
+        filters[places[last]].append(relation.fitting(last, places, steps))
     deepest = len(variables) - 1
     values = [0] * len(variables)
     rows: dict[tuple[int, ...], int] = {}
@@ -118,6 +154,7 @@ def join(relations: Sequence[Relation], variables: tuple[str, ...], domains: Dom
         nonlocal looked_at
         looked_at += 1
         if looked_at > MAX_ROWS:
+            steps.take(looked_at * (4 + len(relations)) // 4)
             raise TooWideError
         allowed = domains[variables[depth]]
         for fitting in filters[depth]:
@@ -128,10 +165,8 @@ def join(relations: Sequence[Relation], variables: tuple[str, ...], domains: Dom
         elif allowed:
             rows[tuple(values[:deepest])] = allowed
 
-    if variables:
-        fill(0)
-    else:
-        rows[()] = 1
+    fill(0)
+    steps.take(looked_at * (4 + len(relations)) // 4)
     return Table(variables, rows)
 
 
@@ -155,13 +190,15 @@ def _without_last(table: Table, keys: Iterable[tuple[int, ...]]) -> Table:
     return Table(table.variables[:-1], rows)
 
 
-def complement(table: Table, domains: Domains) -> Table:
+def complement(table: Table, domains: Domains, steps: Steps) -> Table:
     """The values within the domains for which the table does not hold."""
     if not table.variables:
         return Table((), {} if table.rows else {(): 1})
     *others, last = table.variables
-    if prod(domains[name].bit_count() for name in others) > MAX_ROWS:
+    looked_at = prod(domains[name].bit_count() for name in others)
+    if looked_at > MAX_ROWS:
         raise TooWideError
+    steps.take(looked_at)
     whole = domains[last]
     rows = {}
     for key in product(*(members(domains[name]) for name in others)):
@@ -171,13 +208,13 @@ def complement(table: Table, domains: Domains) -> Table:
     return Table(table.variables, rows)
 
 
-def union(tables: Sequence[Table], domains: Domains) -> Table:
+def union(tables: Sequence[Table], domains: Domains, steps: Steps) -> Table:
     """The values for which at least one of the tables holds, over the variables of all of them."""
     variables = tuple(dict.fromkeys(name for table in tables for name in table.variables))
     rows: dict[tuple[int, ...], int] = {}
     for table in tables:
         if table.rows:
-            spread = join([table] if table.variables else [], variables, domains)
+            spread = join([table] if table.variables else [], variables, domains, steps)
             for key, row in spread.rows.items():
                 rows[key] = rows.get(key, 0) | row
     return Table(variables, rows)

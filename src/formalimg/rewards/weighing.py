@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from formalimg.judges import Part, Unscored, Verdict, clause_parts, formula_part
-from formalimg.logic import FormulaError, Prepared
+from formalimg.logic import FormulaError, Prepared, TooHardError
 from formalimg.rewards.scored import Scored
 from formalimg.rewards.tasks import Task
 from formalimg.rewards.weights import QUESTION, Weights
@@ -33,19 +33,28 @@ def by_logic(
         parts: whether to tell the parts and why some fall short.
     """
     try:
+        return _by_clauses(formula, scene, style, weights, cost, parts)
+    except FormulaError as error:
+        if not isinstance(error, TooHardError) and any(problem.kind != "undecided" for problem in error.problems):
+            raise
+        return Scored.missing(Unscored("not understood", error.problems[0].message, cost=cost))
+
+
+def _by_clauses(
+    formula: Prepared, scene: Scene, style: str | None, weights: Weights, cost: float | None, parts: bool
+) -> Scored:
+    """The reward of a scene that can decide the formula; all or nothing if its clauses are too many."""
+    try:
         if not parts:
             share = formula.share(scene, style)
             return Scored(share, share == 1, cost=cost)
         best = formula.best_binding(scene, style)
     except FormulaError as error:
-        kinds = {problem.kind for problem in error.problems}
-        if kinds == {"undecided"}:
-            return Scored.missing(Unscored("not understood", error.problems[0].message, cost=cost))
-        if kinds == {"size"}:  # too large to be taken apart: all or nothing
-            verification = formula.verify(scene, style)
-            whole = Scored.of_parts(verification.passed, (formula_part(verification),), cost)
-            return whole if parts else whole.without_parts()
-        raise
+        if isinstance(error, TooHardError) or any(problem.kind != "size" for problem in error.problems):
+            raise
+        verification = formula.verify(scene, style)
+        whole = Scored.of_parts(verification.passed, (formula_part(verification),), cost)
+        return whole if parts else whole.without_parts()
     found = Scored.of_parts(best.share == 1, clause_parts(best, weights), cost)
     return replace(found, score=best.share)
 

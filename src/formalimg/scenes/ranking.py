@@ -68,6 +68,12 @@ class Ranking:
             among ^= lowest
         return found
 
+    def between(self, low: float, high: float, among: int) -> int:
+        """The things, out of a set, whose measure lies strictly between two values."""
+        if len(self.values) > _FEW:
+            return self.above(low, self.below(high, among))
+        return among & sum([1 << thing for thing, value in enumerate(self.values) if low < value < high])
+
     def near(self, value: float, bound: float, among: int) -> int:
         """The things, out of a set, whose measure differs from the value by strictly less than the bound."""
         if among.bit_count() > _FEW:

@@ -7,6 +7,7 @@ the rules decide, not intuition. Numbers are those of the published evaluator (p
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from formalimg.logic import members
@@ -61,8 +62,7 @@ class Between(NamedTuple):
     def things(self, among: int, ranked_by: Rankings) -> int:
         """The things, out of a set, that keep the rule."""
         for measure in self.measures:
-            ranking = ranked_by(measure)
-            among = ranking.above(self.low, ranking.below(self.high, among))
+            among = ranked_by(measure).between(self.low, self.high, among)
         return among
 
     def evidence(self, box: Box) -> str:
@@ -74,11 +74,14 @@ class Between(NamedTuple):
                 return f"{name} {value:g} ≤ {self.low:g}"
             if value >= self.high:
                 return f"{name} {value:g} ≥ {self.high:g}"
-            bounds = [f"> {self.low:g}"] * (self.low > -float("inf")) + [f"< {self.high:g}"] * (
-                self.high < float("inf")
-            )
-            told.append(f"{name} {value:g} {' and '.join(bounds)}")
+            told.append(f"{name} {value:g} {_bounds(self.low, self.high)}")
         return ", ".join(told)
+
+
+@lru_cache
+def _bounds(low: float, high: float) -> str:
+    told = [f"> {low:g}"] * (low > -float("inf")) + [f"< {high:g}"] * (high < float("inf"))
+    return " and ".join(told)
 
 
 class Less(NamedTuple):
@@ -105,7 +108,8 @@ class Less(NamedTuple):
 
     def evidence(self, a: Box, b: Box) -> str:
         """The two numbers and how they compare."""
-        return _compared(a, self.first, b, self.second, "<" if self.holds(a, b) else "≥")
+        one, other = getattr(a, self.first), getattr(b, self.second)
+        return _compared(self.first, one, "<" if one < other else "≥", self.second, other)
 
 
 class Greater(NamedTuple):
@@ -132,7 +136,8 @@ class Greater(NamedTuple):
 
     def evidence(self, a: Box, b: Box) -> str:
         """The two numbers and how they compare."""
-        return _compared(a, self.first, b, self.second, ">" if self.holds(a, b) else "≤")
+        one, other = getattr(a, self.first), getattr(b, self.second)
+        return _compared(self.first, one, ">" if one > other else "≤", self.second, other)
 
 
 class Near(NamedTuple):
@@ -174,8 +179,9 @@ class Near(NamedTuple):
     def evidence(self, a: Box, b: Box) -> str:
         """The two numbers and their difference."""
         one, other = getattr(a, self.measure), getattr(b, self.measure)
-        sign = "<" if self.holds(a, b) else "≥"
-        return f"{MEASURE_NAMES[self.measure]} {one:g} and {other:g}: diff {abs(one - other):g} {sign} {self.bound:g}"
+        apart = abs(one - other)
+        sign = "<" if apart < self.bound else "≥"
+        return f"{MEASURE_NAMES[self.measure]} {one:g} and {other:g}: diff {apart:g} {sign} {self.bound:g}"
 
 
 PairRule: TypeAlias = Less | Greater | Near
@@ -205,6 +211,6 @@ RULES_OF_TWO: dict[str, PairRule] = {
 """Rules of the predicates that speak of two things."""
 
 
-def _compared(a: Box, first: Measure, b: Box, second: Measure, sign: str) -> str:
+def _compared(first: Measure, one: float, sign: str, second: Measure, other: float) -> str:
     name = "" if first == second else f"{MEASURE_NAMES[second]} "
-    return f"{MEASURE_NAMES[first]} {getattr(a, first):g} {sign} {name}{getattr(b, second):g}"
+    return f"{MEASURE_NAMES[first]} {one:g} {sign} {name}{other:g}"

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from formalimg.logic import Atom, Value, Variable, Vocabulary, nearest, vocabulary
+from formalimg.logic import Atom, Value, Variable, Vocabulary, members, nearest, vocabulary
 from formalimg.scenes.grounding import read_grounding, write_grounding
-from formalimg.scenes.ranking import Ranking
-from formalimg.scenes.rules import RULES_OF_ONE, RULES_OF_TWO, Measure, PairRule, RankedPair
+from formalimg.scenes.measures import Measures
+from formalimg.scenes.rules import RULES_OF_ONE, RULES_OF_TWO
 from formalimg.scenes.thing import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, Thing
 
 if TYPE_CHECKING:
@@ -27,9 +27,6 @@ class Relation(NamedTuple):
 
 
 _SEEN_PREDICATES = ("On", "In", "Holding", "NextTo")
-
-_EXACT = 2**53
-"""Whole numbers below this are the same as floats."""
 
 _WRITTEN: dict[str, tuple[type, ...]] = {
     "Is": (Variable, Value),
@@ -109,36 +106,28 @@ class Scene:
 
     def having(self, predicate: str, value: str | None) -> int:
         """The things for which a predicate of one variable holds, as a bit set."""
-        if predicate == "Is":
-            return self._labelled.get(value, 0)
-        if predicate in RULES_OF_ONE:
-            return RULES_OF_ONE[predicate].things((1 << len(self.things)) - 1, self._ranked_by)
-        found = 0
-        for kind in _kinds_asked_for(predicate):
-            found |= self._attributed.get((kind, value), 0)
-        return found
+        known = self._having.get(predicate)
+        if known is None:
+            known = self._having[predicate] = self._read(predicate)
+        return known.get(value, 0)
 
     def seconds(self, predicate: str, firsts: int, among: int) -> int:
         """The things b, out of a set, for which predicate(a, b) holds for some a of the firsts."""
         rule = RULES_OF_TWO.get(predicate)
         if rule is not None:
-            return rule.seconds(firsts, among, self._ranked_for(predicate, rule))
-        return among & sum({1 << seen.second for seen in self._seen(predicate) if firsts >> seen.first & 1})
+            return rule.seconds(firsts, among, self._measures.ranked_for(predicate, rule))
+        return among & _seen_with(firsts, self._seconds_seen.get(predicate, {}))
 
     def firsts(self, predicate: str, seconds: int, among: int) -> int:
         """The things a, out of a set, for which predicate(a, b) holds for some b of the seconds."""
         rule = RULES_OF_TWO.get(predicate)
         if rule is not None:
-            return rule.firsts(seconds, among, self._ranked_for(predicate, rule))
-        return among & sum({1 << seen.first for seen in self._seen(predicate) if seconds >> seen.second & 1})
+            return rule.firsts(seconds, among, self._measures.ranked_for(predicate, rule))
+        return among & _seen_with(seconds, self._firsts_seen.get(predicate, {}))
 
     def pairs(self, predicate: str) -> NDArray[np.bool] | None:
         """Where a predicate of two variables holds, by first and second thing; None if only sets can tell."""
-        rule = RULES_OF_TWO.get(predicate)
-        if rule is None:
-            return None
-        first, second = self._measured(rule.first), self._measured(rule.second)
-        return None if first is None or second is None else rule.pairs(first, second)
+        return self._measures.pairs(predicate)
 
     def describe(self, thing: int) -> str:
         """A thing by its looks, its number and its box."""
@@ -149,72 +138,69 @@ class Scene:
         """What can be read off the things that makes the atom hold or fail, with numbers."""
         name = atom.predicate
         first = self.things[things[0]]
-        if name in RULES_OF_ONE:
-            return RULES_OF_ONE[name].evidence(first.box)
-        if name in RULES_OF_TWO:
-            return RULES_OF_TWO[name].evidence(first.box, self.things[things[1]].box)
-        if name in _SEEN_PREDICATES:
-            return "recorded" if self.seconds(name, 1 << things[0], 1 << things[1]) else "not recorded"
         if name == "Is":
             return f"is a {first.label}"
+        rule_of_two = RULES_OF_TWO.get(name)
+        if rule_of_two is not None:
+            return rule_of_two.evidence(first.box, self.things[things[1]].box)
+        rule_of_one = RULES_OF_ONE.get(name)
+        if rule_of_one is not None:
+            return rule_of_one.evidence(first.box)
+        if name in _SEEN_PREDICATES:
+            return "recorded" if self.seconds(name, 1 << things[0], 1 << things[1]) else "not recorded"
         kinds = _kinds_asked_for(name)
-        values = [value for kind in kinds for value in first.values(kind)]
+        values = [value for kind, value in first.attributes() if kind in kinds]
         return f"is {', '.join(values)}" if values else f"has no {kinds[0]}"
 
     @cached_property
-    def _labelled(self) -> dict[str | None, int]:
-        """The things of each class."""
+    def _having(self) -> dict[str, dict[str | None, int]]:
+        """By predicate, the things for which it holds, by its word."""
+        return {}
+
+    def _read(self, predicate: str) -> dict[str | None, int]:
+        rule = RULES_OF_ONE.get(predicate)
+        if rule is not None:
+            return {None: rule.things((1 << len(self.things)) - 1, self._measures.ranked_by)}
+        if predicate == "Is":
+            told = [[thing.label] for thing in self.things]
+        else:
+            kinds = _kinds_asked_for(predicate)
+            told = [[word for kind, word in thing.attributes() if kind in kinds] for thing in self.things]
         found: dict[str | None, int] = {}
-        for number, thing in enumerate(self.things):
-            found[thing.label] = found.get(thing.label, 0) | 1 << number
+        for number, words in enumerate(told):
+            for word in words:
+                found[word] = found.get(word, 0) | 1 << number
         return found
 
     @cached_property
-    def _attributed(self) -> dict[tuple[str, str | None], int]:
-        """The things with each word of each kind of attribute."""
-        found: dict[tuple[str, str | None], int] = {}
-        for number, thing in enumerate(self.things):
-            for attribute in thing.attributes():
-                found[attribute] = found.get(attribute, 0) | 1 << number
+    def _seconds_seen(self) -> dict[str, dict[int, int]]:
+        """For each predicate, by first thing: the second things that it was seen with."""
+        found: dict[str, dict[int, int]] = {}
+        for predicate, first, second in self.relations or ():
+            row = found.setdefault(predicate, {})
+            row[first] = row.get(first, 0) | 1 << second
         return found
 
-    def _seen(self, predicate: str) -> list[Relation]:
-        return [seen for seen in self.relations or () if seen.predicate == predicate]
+    @cached_property
+    def _firsts_seen(self) -> dict[str, dict[int, int]]:
+        """For each predicate, by second thing: the first things that it was seen with."""
+        found: dict[str, dict[int, int]] = {}
+        for predicate, first, second in self.relations or ():
+            row = found.setdefault(predicate, {})
+            row[second] = row.get(second, 0) | 1 << first
+        return found
 
     @cached_property
-    def _rankings(self) -> dict[Measure, Ranking]:
-        return {}
+    def _measures(self) -> Measures:
+        return Measures([thing.box for thing in self.things])
 
-    @cached_property
-    def _ranked_pairs(self) -> dict[str, RankedPair]:
-        return {}
 
-    @cached_property
-    def _measures(self) -> dict[Measure, NDArray[np.float64] | None]:
-        return {}
-
-    def _measured(self, measure: Measure) -> NDArray[np.float64] | None:
-        """A measure of all things; None if the numbers are such that an array would round them."""
-        if measure not in self._measures:
-            import numpy as np  # here, because most programs that verify never need it
-
-            values = [getattr(thing.box, measure) for thing in self.things]
-            exact = all(type(value) in (int, float) and abs(value) < _EXACT for value in values)
-            self._measures[measure] = np.array(values, np.float64) if exact else None
-        return self._measures[measure]
-
-    def _ranked_by(self, measure: Measure) -> Ranking:
-        known = self._rankings.get(measure)
-        if known is None:
-            known = self._rankings[measure] = Ranking([getattr(thing.box, measure) for thing in self.things])
-        return known
-
-    def _ranked_for(self, predicate: str, rule: PairRule) -> RankedPair:
-        known = self._ranked_pairs.get(predicate)
-        if known is None:
-            pair = RankedPair(self._ranked_by(rule.first), self._ranked_by(rule.second))
-            known = self._ranked_pairs[predicate] = pair
-        return known
+def _seen_with(things: int, partners: dict[int, int]) -> int:
+    """What was seen with any of these things."""
+    found = 0
+    for thing in members(things):
+        found |= partners.get(thing, 0)
+    return found
 
 
 def _kinds_asked_for(predicate: str) -> tuple[str, ...]:

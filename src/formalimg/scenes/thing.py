@@ -48,5 +48,5 @@ class Thing:
 
     def looks(self) -> str:
         """The thing in words: "red cup"."""
-        words = [word for _, word in self.attributes() if word != NO_WORD]
-        return " ".join([*words, self.label])
+        words = [self.color, self.material, self.shape, *self.states]
+        return " ".join([*[word for word in words if word is not None and word != NO_WORD], self.label])

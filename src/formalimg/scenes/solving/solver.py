@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import STYLE, Atom, Formula, FormulaError, Problem, atoms, parse, verify
+from formalimg.logic import STYLE, Atom, Formula, FormulaError, Problem, TooHardError, atoms, parse, verify
 from formalimg.scenes.rules import RULES_OF_ONE, RULES_OF_TWO
 from formalimg.scenes.scene import Scene
 from formalimg.scenes.solving.inequalities import DEFAULT_MARGIN
 from formalimg.scenes.solving.places import LOOKS
-from formalimg.scenes.solving.results import Unsatisfiable, Witness
+from formalimg.scenes.solving.results import SolverLimitError, Unsatisfiable, Witness
 from formalimg.scenes.solving.search import Search, mentioned_styles
 
 _LARGEST_MARGIN = 60
@@ -41,7 +41,8 @@ def solve(
 
     Raises:
         FormulaError: if a variable is unbound or a predicate is not decided by boxes and colours.
-        SolverLimitError: if the formula could be neither satisfied nor refuted within the effort.
+        SolverLimitError: if the formula could be neither satisfied nor refuted within the effort, or a witness is too
+            hard to check.
     """
     if isinstance(formula, str) or formula.span.end == 0:
         formula = parse(str(formula))  # a formula built by code has no places in a text yet
@@ -52,7 +53,11 @@ def solve(
         raise FormalimgError(
             f"instances must be 1 to {_MOST_INSTANCES}, up_to 1 to {_MOST_THINGS}, and effort more than 0"
         )
-    return Search(formula, instances, margin, seed, up_to, effort, settle).run()
+    try:
+        return Search(formula, instances, margin, seed, up_to, effort, settle).run()
+    except TooHardError as error:
+        message = f"a scene was found, but whether it is a witness is unknown: {error.problems[0].message}"
+        raise SolverLimitError(message) from error
 
 
 def _require_solvable(formula: Formula) -> None:

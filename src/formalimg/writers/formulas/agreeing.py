@@ -14,6 +14,7 @@ from formalimg.logic import (
     Implies,
     Not,
     Or,
+    TooHardError,
     complexity,
     parse,
     rename_apart,
@@ -82,10 +83,10 @@ def _differ_in_a_witness(holds: Formula, fails: Formula) -> bool:
     for seed in range(_WITNESSES):
         try:
             found = solve(holds, seed=seed, settle=False)
-        except SolverLimitError:
+            if isinstance(found, Witness) and not verify(fails, found.scene):
+                return True
+        except (SolverLimitError, TooHardError):
             return False
-        if isinstance(found, Witness) and not verify(fails, found.scene):
-            return True
     return False
 
 

@@ -1,0 +1,151 @@
+"""Deciding takes so many steps and no more: the answer is exact or there is none, the same on every machine."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import subprocess
+import sys
+
+import pytest
+
+from formalimg.logic import (
+    Atom,
+    Exists,
+    Forall,
+    FormulaError,
+    TooHardError,
+    Variable,
+    best_binding,
+    prepare,
+    steps,
+    tables,
+    verify,
+)
+from tests.support.brute_force import truth
+from tests.support.hard_formulas import (
+    all_neighbours,
+    answered_in_turn,
+    conditions_within_conditions,
+    crowd,
+    far_apart,
+    steps_taken,
+)
+from tests.support.random_logic import random_formula, random_scene
+from tests.support.sizes import tries
+
+CROWD = crowd(100)
+HARD = {
+    "exists, of numbers": far_apart(11),
+    "exists, of what was seen": all_neighbours(12),
+    "in turn": answered_in_turn(9, "eea"),
+    "mostly forall": answered_in_turn(9, "eaa"),
+    "conditions": conditions_within_conditions(12),
+}
+
+
+@pytest.mark.parametrize("kind", HARD)
+def test_a_hard_formula_is_given_up(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "MAX_STEPS", 100_000)
+    with pytest.raises(FormulaError) as caught:
+        verify(HARD[kind], CROWD)
+    assert [problem.kind for problem in caught.value.problems] == ["size"]
+    assert caught.value.problems[0].span.text == HARD[kind]
+    assert "among 100 things: use fewer variables" in str(caught.value)
+
+
+def test_everything_that_decides_gives_it_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "MAX_STEPS", 10_000)
+    formula = HARD["exists, of numbers"]
+    ready = prepare(formula)
+    for decide in (verify, best_binding):
+        with pytest.raises(TooHardError):
+            decide(formula, CROWD)
+    for asked in (ready.verify, ready.best_binding, ready.share):
+        with pytest.raises(TooHardError):
+            asked(CROWD)
+    assert best_binding(far_apart(2), CROWD).share == 1, "the next formula has steps of its own"
+
+
+def test_a_formula_that_stands_in_no_text_is_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "MAX_STEPS", 10)
+    x, y = Variable("x"), Variable("y")
+    formula = Exists(x, Forall(y, Atom("Above", (x, y))))
+    with pytest.raises(TooHardError) as caught:
+        verify(formula, CROWD)
+    assert caught.value.problems[0].span.text == str(formula)
+
+
+def test_the_error_survives_the_way_between_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "MAX_STEPS", 10)
+    with pytest.raises(TooHardError) as caught:
+        verify(far_apart(3), CROWD)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert type(again) is TooHardError
+    assert str(again) == str(caught.value)
+
+
+@pytest.mark.parametrize("rows", [tables.MAX_ROWS, 6])
+def test_with_any_limit_the_answer_is_exact_or_there_is_none(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With room for tables and without, so that formulas are also given up while they are decided value by value."""
+    monkeypatch.setattr(tables, "MAX_ROWS", rows)
+    decided = given_up = 0
+    for number in range(tries(500, 1500)):
+        chance = random.Random(f"limit {number}")
+        formula = random_formula(chance, chance.randint(2, 5))
+        scene = random_scene(chance)
+        monkeypatch.setattr(steps, "MAX_STEPS", chance.choice([0, 10, 30, 100, 300]))
+        for semantics in ("strict", "classical"):
+            try:
+                found = verify(formula, scene, semantics, "photo").passed
+            except TooHardError:
+                given_up += 1
+                continue
+            decided += 1
+            expected = truth(formula, scene, strict=semantics == "strict", style="photo")
+            assert found is expected, f"{formula} in {scene.to_json()}"
+    assert min(decided, given_up) > 0.2 * (decided + given_up)  # both are worth looking at
+
+
+def test_just_enough_steps_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    formula = answered_in_turn(5, "eae")
+    scene = crowd(25)
+    needed, expected = steps_taken(formula, scene), verify(formula, scene).passed
+    monkeypatch.setattr(steps, "MAX_STEPS", needed)
+    assert verify(formula, scene).passed is expected
+    monkeypatch.setattr(steps, "MAX_STEPS", needed // 2)
+    with pytest.raises(TooHardError):
+        verify(formula, scene)
+
+
+def test_steps_do_not_hang_on_the_order_of_sets() -> None:
+    """Strings are hashed differently in every process, unless told otherwise."""
+    program = (
+        "from tests.support.hard_formulas import *\n"
+        "print([steps_taken(loosely_tied(16, seed), crowd(15)) for seed in range(60)])"
+    )
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        ).stdout
+        for seed in range(3)
+    }
+    assert len(told) == 1, told
+
+
+def test_a_proof_that_takes_too_long_says_so_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    formula = f"(and {all_neighbours(5)} (exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'cup') (Has ?b 'blue')))))"
+    monkeypatch.setattr(steps, "MAX_STEPS", steps_taken(formula, CROWD))
+    verdict = verify(formula, CROWD)
+    assert not verdict
+    assert verdict.explain().startswith("✗ (and (exists ?v0")
+    assert verdict.explain().endswith(": why that is takes too many steps to find out")
+    assert "\n" not in verdict.explain()
+    assert verdict.to_json()["proof"] == verdict.proof.to_json()
+    assert verdict.proof.holds is False

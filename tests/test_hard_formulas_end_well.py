@@ -1,0 +1,105 @@
+"""Wherever formulas are decided, one that is too hard ends with a word, and leaves alone what stands beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from formalimg.judges import Grounding, Picture, SceneJudge, Unscored, judge_grounding
+from formalimg.logic import parse, steps
+from formalimg.models import Setting
+from formalimg.rewards import Scored, Scorer
+from formalimg.runs import carry_out
+from formalimg.scenes import SolverLimitError, solve
+from formalimg.suites import FormulaSpec, Item
+from formalimg.web.playground.errands import ERRANDS
+from formalimg.writers.formulas.agreeing import agreement
+from tests.serving.servers import visitor
+from tests.support.command import formalimg
+from tests.support.hard_formulas import crowd, far_apart
+from tests.support.run_contents import order, outcomes
+
+CROWD = crowd(60)
+HARD = far_apart(9)
+EASY = "(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'cup') (LeftOf ?a ?b))))"
+WRONG = "(exists ?a (and (Is ?a 'cup') (Has ?a 'blue')))"
+TOLD = "this takes too many steps to decide among 60 things: use fewer variables that hang together"
+
+
+@pytest.fixture(autouse=True)
+def _few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "MAX_STEPS", 20_000)
+
+
+def the_hard_one_is_missing(scored: Sequence[Scored]) -> None:
+    easy, hard, wrong = scored
+    assert (easy.score, wrong.score) == (1, 0.5)
+    assert (hard.score, hard.passed, hard.unscored) == (None, None, "not understood")
+    assert TOLD in hard.reason
+
+
+@pytest.mark.parametrize("parts", [True, False])
+def test_in_a_batch_of_rewards(parts: bool) -> None:
+    the_hard_one_is_missing(Scorer().score_all([(CROWD, text) for text in (EASY, HARD, WRONG)], parts=parts))
+
+
+def test_in_a_request_to_the_reward_server() -> None:
+    items = [{"formula": text, "vocabulary": "knolling"} for text in (EASY, HARD, WRONG)]
+    answer = visitor().post("/v1/score", json={"items": items, "images": [{"scene": CROWD.to_json()}] * 3})
+    assert answer.status_code == 200
+    the_hard_one_is_missing([Scored.from_json(result) for result in answer.json()["results"]])
+
+
+def test_a_judge_that_cannot_decide_does_not_fail_the_picture() -> None:
+    verdict = judge_grounding(parse(HARD), Grounding(CROWD, cost=0.25))
+    assert isinstance(verdict, Unscored)
+    assert (verdict.reason, verdict.cost) == ("not understood", 0.25)
+    assert TOLD in verdict.detail
+    assert verdict.evidence["scene"] == CROWD.to_json()
+
+
+class SeesTheCrowd:
+    """A grounder that sees the same in every picture."""
+
+    name, concurrency = "test/crowd", 2
+    settings: Mapping[str, Setting] = {}
+
+    async def ground(self, picture: Picture, classes: Sequence[str]) -> Grounding:
+        return Grounding(CROWD)
+
+
+def test_in_a_run(tmp_path: Path) -> None:
+    items = [
+        Item("knolling", str(number), 1, "words", FormulaSpec.of(parse(text)))
+        for number, text in enumerate((EASY, HARD, WRONG))
+    ]
+    carry_out(order(items=items), tmp_path / "run", SceneJudge(SeesTheCrowd()))
+    found = outcomes(tmp_path / "run")
+    assert [outcome.passed for outcome in found] == [True, None, False]
+    assert found[1].reason == "not understood"
+
+
+def test_on_the_command_line(tmp_path: Path) -> None:
+    scene = tmp_path / "scene.json"
+    scene.write_text(json.dumps(CROWD.to_json()), encoding="utf-8")
+    code, out, err = formalimg("verify", "--formula", HARD, "--scene", str(scene), "--suite", "knolling", "--explain")
+    assert (code, out) == (2, "")
+    assert f"error: line 1, column 1: {TOLD}" in err
+
+
+def test_in_the_playground() -> None:
+    asked = {"formula": HARD, "scene": json.dumps(CROWD.to_json()), "vocabulary": "knolling", "draws": False}
+    with pytest.raises(ValueError, match=TOLD):
+        ERRANDS["verify"]({**asked, "semantics": "strict", "style": None})
+
+
+def test_a_witness_that_is_too_hard_to_check_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "MAX_STEPS", 10)
+    with pytest.raises(SolverLimitError, match="whether it is a witness is unknown"):
+        solve(EASY)
+    code, _, err = formalimg("solve", "--formula", EASY)
+    assert (code, err.count("\n")) == (2, 1)
+    assert agreement("A cup is to the left of a pen.", parse(EASY), "knolling") == "undecided"
