@@ -7,11 +7,12 @@ known, it is the consequence's table divided by them. A disjunction is a union o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from formalimg.logic.elimination import Block
 from formalimg.logic.steps import Steps
+from formalimg.logic.structure import Structure
 from formalimg.logic.syntax import (
     And,
     Atom,
@@ -24,11 +25,9 @@ from formalimg.logic.syntax import (
     Or,
     Value,
     Variable,
-    children,
     subformulas,
 )
 from formalimg.logic.tables import Domains, Edge, Reading, Table, complement, divide, join, union
-from formalimg.logic.variables import connected, existential_block
 from formalimg.logic.world import World, members
 
 Semantics: TypeAlias = Literal["strict", "classical"]
@@ -44,15 +43,14 @@ class Assuming:
     Formulas must bind every name only once (see `rename_apart`), and the world must have no objection to their atoms.
     """
 
-    def __init__(self, world: World, semantics: Semantics, style: str | None) -> None:
+    def __init__(self, world: World, semantics: Semantics, style: str | None, structure: Structure) -> None:
         self.world = world
         self.steps = Steps()
         self.strict = semantics == "strict"
         self.style = style
         self.everything = (1 << len(world)) - 1
         self._reading = Reading(world)
-        # By identity, with the formula itself so that its identity is not given to another one.
-        self._free: dict[int, tuple[Formula, tuple[str, ...]]] = {}
+        self._structure = structure
 
     def block(self, variables: Sequence[str], formulas: Sequence[Formula], domains: Domains) -> Block | None:
         """All that the formulas say of the variables in the domains; None if they cannot all hold.
@@ -179,12 +177,11 @@ class Assuming:
                 return not self.strict
             instances = chosen.domains[name]
         domains = {**block.domains, name: instances}
-        for variables, claims in self._independent(consequent):
+        for variables, claims, mentioned in self._structure.groups(consequent):
             if not variables and isinstance(claims[0][0], Atom):
                 if not self._assume_for_each(instances, name, claims[0][0], block):
                     return False
                 continue
-            mentioned = {other for claim, _ in claims for other in self._free_variables(claim)}
             if mentioned <= {name, *variables}:  # of each instance for itself: it is enough that none is lost
                 if self._settled(variables, claims, {name: instances}, whole=name) is None:
                     return False
@@ -210,22 +207,6 @@ class Assuming:
             if not block.narrow(other, edge.partners(name, 1 << thing, block.domains[other], self.steps)):
                 return False
         return True
-
-    def _independent(self, formula: Formula) -> Iterator[tuple[list[str], list[_Claim]]]:
-        """The conjuncts of a formula, in groups that share none of the variables it binds by `exists`.
-
-        Each group can be settled for itself, so that it ties only those of the other variables that it mentions.
-        """
-        variables, claims = existential_block(formula)
-        tied: list[Formula] = []
-        for claim in claims:
-            if any(name in variables for name in self._free_variables(claim)):
-                tied.append(claim)
-            else:
-                yield [], [(claim, True)]
-        inner = frozenset(variables)
-        for names, group in connected([inner.intersection(self._free_variables(claim)) for claim in tied]):
-            yield [name for name in variables if name in names], [(tied[index], True) for index in group]
 
     def _assume_strict_failure(self, name: str, antecedent: Formula, consequent: Formula, block: Block) -> bool:
         """Assume that a strict `forall` fails: by a counterexample, or for want of an instance."""
@@ -299,14 +280,4 @@ class Assuming:
         return formula
 
     def _free_variables(self, claim: Formula | Table) -> tuple[str, ...]:
-        if isinstance(claim, Atom | Table):
-            return claim.variables
-        known = self._free.get(id(claim))
-        if known is None:
-            names: dict[str, None] = {}
-            for part in children(claim):
-                names.update(dict.fromkeys(self._free_variables(part)))
-            if isinstance(claim, Exists | Forall):
-                names.pop(claim.variable.name, None)
-            known = self._free[id(claim)] = (claim, tuple(names))
-        return known[1]
+        return claim.variables if isinstance(claim, Table) else self._structure.free_variables(claim)

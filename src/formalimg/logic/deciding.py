@@ -15,6 +15,7 @@ from formalimg.logic.assuming import Assuming, Semantics
 from formalimg.logic.problem import FormulaError, Problem
 from formalimg.logic.source import NOWHERE, Source, Span
 from formalimg.logic.steps import OutOfStepsError
+from formalimg.logic.structure import Structure
 from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or
 from formalimg.logic.tables import Domains, TooWideError, join
 from formalimg.logic.world import World, members
@@ -34,12 +35,22 @@ class Decider:
     All methods but `holds` raise OutOfStepsError when no steps are left.
     """
 
-    def __init__(self, world: World, semantics: Semantics, style: str | None) -> None:
+    def __init__(
+        self, world: World, semantics: Semantics, style: str | None, structure: Structure | None = None
+    ) -> None:
+        """Be ready for questions.
+
+        Args:
+            world: what is asked about.
+            semantics: how `forall` reads.
+            style: the style of the picture.
+            structure: what is known of the formulas from other worlds.
+        """
         self.world = world
         self.semantics: Semantics = semantics
         self.strict = semantics == "strict"
         self.style = style
-        self._assuming = Assuming(world, semantics, style)
+        self._assuming = Assuming(world, semantics, style, structure or Structure())
         self.steps = self._assuming.steps
 
     def holds(self, formula: Formula, binding: Binding) -> bool:

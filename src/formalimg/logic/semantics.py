@@ -12,6 +12,7 @@ from formalimg.logic.parser import as_formula
 from formalimg.logic.problem import FormulaError, Problem
 from formalimg.logic.proof import Proof, prove
 from formalimg.logic.source import NOWHERE
+from formalimg.logic.structure import Structure
 from formalimg.logic.syntax import Atom, Exists, Forall, Formula, Value, Variable, children
 from formalimg.logic.telling import tell
 from formalimg.logic.variables import rename_apart, unbound
@@ -90,6 +91,7 @@ class Examined:
             formula: any; whether it can be decided is told when it is verified.
         """
         self.formula = formula
+        self._structure = Structure()
         walk = _Walk()
         walk.visit(formula)
         self._met = walk.met
@@ -104,7 +106,7 @@ class Examined:
             if self.formula.span is NOWHERE:  # built by code: give the problems a place
                 return verify(str(self.formula), scene, semantics, style)
             raise FormulaError(self._problems(scene, style))
-        passed = Decider(scene, semantics, style).holds(self._named_apart, {})
+        passed = Decider(scene, semantics, style, self._structure).holds(self._named_apart, {})
         return Verification(passed, self.formula, scene, semantics, style)
 
     def _problems(self, world: World, style: str | None) -> list[Problem]:

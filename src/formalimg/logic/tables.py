@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from math import prod
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from formalimg.logic.steps import Steps
 from formalimg.logic.world import World, members
@@ -150,7 +150,8 @@ def join(relations: Sequence[Relation], variables: tuple[str, ...], domains: Dom
     rows: dict[tuple[int, ...], int] = {}
     looked_at = 0
 
-    def fill(depth: int) -> None:
+    # Handed to itself: if it knew itself by name, only the garbage collector could free it, and all that it knows.
+    def fill(depth: int, fill_below: Callable[[int, Any], None]) -> None:
         nonlocal looked_at
         looked_at += 1
         if looked_at > MAX_ROWS:
@@ -161,11 +162,11 @@ def join(relations: Sequence[Relation], variables: tuple[str, ...], domains: Dom
             allowed = fitting(values, allowed)
         if depth < deepest:
             for values[depth] in members(allowed):
-                fill(depth + 1)
+                fill_below(depth + 1, fill_below)
         elif allowed:
             rows[tuple(values[:deepest])] = allowed
 
-    fill(0)
+    fill(0, fill)
     steps.take(looked_at * (4 + len(relations)) // 4)
     return Table(variables, rows)
 

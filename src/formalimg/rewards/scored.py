@@ -32,7 +32,14 @@ class Scored:
     cost: float | None = 0.0
 
     @classmethod
-    def of_parts(cls, passed: bool, parts: tuple[Part, ...], cost: float | None = 0.0, reason: str = "") -> Scored:
+    def of_parts(
+        cls,
+        passed: bool,
+        parts: tuple[Part, ...],
+        cost: float | None = 0.0,
+        reason: str = "",
+        score: float | None = None,
+    ) -> Scored:
         """The reward that parts add up to.
 
         Args:
@@ -40,9 +47,11 @@ class Scored:
             parts: the clauses or questions; without any, a picture that failed has 0.
             cost: what judging cost.
             reason: why it failed, where no part tells.
+            score: what the parts add up to, where that is known exactly.
         """
-        weight = sum([part.weight for part in parts])
-        score = sum([part.score * part.weight for part in parts]) / weight if weight else float(passed)
+        if score is None:
+            weight = sum([part.weight for part in parts])
+            score = sum([part.score * part.weight for part in parts]) / weight if weight else float(passed)
         short = next((part for part in parts if part.score < 1), None)
         if short is not None:
             reason = f"{short.name}: {short.reason}" if short.reason else short.name

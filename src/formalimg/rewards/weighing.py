@@ -55,8 +55,8 @@ def _by_clauses(
         verification = formula.verify(scene, style)
         whole = Scored.of_parts(verification.passed, (formula_part(verification),), cost)
         return whole if parts else whole.without_parts()
-    found = Scored.of_parts(best.share == 1, clause_parts(best, weights), cost)
-    return replace(found, score=best.share)
+    share = best.share
+    return Scored.of_parts(share == 1, clause_parts(best, weights), cost, score=share)
 
 
 def by_verdict(task: Task, verdict: Verdict, weights: Weights) -> Scored:

@@ -114,7 +114,7 @@ class _Desk:
             try:
                 sent = await bodies.read(request)
                 async with self._turns.taken():
-                    found = await _unless_gone(self._scored(sent), request.receive)
+                    found = await self._scored(sent, request.receive)
             except BusyError as error:
                 raise RefusedError(503, str(error), retry_after=1) from error
             except ClientDisconnect:
@@ -124,11 +124,10 @@ class _Desk:
         answer = json.dumps({"results": [one.to_json() for one in found]}, allow_nan=False, separators=(",", ":"))
         return Response(answer, media_type="application/json")
 
-    async def _scored(self, sent: Sent) -> list[Scored]:
+    async def _scored(self, sent: Sent, receive: Receive) -> list[Scored]:
         try:
             begun = await self._begun_in_a_thread(sent)
-            with _in_the_request(list(begun.pairs)):
-                looked_at = await self._scorer.score(begun.pairs.values(), parts=begun.parts) if begun.pairs else []
+            looked_at = await _unless_gone(self._looked_at(begun), receive) if begun.pairs else []
         except FormalimgError as error:  # for whoever runs the server, such as a wrong key
             words = redacted(str(error))
             _log.error("%s", words)
@@ -136,7 +135,12 @@ class _Desk:
         found = {**begun.found, **dict(zip(begun.pairs, looked_at, strict=True))}
         return [found[place] for place in range(len(found))]
 
+    async def _looked_at(self, begun: _Begun) -> list[Scored]:
+        with _in_the_request(list(begun.pairs)):
+            return await self._scorer.score(begun.pairs.values(), parts=begun.parts)
+
     async def _begun_in_a_thread(self, sent: Sent) -> _Begun:
+        """Judge the scenes; to find out whether the client is still there would take as long as a small one does."""
         if not sent.files and len(sent.text) <= _SMALL:
             return await self._lane.do(sent)
         return await asyncio.to_thread(self._begun, sent)

@@ -45,9 +45,7 @@ def serve_rewards(
         server = uvicorn.Server(server_config(make(secret), limits))
         shown = f"[{host}]" if ":" in host else host
         told(f"http://{shown}:{listening.getsockname()[1]}")
-        # What is here now stays: the collector would go through all of it again and again, while everyone waits.
-        gc.collect()
-        gc.freeze()
+        _collect_rarely()
         server.run(sockets=[listening])
 
 
@@ -65,6 +63,16 @@ def server_config(app: ASGIApp, limits: Limits) -> uvicorn.Config:
         timeout_keep_alive=ceil(limits.timeout),
         timeout_graceful_shutdown=ceil(limits.longest_end),
     )
+
+
+def _collect_rarely() -> None:
+    """Have the garbage collector go through all there is only now and then: everyone waits for it meanwhile.
+
+    Formulas that are remembered are some hundred thousand objects. Little of what a request leaves behind needs it.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 @contextlib.contextmanager
