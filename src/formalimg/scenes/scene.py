@@ -175,24 +175,24 @@ class Scene:
     @cached_property
     def _seconds_seen(self) -> dict[str, dict[int, int]]:
         """For each predicate, by first thing: the second things that it was seen with."""
-        found: dict[str, dict[int, int]] = {}
-        for predicate, first, second in self.relations or ():
-            row = found.setdefault(predicate, {})
-            row[first] = row.get(first, 0) | 1 << second
-        return found
+        return _partners(self.relations or ())
 
     @cached_property
     def _firsts_seen(self) -> dict[str, dict[int, int]]:
         """For each predicate, by second thing: the first things that it was seen with."""
-        found: dict[str, dict[int, int]] = {}
-        for predicate, first, second in self.relations or ():
-            row = found.setdefault(predicate, {})
-            row[second] = row.get(second, 0) | 1 << first
-        return found
+        return _partners((predicate, second, first) for predicate, first, second in self.relations or ())
 
     @cached_property
     def _measures(self) -> Measures:
         return Measures([thing.box for thing in self.things])
+
+
+def _partners(seen: Iterable[tuple[str, int, int]]) -> dict[str, dict[int, int]]:
+    found: dict[str, dict[int, int]] = {}
+    for predicate, thing, partner in seen:
+        row = found.setdefault(predicate, {})
+        row[thing] = row.get(thing, 0) | 1 << partner
+    return found
 
 
 def _seen_with(things: int, partners: dict[int, int]) -> int:
