@@ -1,13 +1,26 @@
-"""One folder of runs for all tests of the viewer, and a cache of their own."""
+"""One folder of runs for all tests of the viewer, a cache of their own, and a browser for each file that wants one."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.web.sites import Eye, concept_run, knolling_run
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    from tests.support.browser import started_browser  # here, because to import it skips where there is none
+
+    with started_browser() as opened:
+        yield opened
 
 
 @pytest.fixture(autouse=True)

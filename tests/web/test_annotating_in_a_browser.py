@@ -15,7 +15,7 @@ import uvicorn
 from formalimg.rating import Protocol, RatedTask, open_study, read_study
 from formalimg.scenes import Scene
 from formalimg.web.annotating import make_annotation_app
-from tests.support.browser import PATIENCE, needs_browser, started_browser
+from tests.support.browser import PATIENCE, needs_browser
 from tests.web.rated_studies import studied
 
 if TYPE_CHECKING:
@@ -71,12 +71,6 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
             return served
 
         yield start
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with started_browser() as opened:
-        yield opened
 
 
 @pytest.fixture

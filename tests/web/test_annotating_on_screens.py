@@ -11,7 +11,7 @@ import pytest
 
 from formalimg.rating import Protocol, open_study, read_study
 from formalimg.web.annotating import make_annotation_app
-from tests.support.browser import needs_browser, served_at, started_browser
+from tests.support.browser import PATIENCE, needs_browser, served_at
 from tests.web.rated_studies import MODEL, studied
 
 if TYPE_CHECKING:
@@ -27,12 +27,6 @@ PLACE = "document.querySelector('.rated-picture').getBoundingClientRect().toJSON
 Look = Callable[..., "Page"]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with started_browser() as opened:
-        yield opened
-
-
 @pytest.fixture
 def look(browser: Browser, tmp_path: Path) -> Iterator[Look]:
     """Opens the first page of a new study on a screen."""
@@ -44,7 +38,7 @@ def look(browser: Browser, tmp_path: Path) -> Iterator[Look]:
             here = stack.enter_context(served_at(make_annotation_app(study, token=None)))
             context = browser.new_context(**screen)
             stack.callback(context.close)
-            context.set_default_timeout(8000)
+            context.set_default_timeout(PATIENCE)
             page = context.new_page()
             page.goto(f"{here}/rate/{made.links['rater-1']}")
             _at(page, 1)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from formalimg.web import Site, make_app
-from tests.support.browser import PATIENCE, needs_browser, served_at, started_browser
+from tests.support.browser import PATIENCE, needs_browser, served_at
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -21,12 +21,6 @@ pytestmark = needs_browser
 def address(runs: Path) -> Iterator[str]:
     with served_at(make_app(Site(runs), token=None)) as found:
         yield found
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with started_browser() as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 
 from formalimg.web import make_review_app
 from formalimg.writers import ReviewDesk, read_review
-from tests.support.browser import PATIENCE, needs_browser, playwright, served_at, started_browser
+from tests.support.browser import PATIENCE, needs_browser, playwright, served_at
 from tests.web.review_queues import FINE, OURS, harmful_group, queue_of
 from tests.web.sites import HARM
 
@@ -22,12 +22,6 @@ if TYPE_CHECKING:
 pytestmark = needs_browser
 
 IDS = [group.id for group in OURS[:4]]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with started_browser() as opened:
-        yield opened
 
 
 @pytest.fixture
