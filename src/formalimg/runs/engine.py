@@ -3,6 +3,7 @@
 Stages run beside each other. Makers ask the image model; keepers decode and store what came, so that a model never
 waits for the disk; judges look; what they say is recorded. Between the stages are short queues, so a slow stage slows
 the others down instead of filling the memory. Whatever a stage has finished is in the store before the next sees it.
+Money is counted when an answer comes and not when it is stored: a slow disk must not let a run spend more.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from formalimg.runs.handing import Arrived, Judgement, Planned, Waiting
 from formalimg.runs.inspection import Seen
 from formalimg.runs.keeping import keep, read, together
 from formalimg.runs.progress import Progress
-from formalimg.runs.rows import VerdictRow, verdict_row
+from formalimg.runs.rows import VerdictRow, paid, verdict_row
 from formalimg.runs.store import RunStore
 from formalimg.runs.troubles import as_answer, root_of, told_error
 
@@ -138,7 +139,9 @@ class Engine:
                                 f"{model.name} gave more pictures than the {len(batch)} it was asked for, so nobody "
                                 "knows which is which: mend the model, then start a new run"
                             )
-                        await arrived.put(Arrived(left.pop(0), as_answer(answer), time.monotonic() - began))
+                        known = as_answer(answer)
+                        self.progress.spend(*paid(known))
+                        await arrived.put(Arrived(left.pop(0), known, time.monotonic() - began))
             except FormalimgError:
                 raise
             except Exception as error:
@@ -175,7 +178,6 @@ class Engine:
                     self.progress.refused += 1
                 else:
                     self.progress.failed += 1
-                self.progress.spend(kept.row.cost, kept.row.unpriced)
                 self._told(self.progress)
                 if made is None or not self._judge:
                     continue
@@ -197,6 +199,7 @@ class Engine:
             if not self.progress.stopped:  # what is left is judged when the run goes on
                 began = time.monotonic()
                 row = await self._row(judge, entry)
+                self.progress.spend(row.cost, row.unpriced)
                 await judged.put(Judgement(entry, row, time.monotonic() - began))
 
     async def _record(self, judged: Channel[Judgement]) -> None:
@@ -210,7 +213,6 @@ class Engine:
                     self.progress.passed += 1
                 else:
                     self.progress.not_passed += 1
-                self.progress.spend(row.cost, row.unpriced)
                 self._told(self.progress)
 
     async def _row(self, judge: Judge, entry: Waiting) -> VerdictRow:

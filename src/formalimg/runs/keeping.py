@@ -11,7 +11,7 @@ from formalimg.runs.channel import Channel
 from formalimg.runs.handing import Arrived, MadePicture, Planned
 from formalimg.runs.inspection import Seen, look
 from formalimg.runs.plain import as_json
-from formalimg.runs.rows import PictureRow, no_picture_row, priced
+from formalimg.runs.rows import PictureRow, no_picture_row, paid
 from formalimg.runs.store import RunStore, sha256_of
 
 _TOGETHER = 16
@@ -69,10 +69,9 @@ def _kept(store: RunStore, arrived: Arrived) -> Kept:
         name = store.keep_picture(planned.item.id, planned.sample, answer.data)
         served = as_json(dict(answer.served))
         digest, size = sha256_of(answer.data), len(answer.data)
-        row = PictureRow("made", "", name, digest, size, *seen.picture.image.size, served, *priced(answer.cost))
+        row = PictureRow("made", "", name, digest, size, *seen.picture.image.size, served, *paid(answer))
         return Kept(planned, row, seconds, seen)
     reason = seen if isinstance(seen, Unscored) else answer
     assert not isinstance(reason, Generated)
-    # A picture that nobody can see was paid for all the same.
-    cost, unpriced = priced(answer.cost if isinstance(answer, Generated) else 0.0)
+    cost, unpriced = paid(answer)
     return Kept(planned, no_picture_row(reason)._replace(cost=cost, unpriced=unpriced), seconds, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, get_args
 
 from formalimg.judges import Unscored, UnscoredReason, Verdict
-from formalimg.models import Failed, Refused
+from formalimg.models import Answer, Failed, Generated, Refused
 from formalimg.runs.plain import as_json
 from formalimg.runs.troubles import in_one_line
 from formalimg.suites import FormulaSpec, Item, encode_item
@@ -58,6 +58,11 @@ def no_picture_row(answer: Refused | Failed | Unscored) -> PictureRow:
 def priced(cost: float | None) -> tuple[float, int]:
     """A cost as two columns: what is known of it, and whether that is not all."""
     return (0.0, 1) if cost is None else (cost, 0)
+
+
+def paid(answer: Answer) -> tuple[float, int]:
+    """What an answer of an image model has cost, as two columns. Only pictures are paid for, also broken ones."""
+    return priced(answer.cost) if isinstance(answer, Generated) else priced(0.0)
 
 
 class VerdictRow(NamedTuple):
