@@ -130,6 +130,36 @@ def test_who_waits_for_a_picture_in_vain_is_told_whom_to_ask(look: Look, browser
     other.context.close()
 
 
+def test_who_waits_for_a_picture_in_vain_can_go_on_with_the_others(look: Look, browser: Browser, tmp_path: Path) -> None:
+    page = look("likert", DESK, count=2)
+    words = page.locator(".rating-words").inner_text()
+    (number,) = (number for number in range(2) if f"number {number}." in words)
+    (file,) = (tmp_path / MODEL / "images").glob(f"00{number}.*")
+    file.rename(tmp_path / file.name)
+    other = browser.new_context().new_page()  # which has not seen it before
+    other.clock.install()
+    other.goto(page.url)
+    other.get_by_text("trying again").wait_for()
+    assert other.locator(".later").is_hidden(), "it may be back in a moment"
+    other.clock.run_for(2000)
+    other.get_by_role("button", name="Go on with the next picture").click()
+    other.wait_for_function("words => document.querySelector('.rating-words')?.innerText !== words", arg=words)
+    _at(other, 1)
+    other.keyboard.press("4")
+    other.keyboard.press("Enter")
+    other.get_by_text("Picture 2 of 2").wait_for()
+    assert other.locator(".rating-words").inner_text() == words
+    assert other.locator(".later").count() == 0, "there is nothing else to go on with"
+    (tmp_path / file.name).rename(file)
+    other.reload()
+    _at(other, 2)
+    other.keyboard.press("5")
+    other.keyboard.press("Enter")
+    other.get_by_role("heading", name="Thank you").wait_for()
+    assert all(task.finished for task in read_study(tmp_path / f"{MODEL}-likert").tasks)
+    other.context.close()
+
+
 def test_what_another_machine_said_is_shown_before_it_counts(look: Look, browser: Browser, tmp_path: Path) -> None:
     page = look("likert", DESK, count=1)
     page.keyboard.press("4")

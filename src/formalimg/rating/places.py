@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -29,9 +30,10 @@ ANSWER = """
 KEPT = """
     SELECT 1 FROM answers JOIN tasks ON task = id WHERE rater = :number AND id = :task AND step = :step AND key = :key
 """
-PLACES = """
-    SELECT name, raters.number, count(tasks.id), count(finished.task)
-    FROM raters LEFT JOIN tasks ON rater = raters.number LEFT JOIN finished ON finished.task = id GROUP BY raters.number
+RATERS = "SELECT name, raters.number, count(id) FROM raters LEFT JOIN tasks ON rater = number GROUP BY number"
+AHEAD = """
+    SELECT name, position FROM raters JOIN tasks ON rater = number
+    WHERE NOT EXISTS (SELECT 1 FROM finished WHERE task = id) ORDER BY number, position
 """
 PROGRESS = """
     SELECT name, count(finished.task), count(tasks.id), total(spent), coalesce(max(last), '')
@@ -43,11 +45,22 @@ PROGRESS = """
 
 @dataclass
 class Place:
-    """Where a rater is. Tasks are finished one after the other, and nobody else finishes them meanwhile."""
+    """Where a rater is. Nobody else finishes the rater's tasks meanwhile.
+
+    Attributes:
+        number: the rater's number.
+        of: how many tasks there are in all.
+        ahead: the positions of those that are to be finished, the current one first.
+    """
 
     number: int
     of: int
-    finished: int
+    ahead: deque[int] = field(default_factory=deque)
+
+    @property
+    def finished(self) -> int:
+        """How many tasks are finished."""
+        return self.of - len(self.ahead)
 
 
 class CurrentTask(NamedTuple):

@@ -15,11 +15,12 @@ from formalimg.errors import FormalimgError, presentable
 from formalimg.rating.card import StudyCard, read_study_card
 from formalimg.rating.database import open_for_answers, told
 from formalimg.rating.places import (
+    AHEAD,
     ANSWER,
     KEPT,
     PICTURE,
-    PLACES,
     PROGRESS,
+    RATERS,
     TASK,
     CurrentTask,
     Place,
@@ -58,7 +59,9 @@ class Study:
         self._lock = FolderLock(self._folder, _TAKEN)
         try:
             self._database = open_for_answers(self._folder)
-            self._places = {name: Place(*place) for name, *place in self._rows(PLACES)}
+            self._places = {name: Place(*place) for name, *place in self._rows(RATERS)}
+            for name, position in self._rows(AHEAD):
+                self._places[name].ahead.append(position)
         except BaseException:
             self._lock.release()
             raise
@@ -161,7 +164,25 @@ class Study:
             current = self._require_current(rater, task)
             require_finishable(current.steps, self._answers(task), seen or {})
             self._execute("INSERT INTO finished VALUES (:task, :at)", task=task, at=_now())
-            self._places[rater].finished += 1
+            self._places[rater].ahead.popleft()
+
+    def put_off(self, rater: str, task: str) -> None:
+        """Let a rater go on although the picture of the current task cannot be shown: it comes again after the others.
+
+        What was answered stays. When the study is opened again, all tasks come in their first order.
+
+        Raises:
+            AnswerError: if it is not the current task, or the only one that is left, or its picture can be shown.
+        """
+        with self._one_at_a_time:
+            current = self._require_current(rater, task)
+            if len(self._places[rater].ahead) == 1:
+                raise AnswerError("this is the only picture that is left: come back when it can be shown")
+        if self._can_be_shown(rater, current.picture):  # outside the lock: a store that is away may take its time
+            raise AnswerError("this picture can be shown: load the page again")
+        with self._one_at_a_time:
+            self._require_current(rater, task)
+            self._places[rater].ahead.rotate(-1)
 
     def picture(self, rater: str, token: str) -> bytes:
         """The file of a picture, as the image model gave it.
@@ -195,10 +216,9 @@ class Study:
     def _current(self, rater: str) -> CurrentTask | None:
         self._require_known(rater)
         place = self._places[rater]
-        found = self._execute(TASK, number=place.number, position=place.finished + 1)
-        if not found:
+        if not place.ahead:
             return None
-        task, picture, words, steps, grounded = found[0]
+        ((task, picture, words, steps, grounded),) = self._execute(TASK, number=place.number, position=place.ahead[0])
         return CurrentTask(task, picture, words, steps_of(steps), grounded)
 
     def _require_current(self, rater: str, task: str) -> CurrentTask:
@@ -208,6 +228,12 @@ class Study:
         if self._execute("SELECT 1 FROM finished WHERE task = :task", task=task):
             raise AnswerError("this task is finished, and its answers stay as they are: go on with the next one")
         raise AnswerError("this is not your current task: go back to your link")
+
+    def _can_be_shown(self, rater: str, picture: str) -> bool:
+        try:
+            return bool(self.picture(rater, picture))
+        except FormalimgError:
+            return False
 
     def _require_known(self, rater: str) -> None:
         if rater not in self._places:

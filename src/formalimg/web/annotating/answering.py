@@ -48,6 +48,18 @@ def keep_finished(study: Study, request: Request, body: Body) -> Response:
     return JSONResponse({"finished": task})
 
 
+def put_off(study: Study, request: Request, body: Body) -> Response:
+    """Let the rater go on with the next picture, because this one cannot be shown."""
+    rater = rater_of(study, request)
+    task = text_in(body, "task", longest=_LONGEST_NAME)
+    try:
+        with told_to_raters():
+            study.put_off(rater, task)
+    except AnswerError as error:
+        return _refused(study, rater, task, error)
+    return JSONResponse({"put_off": task})
+
+
 def _refused(study: Study, rater: str, task: str, error: AnswerError, step: str = "") -> Response:
     """Why nothing was kept, and whether the rater is further on by now, as with two windows or a second click."""
     with told_to_raters():

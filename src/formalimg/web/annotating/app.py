@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from formalimg.rating import Study
-from formalimg.web.annotating.answering import keep_answer, keep_finished
+from formalimg.web.annotating.answering import keep_answer, keep_finished, put_off
 from formalimg.web.annotating.organising import export_file, progress_page
 from formalimg.web.annotating.raters import nowhere_page, rater_page, rater_picture, told_on_a_page
 from formalimg.web.assembling import assemble
@@ -51,6 +51,7 @@ def make_annotation_app(study: Study, *, token: str | None) -> Starlette:
         Route("/rate/{link}/picture/{token}", to_raters(rater_picture), methods=["GET"]),
         Route("/rate/{link}/answer", taking_json(keeping(keep_answer)), methods=["POST"]),
         Route("/rate/{link}/finish", taking_json(keeping(keep_finished)), methods=["POST"]),
+        Route("/rate/{link}/later", taking_json(keeping(put_off)), methods=["POST"]),
         Route("/rate/{rest:path}", to_raters(nowhere_page), methods=["GET"]),
     ]
     return assemble(routes, token=token, command="formalimg annotate", open_below=("/rate/", "/static/"))

@@ -175,6 +175,8 @@ const begin = () => {
   for (const step of steps) step.disabled = false;
   next.disabled = false;
   form.classList.add("begun");
+  form.classList.remove("lost");
+  if (later) later.hidden = true;
   if (!server.waiting().length) say(noteForNextPage.take());
   look.begin();
   editor?.begin();
@@ -188,11 +190,20 @@ const begin = () => {
   if (!editor) goTo(openSteps()[0] ?? steps.at(-1));
   if (server.waiting().length) { say("Saving …"); server.settle(); }
 };
+const later = form.querySelector(".later"); // null for the only picture that is left
+later?.addEventListener("click", async () => {
+  later.disabled = true;
+  await server.putOff();
+  leaving = true; // with what is noted for this picture: it comes again
+  location.reload(); // refused or not: then it can be shown by now, or another window has gone on
+});
 let failures = 0;
 const waitFor = () => {
   if (picture.naturalWidth) { begin(); return; }
   failures += 1;
   say("", failures < 2 ? "The picture cannot be loaded; trying again …" : "The picture cannot be loaded: tell whoever sent you the link. It is tried again now and then; your answers are kept.");
+  form.classList.add("lost");
+  if (later) later.hidden = failures < 2;
   setTimeout(() => { picture.src = picture.getAttribute("src"); }, Math.min(1000 * 2 ** failures, 60000));
 };
 picture.addEventListener("load", begin);
