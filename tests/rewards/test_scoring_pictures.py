@@ -183,6 +183,23 @@ def test_what_cannot_be_asked_is_told_with_its_place(wrong: Any, told: str) -> N
     assert caught.value.place == 1
 
 
+@pytest.mark.parametrize(
+    "box",
+    [
+        np.array([100, 200, 300, 400]),
+        list(np.array([100, 200, 300, 400], "float32")),
+        tuple(np.array([100, 200, 300, 400], "int16")),
+    ],
+)
+def test_boxes_may_be_those_of_a_detector(box: Any) -> None:
+    asked = "(exists ?x (and (Is ?x 'cup') (Has ?x 'red')))"
+    (scored,) = SCORER.score_all([({"objects": [{"label": "cup", "color": "red", "box_2d": box}]}, asked)])
+    assert scored.score == 1
+    broken = {"objects": [{"label": "cup", "color": "red", "box_2d": box[:3]}]}
+    (scored,) = SCORER.score_all([(broken, asked)])
+    assert (scored.score, scored.unscored) == (None, "not understood")
+
+
 def test_a_scene_that_does_not_tell_leaves_it_open() -> None:
     photo = {"objects": [{"label": "cup", "color": "red", "box_2d": [0, 0, 9, 9]}], "style": "photo"}
     asked = "(and (IsStyle 'photo') (exists ?x (Is ?x 'cup')))"

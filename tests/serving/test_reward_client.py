@@ -80,18 +80,19 @@ def test_mistakes_are_told_by_their_place_among_all_that_was_given(server: str) 
             client.score(images, [*items[:7], concept_item(CAT), *items[8:]])
 
 
-def test_scenes_that_a_scorer_cannot_read_have_no_score_here_either(server: str) -> None:
+def test_scenes_are_read_as_a_scorer_reads_them(server: str) -> None:
     box = CUP["objects"][0]
-    unreadable: list[Any] = [
+    given: list[Any] = [
         {"objects": [{**box, "box_2d": [float("nan"), 100, 200, 200]}]},
+        {"objects": [{**box, "box_2d": [200, 200, 100, 100]}]},
+        {"objects": {"cup": box}},
         {"objects": [{**box, "box_2d": np.array([100, 100, 200, 200])}]},
         {"objects": (box,)},
-        {"objects": [{**box, "box_2d": [200, 200, 100, 100]}]},
     ]
-    pairs = [(scene, RED_CUP) for scene in [*unreadable, CUP]]
+    pairs = [(scene, RED_CUP) for scene in [*given, CUP]]
     found = RewardClient(server).score_all(pairs)
     assert found == Scorer().score_all(pairs)
-    assert [one.score for one in found] == [None] * 4 + [0.5]
+    assert [one.score for one in found] == [None] * 3 + [0.5] * 3
 
 
 def test_parts_can_be_left_out(server: str) -> None:

@@ -130,7 +130,7 @@ def test_who_waits_for_a_picture_in_vain_is_told_whom_to_ask(look: Look, browser
     other.context.close()
 
 
-def test_who_waits_for_a_picture_in_vain_can_go_on_with_the_others(look: Look, browser: Browser, tmp_path: Path) -> None:
+def test_who_waits_for_a_picture_in_vain_can_go_on_with_others(look: Look, browser: Browser, tmp_path: Path) -> None:
     page = look("likert", DESK, count=2)
     words = page.locator(".rating-words").inner_text()
     (number,) = (number for number in range(2) if f"number {number}." in words)

@@ -48,9 +48,25 @@ def scene_in(given: PictureLike) -> StyledScene | Unscored | None:
     if style is not None and not isinstance(style, str):
         return Unscored("not understood", "the style of a scene must be a word or null")
     try:
-        return StyledScene(Scene.from_json(given), style)
+        return StyledScene(_scene(given), style)
     except SceneError as error:  # whoever looked at this picture got it wrong
         return Unscored("not understood", f"no scene that can be read: {error}")
+
+
+def _scene(given: Mapping[str, object]) -> Scene:
+    try:
+        return Scene.from_json(given)
+    except SceneError:  # detectors give boxes as arrays, and most scenes hold none
+        return Scene.from_json(_in_plain_numbers(given))
+
+
+def _in_plain_numbers(given: Any) -> Any:
+    """Numbers and arrays of numpy and torch inside plain data as plain data too."""
+    if isinstance(given, Mapping):
+        return {key: _in_plain_numbers(value) for key, value in given.items()}
+    if isinstance(given, list | tuple):
+        return [_in_plain_numbers(value) for value in given]
+    return given.tolist() if callable(getattr(given, "tolist", None)) else given
 
 
 def picture_in(given: PictureLike) -> Picture | Unscored:

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from formalimg.errors import FormalimgError, presentable
-from formalimg.judges import Unscored
-from formalimg.rewards import PairError, PictureLike, Scored, TaskLike, scene_in
+from formalimg.rewards import PairError, PictureLike, Scored, TaskLike
 from formalimg.serving.kept_connections import KeptConnections
 from formalimg.serving.sending import Letter, asked, letter, shown
 
@@ -118,7 +117,7 @@ class RewardClient:
                 tasks[place] = asked(task)
             except FormalimgError as error:
                 raise PairError(place, error) from error
-            seen = _to_send(picture)
+            seen = shown(picture)
             if isinstance(seen, Scored):
                 found[place] = seen
             else:
@@ -211,14 +210,6 @@ class RewardClient:
         else:
             self._kept.keep(connection)
         return answer
-
-
-def _to_send(picture: PictureLike) -> Mapping[str, Any] | bytes | Scored:
-    """A picture as it is sent. A scene is read first: what a `Scorer` could not read may be nothing that JSON knows."""
-    if not isinstance(picture, Mapping):
-        return shown(picture)
-    seen = scene_in(picture)
-    return Scored.missing(seen) if isinstance(seen, Unscored) else shown(seen)
 
 
 def _refusal(answer: _Answer, places: Sequence[int]) -> ServerError:

@@ -54,9 +54,10 @@ def _part(boundary: str, name: str, data: bytes, filename: str) -> bytes:
 
 
 def shown(picture: PictureLike) -> Mapping[str, Any] | bytes | Scored:
-    """A picture as it is sent: its file, or the scene in it; the reward, where there is no picture to be had."""
-    if isinstance(picture, Mapping):
-        return picture
+    """A picture as it is sent: its file, or the scene in it; the reward, where there is no picture to be had.
+
+    Scenes are read first: they may hold arrays, or what nobody can read, and JSON knows neither.
+    """
     seen = scene_in(picture)
     if isinstance(seen, Unscored):
         return Scored.missing(seen)
