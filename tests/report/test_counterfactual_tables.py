@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from formalimg.cli.report import report_command
 from formalimg.report import Comparison, Figure, Format, Table, compare, reference_rows, render, write_html
+from formalimg.report import table as main_table
 from formalimg.report.captions import caption, remarks
 from formalimg.report.terminal import terminal_text
 from formalimg.runs import Party, StoredRun, open_run
@@ -225,3 +226,14 @@ def test_probes_compare_factual_with_counterfactual(tmp_path: Path) -> None:
     assert "factual" in text
     assert "−0.75" in text
     assert "There is no gate" in text
+
+
+def test_the_page_tells_the_same_intervals_as_all_other_tables(comparison: Comparison) -> None:
+    (section,) = comparison.sections
+    summary = section.rows[0].summary
+    told = [one.interval for one in summary.levels.values()] + [one.interval for one in summary.bands.values()]
+    assert len(told) == 5
+    page = str(main_table(section, comparison))
+    assert [f"{one.low:.2f}–{one.high:.2f}" for one in told if one] == re.findall(
+        r"<small>(\d\.\d\d–\d\.\d\d)</small>", page
+    )

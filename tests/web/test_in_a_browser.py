@@ -83,6 +83,18 @@ def test_a_choice_is_shown_at_once_and_is_in_the_address(page: Page) -> None:
     assert page.get_by_label("outcome").input_value() == "unscored"
 
 
+def test_the_way_back_leads_to_the_choices_that_the_address_has(page: Page) -> None:
+    page.goto("/gallery?run=first")
+    page.get_by_label("outcome").select_option("unscored")
+    page.wait_for_url("**/gallery?run=first&outcome=unscored")
+    page.go_back()
+    page.wait_for_url("**/gallery?run=first")
+    assert page.get_by_label("outcome").input_value() == ""
+    page.go_forward()
+    page.wait_for_url("**outcome=unscored")
+    assert page.get_by_label("outcome").input_value() == "unscored"
+
+
 def test_thumbnails_are_loaded(page: Page) -> None:
     page.goto("/gallery?run=knolling")
     assert page.evaluate(

@@ -14,10 +14,11 @@ import pytest
 from PIL import Image
 
 from formalimg.logic import parse
+from formalimg.models import CallableModel
 from formalimg.report import compare
-from formalimg.runs import WantedPictures, open_run
+from formalimg.runs import Order, WantedPictures, carry_out, open_run
 from tests.studies.counterfactual_runs import scored_item, scored_run
-from tests.web.sites import change, concept_run, visitor
+from tests.web.sites import Eye, change, concept_items, concept_run, picture, visitor
 
 
 def _links(page: str, path: str) -> list[str]:
@@ -171,6 +172,7 @@ def test_runs_are_compared_item_by_item(runs: Path) -> None:
     pairs = page.split("Item by item")[1]
     assert re.findall(r"<td>(\d+)</td>", pairs)[:3] == ["0", "0", "26"]  # the same judge rules last; 4 of 30 unscored
     assert "0 items that all of them" in page
+    assert 'class="differences"' not in page
     assert visitor(runs).get("/compare", params={"run": ["first", "knolling"]}).status_code == 200
 
 
@@ -189,3 +191,46 @@ def test_scores_of_two_runs_are_compared_group_by_group(tmp_path: Path) -> None:
     page = visitor(tmp_path).get("/compare", params={"run": ["one", "two"]}).text
     assert "Group by group" in page
     assert "<td>4</td><td>0</td><td>0</td><td>+0.500</td>" in page
+
+
+def test_where_runs_differ_stands_before_more_tables_and_says_what_failed(tmp_path: Path) -> None:
+    concept_run(tmp_path / "one", 6)
+    concept_run(tmp_path / "two", 6, judge=Eye(turned=True))
+    page = visitor(tmp_path).get("/compare", params={"run": ["one", "two"]}).text
+    assert page.index('id="differences"') < page.index('id="tables"')
+    assert {"#differences", "#tables"} <= {*_links(page, "#")}
+    (row,) = re.findall(r'(?s)<span class="quiet">item-3</span>.*?</tr>', page)  # of it both concepts are shown
+    here, there = row.split("</th>")[1].split("</td><td>")
+    assert "✓</span> pass" in here
+    assert "beside-why" not in here
+    assert '<span class="beside-why">Is it red?; Is it 3?</span>' in there
+
+
+def test_differences_are_told_in_points_and_with_a_true_minus(tmp_path: Path) -> None:
+    concept_run(tmp_path / "one", 4, judge=Eye(turned=True))
+    concept_run(tmp_path / "two", 4)
+    page = visitor(tmp_path).get("/compare", params={"run": ["one", "two"]}).text
+    pairs = page.split("Item by item")[1].split("</section>")[0]
+    assert "<td>1</td><td>1</td><td>2</td><td>+0.0</td><td>−" in pairs
+    assert "percentage points" in pairs
+
+
+def test_a_run_without_verdicts_has_no_empty_figure_and_no_failures_to_show(tmp_path: Path) -> None:
+    carry_out(Order(concept_items(1), CallableModel(picture, name="test/mute"), size=64), tmp_path / "mute")
+    guest = visitor(tmp_path)
+    page = guest.get("/run?run=mute").text
+    assert "ConceptMix, 1 picture, 0 scored" in page
+    assert "No picture has a verdict yet." in page
+    assert 'class="curve"' not in page
+    assert not [link for link in _links(page, "/gallery") if "outcome=fail" in link]
+    assert ">1 picture without a verdict</a>" in page
+    assert "of all its pictures" not in guest.get("/").text  # where there is no figure
+
+
+def test_a_picture_behind_a_closed_gate_leads_to_the_picture_that_closes_it(tmp_path: Path) -> None:
+    items = [scored_item(f"{law}-l{level}", level) for law in ("tides", "gears") for level in (1, 2)]
+    scored_run(tmp_path / "one", items, {"tides-l1": [0.2], "tides-l2": [0.9], "gears-l1": [1.0], "gears-l2": [1.0]})
+    guest = visitor(tmp_path)
+    (gate,) = re.findall(r'counts as 0: <a href="([^"]+)"', guest.get("/item?run=one&item=tides-l2").text)
+    assert "item tides-l1" in guest.get(unescape(gate)).text
+    assert "counts as 0" not in guest.get("/item?run=one&item=gears-l2").text

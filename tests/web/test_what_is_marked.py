@@ -46,6 +46,55 @@ def test_the_phrase_of_a_failed_predicate_is_marked_in_the_prompt() -> None:
     assert "".join(phrase.text for phrase in phrases) == prompt
 
 
+def clauses(*texts: str) -> list[Part]:
+    """The parts of a verdict; those with ✗ in front failed."""
+    return [Part(text.removeprefix("✗"), "relation", float(not text.startswith("✗"))) for text in texts]
+
+
+def with_marks(prompt: str, parts: list[Part], name: str) -> str:
+    return "".join(f"[{one.text}]" if one.is_at_fault else one.text for one in marked(prompt, parts, suite(name)))
+
+
+def test_of_two_alike_phrases_the_one_that_says_what_failed_is_marked() -> None:
+    things = ["(Is ?a 'stapler')", "(Is ?b 'wrench')", "(Is ?c 'plate')", "(OnTopSide ?c)"]
+    prompt = (
+        "The image shows a stapler, a wrench and a plate. The stapler is {} the wrench, which is {} the plate. "
+        "The plate and the wrench are {}."
+    )
+    here, there = "to the right of", "in the upper half of the image"
+    parts = clauses(*things, "✗(RightOf ?a ?b)", "(RightOf ?b ?c)", "(OnTopSide ?b)")
+    assert with_marks(prompt.format(here, here, there), parts, "knolling") == prompt.format(f"[{here}]", here, there)
+    parts = clauses(*things, "(RightOf ?a ?b)", "✗(RightOf ?b ?c)", "✗(OnTopSide ?b)")
+    marked_so = prompt.format(here, f"[{here}]", f"[{there}]")
+    assert with_marks(prompt.format(here, here, there), parts, "knolling") == marked_so
+
+
+def test_what_fails_under_a_condition_is_marked_where_it_is_said_and_not_the_condition() -> None:
+    guard = "(not (Is ?x 'donut'))"
+    parts = clauses(
+        "(Is ?cup 'cup')",
+        "(Is ?hat 'hat')",
+        "(LeftOf ?cup ?hat)",
+        f"(or {guard} (Is ?sock 'sock'))",
+        f"✗(or {guard} (LeftOf ?sock ?x))",
+        "(Is ?some_donut 'donut')",
+    )
+    prompt = "A cup is to the left of a hat. For every donut there is a sock to its left."
+    assert with_marks(prompt, parts, "knolling") == prompt.replace("to its left", "[to its left]")
+
+
+def test_a_thing_whose_name_is_part_of_another_is_not_marked_for_it() -> None:
+    parts = clauses("✗(Is ?a 'car')", "(Is ?b 'toy car')", "(NextTo ?b ?a)")
+    assert with_marks("A toy car is beside a car.", parts, "natural") == "A toy car is beside a [car]."
+
+
+def test_in_words_that_are_not_ours_only_phrases_of_failed_parts_alone_are_marked() -> None:
+    parts = clauses("(Is ?a 'cup')", "(Is ?b 'hat')", "✗(Above ?a ?b)", "(Above ?b ?c)", "✗(InCenter ?a)")
+    prompt = "Paint a cup above a hat, the hat above all, and the cup in the center of the image!"
+    where = "in the center of the image"
+    assert with_marks(prompt, parts, "knolling") == prompt.replace(where, f"[{where}]")
+
+
 def test_values_of_concepts_are_marked_as_words_and_only_where_no_part_with_them_holds() -> None:
     parts = [
         Part("Is it red?", "color", 0.0, about=("red",)),
@@ -53,8 +102,14 @@ def test_values_of_concepts_are_marked_as_words_and_only_where_no_part_with_them
         Part("Is the bird blue?", "color", 0.0, about=("blue",)),
         Part("Is the hill blue?", "color", 1.0, about=("blue",)),
     ]
-    phrases = marked("Red cats on a bored blue hill.", parts, suite("conceptmix"))
-    assert [phrase.text for phrase in phrases if phrase.is_at_fault] == ["Red", "cats"]
+    assert with_marks("Red cats on a bored blue hill.", parts, "conceptmix") == "[Red] [cats] on a bored blue hill."
+
+
+def test_values_of_concepts_are_marked_in_the_forms_that_prompts_have() -> None:
+    asked = [("number", "3"), ("shape", "circle"), ("style", "surrealism"), ("object", "lion")]
+    parts = [Part("?", kind, 0.0, about=(value,)) for kind, value in asked]
+    prompt = "A surrealist picture shows three circular lions."
+    assert with_marks(prompt, parts, "conceptmix") == "A [surrealist] picture shows [three] [circular] [lions]."
 
 
 def test_a_curve_is_broken_where_a_level_has_no_figure() -> None:

@@ -38,12 +38,10 @@ class Scale(NamedTuple):
         return "" if interval is None else f"{self.text(interval.low)}–{self.text(interval.high)}"
 
     def short_interval(self, interval: Interval | None) -> str:
-        """The interval where there is little room: with no more than two digits, widened rather than narrowed."""
-        if interval is None:
-            return ""
-        if self.times == 1:
-            return f"{floor(100 * interval.low) / 100:.2f}–{ceil(100 * interval.high) / 100:.2f}"
-        return f"{floor(100 * interval.low)}–{ceil(100 * interval.high)}"
+        """The interval where there is little room: percents without decimals, widened rather than narrowed."""
+        if interval is None or self.times == 1:
+            return self.interval(interval)  # as all tables have it: the same digits must not be two intervals
+        return f"{floor(self.times * interval.low)}–{ceil(self.times * interval.high)}"
 
     def tick(self, value: float) -> str:
         """A figure at an axis: 20 %, or 0.2."""

@@ -62,6 +62,12 @@ def why(verdict: Verdict | Unscored) -> str:
     return f"failed by rule: {verdict.evidence['rule']}" if "rule" in verdict.evidence else ""
 
 
+def what_failed(verdict: Verdict | Unscored) -> str:
+    """What failed, in short: why there is no verdict, the rule, or the parts; empty if all of it holds."""
+    failed = [part.name for part in verdict.parts if part.score < 1] if isinstance(verdict, Verdict) else []
+    return why(verdict) or "; ".join(failed)
+
+
 def _samples(run: StoredRun, item: str, sample: int, look: Look) -> Iterator[Beside]:
     first = max(min(sample - _MOST // 2, run.card.samples - _MOST), 0)
     wanted = [(item, one) for one in range(first, min(first + _MOST, run.card.samples))]
@@ -104,9 +110,7 @@ def _all_pictures(run: StoredRun, name: str, item: str) -> Iterator[Beside]:
 
 def _one(name: str, judged: Judged, shown_at: str, thumbnail: str, is_here: bool) -> Beside:
     sort = outcome_sort(judged.outcome.passed)
-    verdict = judged.verdict
-    failed = [part.name for part in verdict.parts if part.score < 1] if isinstance(verdict, Verdict) else []
-    return Beside(name, sort, SIGNS[sort], why(verdict) or "; ".join(failed), shown_at, thumbnail, is_here)
+    return Beside(name, sort, SIGNS[sort], what_failed(judged.verdict), shown_at, thumbnail, is_here)
 
 
 def _thumbnail(run: StoredRun, name: str, item: str, sample: int) -> str:

@@ -12,11 +12,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from formalimg.report import Comparison, Section, compare, curve, more_table, table
+from formalimg.report import Comparison, Section, compare, curve, more_table, table, words_of
 from formalimg.runs import StoredRun
 from formalimg.stats import Observation, Paired, ScoreObservation, paired, paired_scores
 from formalimg.studies import group_scores
 from formalimg.web.asking import address, number
+from formalimg.web.beside import what_failed
+from formalimg.web.figures import NOTHING
 from formalimg.web.gallery import MOST_OF_PROMPT, SIGNS, common_opening, outcome_sort, thumbnail_address
 from formalimg.web.pages import drawn, page
 from formalimg.web.same_items import same_items
@@ -27,17 +29,21 @@ _MOST_RUNS = 12
 
 
 class _Pair(NamedTuple):
-    """A run against the first of its suite."""
+    """A run against the first of its suite, with its figures as they are written."""
 
     first: str
     second: str
     found: Paired
+    difference: str
+    interval: str
+    p_value: str
 
 
 class _Suite(NamedTuple):
     title: str
     curve: Markup
     table: Markup
+    more: str
     tables: tuple[Markup, ...]
     pairs: tuple[_Pair, ...]
     has_scores: bool
@@ -51,11 +57,12 @@ class _SideBySide(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """An item in one run: how it fared, its page, and its first picture."""
+    """An item in one run: how it fared, what failed if it has one picture, its page, and its first picture."""
 
     outcome: str
     sign: str
     words: str
+    why: str
     address: str
     thumbnail: str
 
@@ -85,6 +92,7 @@ def compare_page(site: Site, request: Request) -> Response:
         "compare.html",
         names=names,
         suites=found.suites,
+        has_tables=any(suite.tables for suite in found.suites),
         differences=shown,
         total=len(found.differing),
         one_suite=len(found.suites) == 1 and len(names) > 1,
@@ -97,7 +105,7 @@ def compare_page(site: Site, request: Request) -> Response:
 
 def _address(names: Sequence[str], wanted_page: int) -> str:
     runs = "&".join(address("", run=name).removeprefix("?") for name in names)
-    return f"/compare?{runs}&page={wanted_page}"
+    return f"/compare?{runs}&page={wanted_page}#differences"
 
 
 @contextmanager
@@ -129,12 +137,13 @@ def _suite(
     titles = [row.name for row in section.rows]
     has_scores = section.suite.kind == "counterfactual"
     pairs = [
-        _Pair(
+        _pair(
             titles[0],
             title,
             _paired_scores(runs[of_suite[0]], runs[name])
             if has_scores
             else paired(*_of_same_items(of_suite[0], name, runs, outcomes)),
+            has_scores,
         )
         for name, title in zip(of_suite[1:], titles[1:], strict=True)
     ]
@@ -142,10 +151,29 @@ def _suite(
         section.suite.title,
         drawn(curve(section)),
         drawn(table(section, compared)),
+        words_of(section.suite).more,
         tuple(map(drawn, map(more_table, section.tables, repeat(section)))),
         tuple(pairs),
         has_scores,
     )
+
+
+def _pair(first: str, second: str, found: Paired, has_scores: bool) -> _Pair:
+    """Differences of rates are written in percentage points, those of scores as they are."""
+    factor, places = (1, 3) if has_scores else (100, 1)
+
+    def signed(value: float) -> str:
+        return f"{factor * value:+.{places}f}".replace("-", "−")
+
+    difference = NOTHING if found.difference is None else signed(found.difference)
+    interval = f"{signed(found.interval.low)} to {signed(found.interval.high)}" if found.interval else NOTHING
+    return _Pair(first, second, found, difference, interval, _p_value(found.p_value))
+
+
+def _p_value(value: float | None) -> str:
+    if value is None:
+        return NOTHING
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _paired_scores(first: StoredRun, second: StoredRun) -> Paired:
@@ -202,10 +230,11 @@ def _difference(item: str, runs: Mapping[str, StoredRun], opening: str) -> _Diff
 
 def _seen(item: str, name: str, run: StoredRun) -> _Seen:
     """How an item fared. Of several pictures some may pass; the first is shown."""
-    all_of_it = [judged.outcome.passed for judged in run.judged([(item, one) for one in range(run.card.samples)])]
-    passed = [one for one in all_of_it if one is not None]
+    all_of_it = list(run.judged([(item, one) for one in range(run.card.samples)]))
+    passed = [judged.outcome.passed for judged in all_of_it if judged.outcome.passed is not None]
     sort = outcome_sort(passed[0]) if len(set(passed)) == 1 else "mixed"
     words = sort if len(all_of_it) == 1 else f"{sum(passed)} of {len(passed)} pass"
+    failed = what_failed(all_of_it[0].verdict) if len(all_of_it) == 1 else ""
     found = run.picture_file(item, 0)
     small = "" if found is None else thumbnail_address(name, item, 0, found.sha256)
-    return _Seen(sort, SIGNS.get(sort, "±"), words, address("/item", run=name, item=item, sample=0), small)
+    return _Seen(sort, SIGNS.get(sort, "±"), words, failed, address("/item", run=name, item=item, sample=0), small)

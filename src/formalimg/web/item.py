@@ -13,6 +13,7 @@ from formalimg.judges import Unscored, Verdict
 from formalimg.logic import to_pretty_text, vocabulary_names
 from formalimg.report import Exhibit, level_name, picture, words_of
 from formalimg.runs import Judged, ListedPicture, PlannedItem, StoredRun
+from formalimg.studies import counterfactual_specs
 from formalimg.suites import FormulaSpec
 from formalimg.web.asking import Look, address, look_of, named, number
 from formalimg.web.beside import beside, why
@@ -61,7 +62,7 @@ def item_page(site: Site, request: Request) -> Response:
             verdict=judged.verdict,
             why=why(judged.verdict),
             score=judged.outcome.score,
-            is_gated=(name, sample) in row.gated,
+            gated_by=_factual(run, name, sample, look) if (name, sample) in row.gated else "",
             picture=_picture(run, item, judged, look.run),
             full=_full(run, name, sample, look.run),
             prompt=marked(item.prompt, parts, section.suite),
@@ -82,6 +83,14 @@ def item_page(site: Site, request: Request) -> Response:
 
 def _address_of(listed: ListedPicture | None, look: Look) -> str:
     return "" if listed is None else look.address("/item", item=listed.outcome.item, sample=listed.outcome.sample)
+
+
+def _factual(run: StoredRun, name: str, sample: int, look: Look) -> str:
+    """Where the factual picture of the group is, whose score is the gate of the others."""
+    specs = counterfactual_specs(run)
+    group = specs[name].group
+    factual = next(one for one, spec in specs.items() if spec.group == group and run.items[one].level == 1)
+    return address("/item", run=look.run, judge=look.judge, item=factual, sample=sample)
 
 
 def _full(run: StoredRun, item: str, sample: int, name: str) -> str:

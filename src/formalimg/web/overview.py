@@ -25,7 +25,7 @@ class _ListedRun(NamedTuple):
 
     Attributes:
         overall: the mean over all levels of the suite, as in tables; if it has none, over all pictures of the run.
-        overall_of: says so, if it is over the pictures.
+        overall_of: says so, if it is over the pictures and there is one.
     """
 
     name: str
@@ -86,7 +86,7 @@ def _in_short(name: str, compared: Comparison, judges: tuple[str, ...]) -> _List
         card_facts(row.card, row.items, row.spent),
         sparkline(summary.levels, section.levels),
         rate_text(band if band and is_of_levels else summary.overall, section.suite),
-        "" if is_of_levels else "of all its pictures",
+        "" if is_of_levels or summary.overall.value is None else "of all its pictures",
         percent(summary.overall.coverage),
         summary.overall,
         row.spent,

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from formalimg.report import Row, Section, Tally, curve, level_name, more_table, table, words_of
+from formalimg.runs import WantedPictures
 from formalimg.web.asking import Look, look_of
 from formalimg.web.figures import percent
 from formalimg.web.pages import drawn, page
@@ -43,12 +44,14 @@ def run_page(site: Site, request: Request) -> Response:
     (row,) = section.rows
     with site.opened(look.run, look.judge) as run:
         judges = run.judges()
+        without_verdict = run.page(WantedPictures(outcome="unscored"), 0, 1).total if row.unscored else 0
     return page(
         "run.html",
         look=look,
         suite=section.suite,
         row=row,
         facts=card_facts(row.card, row.items, row.spent),
+        without_verdict=without_verdict,
         judges=[(judge.name, judge == row.card.judge) for judge in judges],
         words=words_of(section.suite),
         curve=drawn(curve(replace(section, rows=(row, *_bounds(site, row))))),

@@ -47,7 +47,7 @@ def _facts(row: Row) -> list[_Fact]:
         ("suite", f"{card.suite} {card.suite_version}".strip()),
         ("digest", card.items_digest),
         ("begun", card.created),
-        ("made with", card.made_with),
+        *([("made with", card.made_with)] if card.made_with else []),
         *_cost(row.spent),
     ]
     return list(starmap(_Fact, told))

@@ -48,6 +48,8 @@ def curve(section: Section) -> Markup:
     """One line for each run with its intervals; floor, ceiling and published figures stand back."""
     if not section.levels:
         return join()
+    if not section.published and not any(row.summary.overall.scored for row in section.rows):
+        return element("p", "No picture has a verdict yet.", class_="quiet")
     plane = _Plane(section.levels)
     tones = tones_of(section.rows)
     lines = [_run_line(row, number, tones[number], section, plane) for number, row in enumerate(section.rows)]
@@ -56,9 +58,10 @@ def curve(section: Section) -> Markup:
         element("title", _title(section)),
         element("desc", _in_words(section)),
         _axes(section, plane),
-        [] if section.epsilon is None else _threshold(section.epsilon, plane),
+        "" if section.epsilon is None else _threshold(section.epsilon, plane),
         (_published_line(row.rates, row.name, plane) for row in _drawn(section)),
         reversed(lines),  # the first run lies on top
+        "" if section.epsilon is None else _name_of_threshold(section.epsilon, plane),
         _labels(section, plane),
         viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
         role="img",
@@ -101,12 +104,14 @@ def _axes(section: Section, plane: _Plane) -> Markup:
     return element("g", parts, class_="axes")
 
 
-def _threshold(epsilon: float, plane: _Plane) -> list[Markup]:
+def _threshold(epsilon: float, plane: _Plane) -> Markup:
     y = plane.y(epsilon)
-    return [
-        element("line", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=y, y2=y, class_="threshold"),
-        element("text", f"ε = {epsilon_text(epsilon)}", x=_LEFT + 4, y=y - 5, class_="tick"),
-    ]
+    return element("line", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=y, y2=y, class_="threshold")
+
+
+def _name_of_threshold(epsilon: float, plane: _Plane) -> Markup:
+    """Drawn last: an interval of the first level would strike it out."""
+    return element("text", f"ε = {epsilon_text(epsilon)}", x=_LEFT + 4, y=plane.y(epsilon) - 5, class_="tick")
 
 
 def _run_line(row: Row, number: int, tone: str, section: Section, plane: _Plane) -> Markup:

@@ -21,7 +21,7 @@ def formula_tree(formula: str, parts: Iterable[Part]) -> Markup:
         shown = to_pretty_text(parse(formula), _WIDTH)
     except FormulaError:
         shown = formula
-    return element("pre", element("code", join(*_pieces(shown, failed))), class_="formula")
+    return element("pre", element("code", join(*_pieces(shown, failed))), class_="formula", tabindex="0")
 
 
 def _pieces(shown: str, failed: set[str]) -> Iterator[Markup]:

@@ -193,4 +193,4 @@ def _explanation(verdict: Verdict | Unscored) -> Markup:
     told = verdict.evidence.get("explanation")
     if not isinstance(told, str) or not told:
         return join()
-    return folded("explanation", element("pre", told, class_="explanation"))
+    return folded("explanation", element("pre", told, class_="explanation", tabindex="0"))

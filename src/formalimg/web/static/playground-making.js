@@ -18,6 +18,7 @@ export const problemLine = (problem, select) => {
   where.addEventListener("click", () => select(problem));
   const [source, caret] = problem.excerpt.split("\n");
   const excerpt = make("pre", `${source}\n`);
+  excerpt.tabIndex = 0;
   excerpt.append(make("span", caret, "caret"));
   line.append(where, make("span", problem.message), excerpt);
   return line;

@@ -62,7 +62,7 @@
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     if (event.target.matches("input[type=search]")) { if (event.key === "Escape") event.target.blur(); return; }
-    if (event.target.matches("textarea") || (event.target.matches("select") && event.key !== "/") || (event.target.matches(".wide, pre") && event.key.startsWith("Arrow"))) return;
+    if (event.target.matches("textarea") || (event.target.matches("select") && event.key !== "/") || (event.target.matches(".wide, .figure, pre") && event.key.startsWith("Arrow"))) return;
     if (actions[event.key]?.()) event.preventDefault();
   });
 })();

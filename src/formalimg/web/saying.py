@@ -1,0 +1,126 @@
+"""Which words of a prompt say which atoms of its formula.
+
+No grammar is needed for that: where a phrase is exchanged for another, the prompt is understood in another way, and the
+atoms that are gone are those that the phrase said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from formalimg.suites import Suite, WordingError, lexicon, understand
+
+_ATOM = re.compile(r"\(([A-Z]\w*)([^()]*)\)")
+_ARGUMENT = re.compile(r"\?[^\s()']+|'[^']*'")
+_CONDITION = re.compile(r"\(not \([^()]*\)\)")
+_PRONOUNS = ("its", "his", "her", "their")
+
+_MOST_CHARACTERS = 4_000
+"""The prompt is read once for each phrase; the longest of ours have about 2,000 characters."""
+
+
+class Claim(NamedTuple):
+    """An atom without the names of its variables: its predicate, and its values or the classes of its things."""
+
+    predicate: str
+    arguments: tuple[str, ...]
+
+
+class Said(NamedTuple):
+    """The words from `start` to `end`, and what they say."""
+
+    start: int
+    end: int
+    claims: Collection[Claim]
+
+
+class _Phrase(NamedTuple):
+    """A phrase, what it means, and the predicates of the atoms that it says."""
+
+    text: str
+    meaning: frozenset[str]
+    predicates: frozenset[str]
+
+
+class _Exchange(NamedTuple):
+    """A phrase, and another one that stands in the same places and says something else."""
+
+    phrase: _Phrase
+    instead: str
+
+
+def claims_of(clauses: Sequence[str]) -> list[set[Claim]]:
+    """What each clause of a formula claims; under which condition it does is not part of it."""
+    conditions = ["" if clause.startswith("(not") else "".join(_CONDITION.findall(clause)) for clause in clauses]
+    claims = _claims([*clauses, *conditions])
+    return [{*claims[place]} - {*claims[len(clauses) + place]} for place in range(len(clauses))]
+
+
+def said_in(prompt: str, suite: Suite, predicates: Collection[str], *, but_at: Collection[int]) -> Iterator[Said]:
+    """What the phrases of these predicates say, one by one, but for those that begin at some places.
+
+    Nothing is told of prompts that are not in words of ours, or that are far longer than ours.
+    """
+    if len(prompt) > _MOST_CHARACTERS:
+        return
+    try:
+        before = _understood(prompt, suite)
+    except WordingError:
+        return
+    for phrase, instead in _exchanges(suite.name):
+        for found in _places(phrase, prompt) if phrase.predicates & {*predicates} else ():
+            if found.start() in but_at:
+                continue
+            try:
+                after = _understood(prompt[: found.start()] + instead + prompt[found.end() :], suite)
+            except WordingError:
+                continue  # the phrase is part of a longer one, or it tells things apart
+            yield Said(found.start(), found.end(), {*(before - after)})
+
+
+def _claims(texts: Sequence[str]) -> list[list[Claim]]:
+    atoms = [[(name, _ARGUMENT.findall(rest)) for name, rest in _ATOM.findall(text)] for text in texts]
+    classes: dict[str, set[str]] = {}
+    for name, arguments in (atom for found in atoms for atom in found):
+        if name == "Is" and len(arguments) > 1:
+            classes.setdefault(arguments[0], set()).add(arguments[1])
+    named = {thing: " ".join(sorted(found)) for thing, found in classes.items()}
+    return [[Claim(name, tuple(named.get(one, one) for one in rest)) for name, rest in found] for found in atoms]
+
+
+def _understood(prompt: str, suite: Suite) -> Counter[Claim]:
+    return Counter(_claims([str(understand(prompt, suite.name))])[0])
+
+
+def _places(phrase: _Phrase, prompt: str) -> Iterator[re.Match[str]]:
+    return re.finditer(rf"(?i)(?<![\w-]){re.escape(phrase.text)}(?![\w-])", prompt)
+
+
+@cache
+def _exchanges(suite: str) -> list[_Exchange]:
+    words = lexicon(suite)
+    relations = words.relations.items()
+    near = [(name, relation.near) for name, relation in relations if relation.near and "{its}" in relation.near]
+    adjectives = words.adjectives.values()
+    exchangeable = [
+        [_phrase(phrase, name) for name, relation in relations for phrase in relation.phrases],
+        [_phrase(relation.group, name) for name, relation in relations if relation.group],
+        *([_phrase(form.format(its=its), name) for name, form in near] for its in _PRONOUNS),
+        [_phrase(phrase, name) for name, phrases in words.places.items() for phrase in phrases],
+        [_phrase(corner.phrase, *corner.places) for corner in words.corners],
+        [_Phrase(one.before, frozenset({one.word}), frozenset({one.predicate})) for one in adjectives if one.before],
+        [_Phrase(one.after, frozenset({one.word}), frozenset({one.predicate})) for one in adjectives],
+    ]
+    return [
+        _Exchange(phrase, next(other.text for other in phrases if not other.meaning & phrase.meaning))
+        for phrases in exchangeable
+        for phrase in phrases
+    ]
+
+
+def _phrase(text: str, *predicates: str) -> _Phrase:
+    return _Phrase(text, frozenset(predicates), frozenset(predicates))
