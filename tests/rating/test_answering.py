@@ -186,13 +186,6 @@ def test_boxes_are_corrected(tmp_path: Path) -> None:
         assert sorted(found, key=bool) == [None, odd]
 
 
-def test_who_has_nothing_to_do_is_done(tmp_path: Path) -> None:
-    with small_study(tmp_path, "likert", concept_items(2), raters=3) as study:
-        assert sorted((it.finished, it.of) for it in study.progress()) == [(0, 0), (0, 1), (0, 1)]
-        idle = next(it.rater for it in study.progress() if not it.of)
-        assert study.next_task(idle) is None
-
-
 def test_one_process_at_a_time_takes_answers(tmp_path: Path) -> None:
     with small_study(tmp_path, "likert", concept_items(2)) as study:
         with pytest.raises(LockedError, match="taking answers already"):

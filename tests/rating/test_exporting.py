@@ -104,6 +104,8 @@ def test_pictures_pass_with_a_mean_of_four(
         assert [it["passed"] for it in _rows(tmp_path / "out" / "compliance.csv")] == ["1"]
     with pytest.raises(FormalimgError, match="no rater 'eve'"):
         export_study(tmp_path / "study", tmp_path / "out", leave_out=["eve"])
+    with pytest.raises(FormalimgError, match="leave out fewer"):
+        export_study(tmp_path / "study", tmp_path / "out", leave_out=["rater-1", "rater-2", "rater-3"])
 
 
 def test_scores_are_read_back_and_compared_with_the_judge(tmp_path: Path) -> None:

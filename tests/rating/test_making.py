@@ -185,6 +185,7 @@ def test_a_study_and_its_runs_can_be_moved_together(tmp_path: Path) -> None:
     ("how", "message"),
     [
         ({"raters": 2, "per_picture": 3}, "need 3 raters, not 2"),
+        ({"raters": 5, "per_level": 1, "levels": [1]}, "3 of 5 raters would have nothing to look at"),
         ({"per_level": 13}, "has 12 pictures of level 1, not 13"),
         ({"levels": [1, 9]}, "no pictures of level 9"),
         ({"checks": 0.9}, "take 0 to 0.5"),

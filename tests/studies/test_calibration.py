@@ -8,6 +8,7 @@ import json
 import random
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -190,6 +191,9 @@ def test_no_threshold_is_better_than_the_best(pictures: Sequence[LabelledScore])
         if low < step / 20 <= high or (with_low and step / 20 == low)
     }
     assert good == inside
+    assert all(one.high < other.low for one, other in pairwise(best.equally_good)), "neighbours are one range"
+    middles = [round((low + high) / 2, 9) for low, high, _ in best.equally_good]
+    assert best.value == min(middles, key=lambda middle: (round(abs(middle - 0.5), 9), middle))
     assert at_thresholds(pictures, [best.value])[0].accuracy == pytest.approx(best.reached)
 
 

@@ -158,6 +158,33 @@ def test_scores_that_make_no_sense_are_refused_together(folder: Path, tmp_path: 
     ]
 
 
+@pytest.mark.parametrize("text", ["-0.5", "-0", "+1", "1e-3", "1_0", "0x1", "0,5", "½", "٠", ".", "inf", "1.01"])
+def test_what_is_no_score_from_0_to_1_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "scores.csv").write_text(
+        f'model,item,question,rater,score\nrun,b-l2,1,ann,"{text}"\n', encoding="utf-8"
+    )
+    with pytest.raises(RatingsError, match="write a number from 0 to 1"):
+        read_human_scores(tmp_path / "scores.csv")
+
+
+def test_each_of_several_runs_is_what_it_is_alone(folder: Path, tmp_path: Path) -> None:
+    judged: Scores = {**JUDGED, "b-l2": [0.1], "c-l2": [0.2]}
+    other = scored_run(tmp_path / "other", ITEMS, judged)
+    head, *lines = PEOPLE.splitlines(keepends=True)
+    others = [line.replace("run,", "other,", 1).replace(",0.6\n", ",0.9\n") for line in lines]
+    (tmp_path / "scores.csv").write_text("".join([head, *lines, *others]))
+    with closing(open_run(folder)) as one, closing(open_run(other)) as two:
+        both = study_scores(read_human_scores(tmp_path / "scores.csv"), [one, two])
+    alone = {
+        "run": _studied(folder, tmp_path, "".join([head, *lines])),
+        "other": _studied(other, tmp_path, "".join([head, *others])),
+    }
+    for which in ("questions", "whole"):
+        apart = {name: getattr(studied, which).overall for name, studied in alone.items()}
+        assert getattr(both, which).by_run == apart
+        assert apart["run"] != apart["other"]
+
+
 def test_suites_without_weighted_questions_are_refused(tmp_path: Path) -> None:
     judge = PlannedJudge("test/judge", lambda item: [True, True])
     with pytest.raises(FormalimgError, match="run of conceptmix"):

@@ -66,6 +66,7 @@ def test_the_last_two_judges_by_hand(folder: Path) -> None:
         "color": (1, 2, 0),
         "style": (0, 2, 2),
     }
+    assert list(found.questions_by_kind) == ["color", "object", "style"]
     assert (found.questions.equal, found.questions.n, found.questions.left_out) == (4, 7, 3)
     assert (found.first.full_mark.passed, found.first.full_mark.scored, found.first.full_mark.expected) == (1, 4, 5)
     assert found.first.fraction.value == pytest.approx((1 + 1 / 2 + 2 / 3 + 0) / 4)

@@ -27,6 +27,7 @@ from formalimg.studies import (
 )
 from formalimg.studies.cases import About, Case
 from formalimg.studies.panels import panel_of
+from formalimg.studies.rater_columns import alpha_of_columns
 from tests.studies.voted_runs import JUDGED, voted_runs
 
 GIVEN = {
@@ -191,6 +192,19 @@ def test_the_same_item_by_several_models_is_not_independent(runs: list[StoredRun
     assert panel.with_judge_by_run["one"].interval == alone
 
 
+def test_means_stay_between_one_and_five(runs: list[StoredRun]) -> None:
+    found = study_points(_points({("one", "a1"): "111", ("one", "a2"): "555"}), runs).points
+    assert found is not None
+    assert {it.interval for it in found.means} == {(1, 5)}  # the normal interval reaches from -0.9 to 6.9
+
+
+@pytest.mark.parametrize("given", ["333", "3--"])
+def test_why_there_is_no_alpha_is_told(runs: list[StoredRun], given: str) -> None:
+    alike = study_people(PeopleSaid(points=_points({("one", "a1"): given, ("one", "a2"): given})), runs)
+    assert "there is nothing to compare" in people_text([alike], "md")
+    assert "nothing to compare" not in people_text([study_people(PeopleSaid(points=_points()), runs)], "md")
+
+
 def test_every_form_tells_the_same(runs: list[StoredRun]) -> None:
     found = study_people(PeopleSaid(points=_points()), runs)
     data = json.loads(people_text([found], "json"))["people"][0]
@@ -251,3 +265,12 @@ def test_a_mean_rank_correlation_by_hand() -> None:
     ranks = panel_of({"ann": people}, people, judge, about, 0.95).ranks
     assert [found.value for found in ranks.by_level.values()] == [pytest.approx(1), pytest.approx(0.8)]
     assert ranks.mean == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(("by_all", "by_one", "one_rater_per_column"), [(2, 2, True), (2, 3, False), (1, 2, False)])
+def test_raters_have_columns_of_their_own_if_half_of_all_is_rated_by_everybody(
+    by_all: int, by_one: int, one_rater_per_column: bool
+) -> None:
+    ratings = [{"ann": 1 + number, "bob": 2 + number} for number in range(by_all)] + [{"ann": 5}] * by_one
+    found = alpha_of_columns(ratings, items=range(len(ratings)), confidence=0.95)
+    assert found.one_rater_per_column == one_rater_per_column

@@ -157,6 +157,20 @@ def test_nobody_finishes_with_answers_of_another_window(opened: Open) -> None:
     assert opened.send("rater-1", "finish", task=task.id, answers={"compliance": 2})[0] == 200
 
 
+@pytest.mark.parametrize("opened", ["boxes"], indirect=True)
+def test_nobody_finishes_with_boxes_of_another_window(opened: Open) -> None:
+    task = opened.task("rater-1")
+    mine, other = ({"objects": [{"label": "cup", "box_2d": [0, 0, 100, end]}]} for end in (90, 100))
+    for key, boxes in (("a", mine), ("b", other)):
+        assert opened.send("rater-1", "answer", **_answer(task, step="boxes", value=boxes, key=key))[0] == 200
+    unlike: list[object] = [mine, {"objects": []}, {"objects": 7}, 7, None]
+    for seen in unlike:
+        code, said = opened.send("rater-1", "finish", task=task.id, answers={"boxes": seen})
+        assert (code, said["moved_on"], said["differs"]) == (409, True, True)
+    assert opened.task("rater-1").answers["boxes"] != other  # it is kept in other words
+    assert opened.send("rater-1", "finish", task=task.id, answers={"boxes": other})[0] == 200
+
+
 def test_what_makes_no_sense_is_refused_in_words(opened: Open) -> None:
     task = opened.task("rater-1")
     for wrong, code in (

@@ -2,53 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from formalimg.rating import Protocol, open_study, read_study
-from formalimg.web.annotating import make_annotation_app
-from tests.support.browser import PATIENCE, needs_browser, served_at
-from tests.web.rated_studies import MODEL, studied
+from formalimg.rating import read_study
+from tests.support.browser import needs_browser
+from tests.web.rated_screens import DESK, PHONE, Look, at_picture, screens
+from tests.web.rated_studies import MODEL
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 pytestmark = needs_browser
 
-PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 700}, "has_touch": True, "is_mobile": True}
-DESK: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}
-SHOWN = "number => document.querySelector('form.begun') && document.title.startsWith(`Picture ${number} of`)"
 PLACE = "document.querySelector('.rated-picture').getBoundingClientRect().toJSON()"
-
-Look = Callable[..., "Page"]
 
 
 @pytest.fixture
 def look(browser: Browser, tmp_path: Path) -> Iterator[Look]:
     """Opens the first page of a new study on a screen."""
-    with ExitStack() as stack:
-
-        def opened(protocol: Protocol, screen: dict[str, Any], **how: Any) -> Page:
-            made = studied(tmp_path, protocol, **how)
-            study = stack.enter_context(open_study(made.folder))
-            here = stack.enter_context(served_at(make_annotation_app(study, token=None)))
-            context = browser.new_context(**screen)
-            stack.callback(context.close)
-            context.set_default_timeout(PATIENCE)
-            page = context.new_page()
-            page.goto(f"{here}/rate/{made.links['rater-1']}")
-            _at(page, 1)
-            return page
-
+    with screens(browser, tmp_path) as opened:
         yield opened
-
-
-def _at(page: Page, number: int) -> None:
-    page.wait_for_function(SHOWN, arg=number)
 
 
 def _in_sight(page: Page) -> bool:
@@ -64,7 +41,7 @@ def test_on_a_phone_the_next_picture_is_in_sight_and_stays_so(look: Look) -> Non
         score.fill("0.5")
         assert _in_sight(page)  # one looks at it again for every question
     page.locator(".next").click()
-    _at(page, 2)
+    at_picture(page, 2)
     assert page.evaluate("scrollY") == 0
     assert _in_sight(page)
     assert page.evaluate("document.activeElement.tagName") == "BODY"  # no keyboard over half of the screen
@@ -144,7 +121,7 @@ def test_who_waits_for_a_picture_in_vain_can_go_on_with_others(look: Look, brows
     other.clock.run_for(2000)
     other.get_by_role("button", name="Go on with the next picture").click()
     other.wait_for_function("words => document.querySelector('.rating-words')?.innerText !== words", arg=words)
-    _at(other, 1)
+    at_picture(other, 1)
     other.keyboard.press("4")
     other.keyboard.press("Enter")
     other.get_by_text("Picture 2 of 2").wait_for()
@@ -152,46 +129,9 @@ def test_who_waits_for_a_picture_in_vain_can_go_on_with_others(look: Look, brows
     assert other.locator(".later").count() == 0, "there is nothing else to go on with"
     (tmp_path / file.name).rename(file)
     other.reload()
-    _at(other, 2)
+    at_picture(other, 2)
     other.keyboard.press("5")
     other.keyboard.press("Enter")
     other.get_by_role("heading", name="Thank you").wait_for()
     assert all(task.finished for task in read_study(tmp_path / f"{MODEL}-likert").tasks)
     other.context.close()
-
-
-def test_what_another_machine_said_is_shown_before_it_counts(look: Look, browser: Browser, tmp_path: Path) -> None:
-    page = look("likert", DESK, count=1)
-    page.keyboard.press("4")
-    page.get_by_text("Saved.").wait_for()
-    other = browser.new_context().new_page()
-    other.goto(page.url)
-    _at(other, 1)
-    other.keyboard.press("2")
-    other.get_by_text("Saved.").wait_for()
-    page.keyboard.press("Enter")
-    page.get_by_text("answered differently").wait_for()
-    assert page.locator("input:checked").get_attribute("value") == "2"
-    page.keyboard.press("4")
-    page.keyboard.press("Enter")
-    page.get_by_role("heading", name="Thank you").wait_for()
-    (done,) = read_study(tmp_path / f"{MODEL}-likert").tasks
-    assert [it.value for it in done.history] == [4, 2, 4]
-    other.context.close()
-
-
-def test_whoever_is_behind_another_window_is_told_so(look: Look, tmp_path: Path) -> None:
-    page = look("likert", DESK, count=2)
-    other = page.context.new_page()
-    other.goto(page.url)
-    _at(other, 1)
-    other.keyboard.press("2")
-    other.keyboard.press("Enter")
-    _at(other, 2)
-    page.bring_to_front()
-    page.keyboard.press("5")
-    _at(page, 2)
-    page.get_by_text("went on in another window").wait_for()
-    assert page.locator("input:checked").count() == 0
-    (done,) = (task for task in read_study(tmp_path / f"{MODEL}-likert").tasks if task.finished)
-    assert [it.value for it in done.history] == [2]

@@ -44,3 +44,11 @@ def test_a_queue_that_cannot_be_read_is_told_in_one_line(tmp_path: Path) -> None
         with pytest.raises(FormalimgError, match=words) as told:
             CliRunner().invoke(review_app, ["open", str(tmp_path / f"{name}.jsonl")], catch_exceptions=False)
         assert "\n" not in str(told.value)
+
+
+def test_a_long_queue_is_summed_up_in_few_words(tmp_path: Path) -> None:
+    queue = queue_of(OURS[:13], tmp_path)
+    done = CliRunner().invoke(review_app, ["import", str(queue), "--out", str(tmp_path / "out")])
+    assert done.exit_code == 1
+    named = ", ".join(group.id for group in OURS[:10])
+    assert f"undecided, and left out: {named} and 3 more\n" in done.output

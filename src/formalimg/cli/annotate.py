@@ -144,6 +144,9 @@ def annotate_command(
 def _usual_place(folders: Sequence[Path], protocol: Protocol | None) -> Path:
     """Where the study of one run is kept, unless told otherwise: not among the runs, which it is none of."""
     if len(folders) != 1 or protocol is None:
+        missing = next((folder for folder in folders if not folder.exists()), None)
+        if missing is not None:
+            raise FormalimgError(f"{missing} is not there: name the folder of a study, or of runs")
         raise FormalimgError(
             "say where the study is to be kept, with --study DIR; or name one run and a --protocol, or the folder of a "
             "study"

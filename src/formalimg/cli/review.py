@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from formalimg.cli.serving_options import HERE, Browser, Host, Port, needing_web, tell_address
+
+_NAMED = 10
+"""So many groups are named in a line; review.json has all of them."""
 
 review_app = typer.Typer(
     no_args_is_help=True,
@@ -74,9 +78,14 @@ def import_queue_command(
         count = list(review.decisions.values()).count(decision)
         typer.echo(f"{decision:<12}{count:>6,}")
     if review.overruled:
-        typer.echo(f"kept though the checker objects: {', '.join(review.overruled)}")
+        typer.echo(f"kept though the checker objects: {_named(review.overruled)}")
     if review.undecided:
-        typer.echo(f"undecided, and left out: {', '.join(review.undecided)}")
+        typer.echo(f"undecided, and left out: {_named(review.undecided)}")
     typer.echo("no groups are kept" if path is None else f"{len(review.accepted) * 3:,} items in {path}")
     if review.undecided or path is None:
         raise typer.Exit(1)
+
+
+def _named(groups: Collection[str]) -> str:
+    names = ", ".join(list(groups)[:_NAMED])
+    return names if len(groups) <= _NAMED else f"{names} and {len(groups) - _NAMED:,} more"

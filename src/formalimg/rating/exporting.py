@@ -110,6 +110,8 @@ def exported_texts(study: StudyRecord, leave_out: Collection[str] = ()) -> dict[
         raise FormalimgError(f"there is no rater {unknown[0]!r} to be left out: take {raters[0].rater} or another")
     counted = _counted(study, leave_out)
     done = [task for task in counted if task.finished]
+    if not done and leave_out:
+        raise FormalimgError("nobody has finished a picture but those left out: leave out fewer, or let others answer")
     if not done:
         raise FormalimgError("nobody has finished a picture yet: let people answer first")
     return {

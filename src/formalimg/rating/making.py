@@ -76,7 +76,7 @@ def make_study(
 
     Raises:
         FormalimgError: if the folder is there already, the runs do not belong together or have nothing to be rated by
-            this protocol, or there are too few raters or pictures.
+            this protocol, or there are too few or too many raters, or too few pictures.
     """
     _require_together(runs)
     if protocol == "boxes" and checks:
@@ -89,6 +89,11 @@ def make_study(
     for picture in chosen:
         steps_for(there.items[picture.run, picture.item], protocol)  # refuses what cannot be asked
     shares = assign(chosen, raters, per_picture, rng)
+    idle = sum(not share for share in shares)
+    if idle:
+        raise FormalimgError(
+            f"{idle} of {raters} raters would have nothing to look at: take fewer raters, or more pictures"
+        )
     each = checks_per_rater(max(map(len, shares)), checks)
     words = list({picture.item: there.items[picture.run, picture.item] for picture in sorted(chosen)}.values())
     tasks = []

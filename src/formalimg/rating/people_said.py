@@ -116,7 +116,7 @@ def _require_same_pictures(study: StudyRecord, runs: Sequence[StoredRun], path: 
     named = {run.folder.resolve().name: run for run in runs}
     missing = next((rated.name for rated in study.card.runs if rated.name not in named), None)
     if missing is not None:
-        raise FormalimgError(f"{path} is also about the run {missing}: name its folder too")
+        raise FormalimgError(f"{path} is also about the run {missing}: name its folder too, which must be called so")
     for rated in study.card.runs:
         made = named[rated.name].made()
         shown = sorted(

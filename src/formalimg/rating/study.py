@@ -172,17 +172,14 @@ class Study:
         What was answered stays. When the study is opened again, all tasks come in their first order.
 
         Raises:
-            AnswerError: if it is not the current task, or the only one that is left, or its picture can be shown.
+            AnswerError: if it is not the current task, or the only one that is left.
         """
         with self._one_at_a_time:
-            current = self._require_current(rater, task)
-            if len(self._places[rater].ahead) == 1:
-                raise AnswerError("this is the only picture that is left: come back when it can be shown")
-        if self._can_be_shown(rater, current.picture):  # outside the lock: a store that is away may take its time
-            raise AnswerError("this picture can be shown: load the page again")
-        with self._one_at_a_time:
             self._require_current(rater, task)
-            self._places[rater].ahead.rotate(-1)
+            ahead = self._places[rater].ahead
+            if len(ahead) == 1:
+                raise AnswerError("this is the only picture that is left: come back when it can be shown")
+            ahead.rotate(-1)
 
     def picture(self, rater: str, token: str) -> bytes:
         """The file of a picture, as the image model gave it.
@@ -229,15 +226,10 @@ class Study:
             raise AnswerError("this task is finished, and its answers stay as they are: go on with the next one")
         raise AnswerError("this is not your current task: go back to your link")
 
-    def _can_be_shown(self, rater: str, picture: str) -> bool:
-        try:
-            return bool(self.picture(rater, picture))
-        except FormalimgError:
-            return False
-
     def _require_known(self, rater: str) -> None:
         if rater not in self._places:
-            raise AnswerError(presentable(f"there is no rater {rater!r} in this study", 100, 50))
+            wrong = f"there is no rater {rater!r} in this study: take rater-1 or another"
+            raise AnswerError(presentable(wrong, 200, 100))
 
     def _is_kept(self, rater: str, **answer: str) -> bool:
         self._require_known(rater)

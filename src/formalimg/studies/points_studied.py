@@ -16,7 +16,7 @@ class MeanPoints(NamedTuple):
         run: the run.
         level: the level; None for all levels together.
         mean: the mean over pictures of the mean of their ratings; None if nothing was rated.
-        interval: its normal interval, clustered by item; None where the spread cannot be told.
+        interval: its normal interval, clustered by item, cut off at 1 and 5; None where the spread cannot be told.
         ratings: how many ratings went in.
     """
 

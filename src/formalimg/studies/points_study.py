@@ -9,7 +9,7 @@ from pathlib import Path
 
 from formalimg.errors import FormalimgError
 from formalimg.runs import StoredRun
-from formalimg.stats import complies, krippendorff_alpha, mean_interval
+from formalimg.stats import Interval, complies, krippendorff_alpha, mean_interval
 from formalimg.studies.ballots import Ballots, cast
 from formalimg.studies.cases import Case
 from formalimg.studies.panels import panel_of
@@ -134,8 +134,12 @@ def _means(pictures: Sequence[PicturePoints], confidence: float) -> tuple[MeanPo
                     run,
                     level,
                     fsum(means) / len(means) if means else None,
-                    mean_interval(means, confidence, items=[it.item for it in here]),
+                    _within_points(mean_interval(means, confidence, items=[it.item for it in here])),
                     sum(len(it.points) for it in here),
                 )
             )
     return tuple(found)
+
+
+def _within_points(interval: Interval | None) -> Interval | None:
+    return None if interval is None else Interval(max(1.0, interval.low), min(5.0, interval.high))

@@ -23,6 +23,11 @@ def table_of_reliability(alphas: Mapping[str, Reliability], by_turns: bool, inte
         intervals: what is said of the intervals.
     """
     told = f"Alpha, {intervals}: 1 if all rate alike, 0 if only by chance. Left out: what too few have rated. "
+    if any(found.value is None for found in alphas.values()):
+        told += (
+            f"{NOTHING} stands where there is nothing to compare: fewer than two people or pictures, or ratings (for "
+            "Cronbach's their sums) that are all the same. "
+        )
     if by_turns:
         told += "Less than half was rated by everybody, so people take turns in the columns of Cronbach's."
     else:

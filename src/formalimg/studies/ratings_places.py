@@ -113,7 +113,7 @@ def one_judge(runs: Sequence[RunRecord]) -> Party:
     if len(found) > 1:
         names = " and ".join(sorted({judge.name for judge in found}))
         how = names if len({judge.name for judge in found}) > 1 else f"{names} with different settings"
-        raise FormalimgError(f"the runs were judged by {how}: take one judge at a time, with --judge")
+        raise FormalimgError(f"the runs were judged by {how}: let one judge look at all of them, or name one that did")
     if not found:
         raise FormalimgError("there are no runs: name at least one")
     return found[0]

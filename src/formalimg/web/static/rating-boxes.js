@@ -249,6 +249,17 @@ export const boxEditor = (form, step, scene, changed) => {
       new ResizeObserver(draw).observe(svg);
     },
     scene: save,
+    /** Show what another window has drawn, with a way back; false if that is the same. */
+    follow: (other) => {
+      if (JSON.stringify(other) === JSON.stringify(save())) return false;
+      const place = things.indexOf(selected);
+      remember();
+      load(other);
+      selected = things[place] ?? null;
+      undo.disabled = false;
+      if (picture.naturalWidth) render();
+      return true;
+    },
     /** What is still wrong, in words; empty if nothing is. */
     wrong: () => {
       for (const [place, thing] of things.entries()) {

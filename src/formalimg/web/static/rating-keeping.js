@@ -13,21 +13,18 @@ const wait = (milliseconds) => new Promise((resolve) => {
 // Not crypto.randomUUID, which browsers refuse to pages of other machines.
 const randomKey = () => [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** What the browser keeps for a task: answers that wait, seconds spent, boxes not yet given. */
+/** What the browser keeps for a task, for all its windows: answers that wait, seconds spent, boxes not yet given. */
 export const notebook = (task) => {
   const place = `formalimg-rating ${task}`;
-  let notes = {};
-  try { notes = JSON.parse(localStorage.getItem(place)) ?? {}; } catch { /* no storage: the page itself remembers */ }
+  const notes = () => {
+    try { return JSON.parse(localStorage.getItem(place)) ?? {}; } catch { return {}; } // no storage: the page itself remembers
+  };
   return {
-    read: (name, otherwise) => notes[name] ?? otherwise,
-    write: (changes) => {
-      notes = { ...notes, ...changes };
-      try { localStorage.setItem(place, JSON.stringify(notes)); } catch { /* as above */ }
-    },
-    burn: () => {
-      notes = {};
-      try { localStorage.removeItem(place); } catch { /* as above */ }
-    },
+    read: (name, otherwise) => notes()[name] ?? otherwise,
+    write: (changes) => { try { localStorage.setItem(place, JSON.stringify({ ...notes(), ...changes })); } catch { /* as above */ } },
+    burn: () => { try { localStorage.removeItem(place); } catch { /* as above */ } },
+    /** Call work with what another window has noted, each time that it does; with null when it has burnt the notes. */
+    follow: (work) => addEventListener("storage", ({ key, newValue }) => { if (key === place) work(newValue === null ? null : notes()); }),
   };
 };
 

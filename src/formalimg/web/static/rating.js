@@ -132,13 +132,22 @@ const finish = async () => {
   if (open.length) { say("", open.length === 1 ? "One question has no answer yet." : `${open.length} questions have no answer yet.`); goTo(open[0]); return; }
   lock(true); // what would be changed now would come too late
   if (!problem.textContent) say("Saving …");
-  if (editor) server.give("boxes", editor.scene(), time.take());
-  const got = await server.finish(Object.fromEntries(editor ? [] : given));
+  if (editor) {
+    given.set("boxes", editor.scene());
+    server.give("boxes", given.get("boxes"), time.take());
+  }
+  const got = await server.finish(Object.fromEntries(given));
   if (got.sort === "kept" || got.movedOn) { again(got.differs ? "Another window has answered differently: look at the answers again." : ""); return; }
   if (got.sort !== "held") told(got, null);
   lock(false);
 };
 form.addEventListener("submit", (event) => { event.preventDefault(); finish(); });
+
+// Boxes are drawn in all windows of a browser at once: so none of them overwrites what was drawn in another.
+if (editor) notes.follow((noted) => {
+  if (!noted) { leaving = true; noteForNextPage.leave("You went on in another window."); location.reload(); }
+  else if (noted.draft && !finishing && editor.follow(noted.draft)) say("These boxes were drawn in another window.");
+});
 
 // Keys. They are not taken from those who write, nor from the browser's own shortcuts.
 const answers = { y: true, n: false, 1: 1, 2: 2, 3: 3, 4: 4, 5: 5 };
@@ -195,7 +204,7 @@ later?.addEventListener("click", async () => {
   later.disabled = true;
   await server.putOff();
   leaving = true; // with what is noted for this picture: it comes again
-  location.reload(); // refused or not: then it can be shown by now, or another window has gone on
+  location.reload(); // refused or not: then another window has gone on
 });
 let failures = 0;
 const waitFor = () => {
