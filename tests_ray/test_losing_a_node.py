@@ -8,35 +8,41 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.models import small_items
-from tests.support.run_contents import contents, order
+from tests.support.run_contents import contents, order, until
 
-from formalimg.runs import Progress, carry_out
+from formalimg.runs import carry_out
 from formalimg.workers import Demand, open_crew
 from tests_ray.models import Marked, open_judge
 
-ITEMS = 60
+ITEMS, MIDDLE = 60, 20
 
 
 def test_a_node_killed_in_the_middle_loses_nothing(cluster: Any, root: Path, tmp_path: Path) -> None:
-    log = tmp_path / "log"
+    log, gate = tmp_path / "log", tmp_path / "gate"
     doomed = cluster.add_node(num_cpus=1)
     cluster.wait_for_nodes()
     items = small_items(ITEMS)
-    killing: list[threading.Thread] = []
 
-    def told(progress: Progress) -> None:
-        """Kill the node once it is at work, and while there is a lot to do."""
-        asked = [line.split()[1] for line in log.read_text().splitlines()] if log.exists() else []
-        if not killing and asked.count(doomed.node_id) >= 4:
-            assert progress.made < ITEMS / 2
-            killing.append(threading.Thread(target=lambda: cluster.remove_node(doomed, allow_graceful=False)))
-            killing[0].start()
+    def at_work() -> list[str]:
+        """The processes on the node that have something in hand."""
+        asked = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
+        return [process for _, node, process in asked[MIDDLE:] if node == doomed.node_id]
 
-    opening = partial(Marked, str(log), seconds=0.4)
+    def kill() -> None:
+        try:
+            until(lambda: bool(at_work()), 120)
+            cluster.remove_node(doomed, allow_graceful=False)
+            until(lambda: not any(Path(f"/proc/{process}").exists() for process in at_work()), 60)
+        finally:
+            gate.touch()
+
+    killing = threading.Thread(target=kill)
+    opening = partial(Marked, str(log), gate=(MIDDLE, str(gate)))
     with open_crew(opening, open_judge, workers=3, demand=Demand(), address=cluster.address) as crew:
-        done = carry_out(order(crew.model, items), tmp_path / "ray", crew.judge, told=told)
+        killing.start()
+        done = carry_out(order(crew.model, items), tmp_path / "ray", crew.judge)
         assert "2 workers" in crew.told() or "3 workers" in crew.told()
-    killing[0].join()
+    killing.join()
     carry_out(order(Marked(str(tmp_path / "other log")), items), tmp_path / "local", open_judge())
     assert (done.made, done.failed, done.judged, done.unscored) == (ITEMS, 0, ITEMS, 0)
     assert contents(tmp_path / "ray") == contents(tmp_path / "local")

@@ -35,11 +35,13 @@ def asked(log: Path) -> Counter[str]:
 
 def test_one_request_that_raises_fails_alone(cluster: Any, root: Path, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    done = run(cluster, tmp_path / "run", partial(Marked, str(log), raises=("5",), odd=("9",), batch=4))
-    assert (done.made, done.failed) == (10, 2)
+    opening = partial(Marked, str(log), raises=("5",), odd=("9",), exits=("11",), batch=4)
+    done = run(cluster, tmp_path / "run", opening)
+    assert (done.made, done.failed) == (9, 3)
     found = reasons(tmp_path / "run")
+    assert found["11"] == "SystemExit: no more", "which would leave whoever asked without an answer"
     assert found["5"] == "ValueError: item 5 cannot be painted"
-    assert "cannot pickle" in found["9"]
+    assert found["9"].startswith("TypeError: cannot pickle"), "without a traceback and where that was"
     assert asked(log)["5"] == 3, "in its batch of four, in a half, and alone"
     assert min(asked(log).values()) == 1, "a batch without trouble is not asked again"
 
@@ -54,10 +56,10 @@ def test_one_request_that_kills_its_worker_fails_alone(cluster: Any, root: Path,
 
 def test_a_budget_stops_the_run_and_a_larger_one_goes_on(cluster: Any, root: Path, tmp_path: Path) -> None:
     opening = partial(Marked, str(tmp_path / "log"), seconds=0.05, dollars=1.0, concurrency=1)
-    first = run(cluster, tmp_path / "run", opening, 30, budget=5.0)
+    first = run(cluster, tmp_path / "run", opening, 30, workers=8, budget=5.0)
     assert first.stopped
-    # What was with the workers when the budget was used up is still kept: two workers have two calls each, and one of
-    # these four calls was the one that used it up.
+    # What was with the workers when the budget was used up is still kept: there is room for two of them, which have two
+    # calls each, and one of these four calls was the one that used it up. What waited for the others is not begun.
     assert 5 <= first.made <= 5 + 3
     second = run(cluster, tmp_path / "run", opening, 30, budget=100.0)
     assert first.made + second.made == 30

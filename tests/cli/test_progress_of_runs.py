@@ -9,6 +9,10 @@ import sys
 
 import pytest
 
+from formalimg.cli.progress import run_progress
+from formalimg.errors import FormalimgError
+from formalimg.runs import Progress
+
 pty = pytest.importorskip("pty", reason="there are no terminals to be had here")
 
 _TITLE = "knolling, diffusers//models/sdxl"
@@ -77,3 +81,9 @@ def test_log_files_are_told_at_once_that_a_run_stops() -> None:
     assert title == _TITLE
     assert _figures(figures)
     assert below == f"{_WORKERS}; {_STOPPING}"
+
+
+def test_a_run_that_cannot_go_on_says_that_it_still_waits(capsys: pytest.CaptureFixture[str]) -> None:
+    with run_progress(_TITLE) as told:
+        told(Progress(9, 0, stopped=True, ended_by=FormalimgError("there is no credit left")))
+    assert capsys.readouterr().err.endswith("; it cannot go on: what is being made is still kept; Ctrl-C gives it up\n")

@@ -49,6 +49,25 @@ def test_a_run_that_is_stopped_early_has_something_of_each_level(tmp_path: Path)
     assert [levels[item] for item, _ in model.asked[:4]] == [1, 2, 3, 4]
 
 
+@given(
+    st.none() | st.sets(st.integers(1, 4), min_size=1),
+    st.none() | st.sets(st.integers(0, 11).map(str), min_size=1),
+    st.none() | st.integers(1, 4),
+)
+def test_a_selection_takes_the_first_of_each_level_among_those_it_names(
+    levels: set[int] | None, ids: set[str] | None, per_level: int | None
+) -> None:
+    items = small_items(12)
+    named = [it for it in items if (levels is None or it.level in levels) and (ids is None or it.id in ids)]
+    wanted = [it for it in named if it in [other for other in named if other.level == it.level][:per_level]]
+    selection = Selection(levels, per_level, ids)
+    if wanted:
+        assert selection.of(items) == {int(it.id): it for it in wanted}
+    else:
+        with pytest.raises(FormalimgError, match="no items are left"):
+            selection.of(items)
+
+
 @pytest.mark.parametrize(
     ("selection", "told"),
     [

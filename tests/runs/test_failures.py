@@ -44,6 +44,8 @@ _BAD: dict[str, tuple[Callable[[ImageRequest], Any], str, str]] = {
     "bare bytes": (lambda _: _PNG, "generation failed", "the model gave bytes in place of an answer"),
     "text": (lambda _: Generated("png"), "generation failed", "the model gave str in place of the bytes"),  # type: ignore[arg-type]
     "odd served": (lambda _: Generated(_PNG, {"dtype": object()}), "generation failed", "what the model says it used"),  # type: ignore[dict-item]
+    "no cost": (lambda _: Generated(_PNG, {}, math.nan), "generation failed", "a cost of nan US dollars cannot be"),
+    "a gift": (lambda _: Generated(_PNG, {}, -1), "generation failed", "a cost of -1 US dollars cannot be"),
     "nothing": (lambda _: Generated(b""), "unreadable image", "an empty file"),
     "a web page": (lambda _: Generated(b"<html>busy</html>"), "unreadable image", "beginning with '<html>busy</html>'"),
     "cut short": (lambda _: Generated(_PNG[:-4000]), "unreadable image", "no PNG, JPEG or WebP that can be decoded"),
@@ -122,7 +124,7 @@ def test_a_mistake_of_the_user_ends_the_run_and_keeps_what_is_done(tmp_path: Pat
             raise FormalimgError("the key is wrong: set IMAGE_API_KEY")
         return speckled_for(request)
 
-    model = Speckles(answer=wrong_key, concurrency=1, seconds=0.03)
+    model = Speckles(answer=wrong_key, concurrency=1)
     with pytest.raises(FormalimgError, match="the key is wrong"):
         carry_out(order(model), tmp_path / "run", NumberJudge())
     kept = rows(tmp_path / "run", "SELECT item FROM pictures WHERE status = 'made'")
@@ -142,6 +144,8 @@ _BAD_VERDICTS: dict[str, tuple[Callable[[Item[object], Picture], Any], str, str]
     "none": (lambda item, picture: None, "judge failed", "NoneType in place of a verdict"),
     "odd reason": (lambda item, picture: Unscored("tired"), "judge failed", "unknown reason 'tired'"),  # type: ignore[arg-type]
     "odd evidence": (lambda item, picture: Verdict(True, (), {"x": {1, 2}}), "judge failed", "TypeError"),
+    "no cost": (lambda item, picture: Verdict(True, cost=math.inf), "judge failed", "a cost of inf US dollars"),
+    "a gift": (lambda item, picture: Unscored("not understood", cost=-0.5), "judge failed", "a cost of -0.5 US"),
     "no number": (lambda item, picture: Verdict(True, (Part("a", "b", math.nan),)), "judge failed", "ValueError"),
 }
 
@@ -161,7 +165,7 @@ def test_a_verdict_that_does_not_come_is_recorded_and_tried_again(tmp_path: Path
 
 def test_evidence_comes_back_as_it_was(tmp_path: Path) -> None:
     evidence = {"answer": "half a character: \ud83d", "list": [1, 2.5, None, "ä"], "explanation": "a\nb"}
-    given = Verdict(True, (Part("a cup", "object", 0.5, 2.0, ("Is", "Has"), "it is red\nand large"),), evidence)
+    given = Verdict(True, (Part("a cup", "object", 0.5, 2.0, ("Is", "Has"), "it is red\nand large"),), evidence, 0.25)
     carry_out(order(items=small_items(2)), tmp_path / "run", NumberJudge(verdict=lambda item, picture: given))
     assert [one.verdict for one in judged(tmp_path / "run")] == [given, given]
 

@@ -39,6 +39,11 @@ def test_everything_is_foreseen_and_then_nothing(tmp_path: Path) -> None:
     assert (after.pictures, after.verdicts) == (0, 0)
 
 
+def test_a_judge_that_asks_nobody_costs_nothing(tmp_path: Path) -> None:
+    assert foresee(order(), tmp_path / "run", NumberJudge()).judge_cost == 0
+    assert foresee(order(), tmp_path / "run", None).judge_cost == 0
+
+
 def test_pictures_without_a_verdict_are_only_judged(tmp_path: Path) -> None:
     asked = order(Speckles(), small_items(8))
     carry_out(asked, tmp_path / "run")
@@ -52,3 +57,10 @@ def test_questions_are_counted_and_priced(tmp_path: Path) -> None:
     assert seen.picture_cost is None
     assert seen.judge_cost is not None
     assert 0.05 < seen.judge_cost < 1
+
+
+def test_a_judge_whose_price_nobody_knows_has_no_cost(tmp_path: Path) -> None:
+    judge = Asking()
+    judge.name = "test/unheard-of"
+    seen = foresee(order(), tmp_path / "run", judge)
+    assert (seen.questions, seen.judge_cost) == (20, None)

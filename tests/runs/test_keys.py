@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored
-from formalimg.models import ImageRequest, Setting, open_folder
-from formalimg.runs import carry_out, judge_run
-from formalimg.runs.keys import judge_key, picture_key, picture_seed, question_key
+from formalimg.models import Generated, ImageRequest, Setting, open_folder
+from formalimg.runs import Selection, carry_out, foresee, judge_run
+from formalimg.runs.keys import judge_key, picture_key, picture_seed, plan_digest, question_key
 from formalimg.scenes import Box, Scene, Thing
 from tests.support.models import NumberJudge, Speckles, small_items, speckled
 from tests.support.run_contents import contents, order, outcomes, rows
@@ -62,6 +63,22 @@ def test_values_that_python_calls_equal_are_different_settings() -> None:
     assert len(keys) == 5
 
 
+def test_keys_stay_what_they_are() -> None:
+    """Another version that makes other keys makes and judges everything anew, so it must mean to."""
+    item = replace(small_items(1)[0], prompt="A naïve cup · 茶")
+    judge = NumberJudge(settings={"words": "für", "steps": 7, "cut": 0.5, "fast": True, "style": None})
+    model = Speckles(settings=judge.settings)
+    request = ImageRequest(item.id, 2, item.prompt, picture_seed(1, item, 2), 512)
+    found = [judge_key(judge), question_key(item), picture_key(item, request, model), plan_digest(["b", "a"])]
+    assert [key[:16] for key in found] == [
+        "e242602baafed39f",
+        "fc40ca2792122d85",
+        "20d9797797e1220d",
+        "623499e2fc24d4b5",
+    ]
+    assert picture_seed(1, item, 2) == 1_765_622_961
+
+
 def test_seeds_are_recorded_and_differ_by_item_and_sample(tmp_path: Path) -> None:
     carry_out(order(samples=3), tmp_path / "run")
     carry_out(order(samples=3), tmp_path / "again")
@@ -83,6 +100,17 @@ def test_other_words_are_made_anew_and_the_rest_is_kept(tmp_path: Path) -> None:
     fresh = tmp_path / "fresh"
     carry_out(order(items=items), fresh, NumberJudge())
     assert outcomes(tmp_path / "run") == outcomes(fresh)
+
+
+@pytest.mark.parametrize("part", [{"selection": Selection(levels=[1, 2])}, {"samples": 1}])
+def test_other_words_for_a_part_of_the_run_are_refused(tmp_path: Path, part: dict[str, Any]) -> None:
+    """The other items, or the other samples, would be judged by words that they were not made from."""
+    carry_out(order(samples=2), tmp_path / "run", NumberJudge())
+    before = contents(tmp_path / "run")
+    others = [replace(item, prompt="Something else.") for item in small_items(8)]
+    with pytest.raises(FormalimgError, match=r"item 0 asks something else .* choose another folder"):
+        carry_out(order(items=others, **{"samples": 2, **part}), tmp_path / "run", NumberJudge())
+    assert contents(tmp_path / "run") == before
 
 
 @pytest.mark.parametrize("sees_spec", [False, True])
@@ -121,6 +149,23 @@ def test_a_picture_that_is_exchanged_in_a_folder_is_made_anew(tmp_path: Path) ->
     files = contents(tmp_path / "run")["files"]
     assert set(files) == {"0.png", "1.png", "2.jpg", "3.png", "metadata.jsonl"}, "the old file is gone"
     assert files["2.jpg"] == (pictures / "2.jpg").read_bytes()
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_the_same_picture_made_several_times_is_judged_once(tmp_path: Path, apart: bool) -> None:
+    """As by models that take no seed. The second look could not even be kept beside the first."""
+    folder, judge = tmp_path / "run", NumberJudge(concurrency=1)
+    asked = order(Speckles(answer=lambda request: Generated(speckled(request.item))), small_items(4), samples=3)
+    if apart:
+        carry_out(asked, folder)
+        assert foresee(asked, folder, judge).verdicts == 4
+        done = judge_run(folder, judge)
+    else:
+        done = carry_out(asked, folder, judge)
+    assert sorted(judge.judged) == ["0", "1", "2", "3"]
+    assert done.judged == done.verdicts == 4
+    assert done.done == done.steps
+    assert all(outcome.passed is not None for outcome in outcomes(folder))
 
 
 def test_another_judge_judges_anew_and_both_are_kept(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.judges import Picture, Verdict
-from formalimg.models import Answer, ImageRequest
+from formalimg.judges import Picture, Unscored, Verdict
+from formalimg.models import Answer, Failed, Generated, ImageRequest, Refused
 from formalimg.runs import Progress, carry_out
 from formalimg.runs.channel import Channel
 from formalimg.suites import Item
@@ -92,6 +92,11 @@ def test_models_get_batches_and_calls_as_they_like(tmp_path: Path, batch: int, c
     assert all(outcome.passed is not None for outcome in outcomes(tmp_path / "run"))
 
 
+def test_who_says_nothing_sensible_of_batches_and_calls_is_called_one_by_one(tmp_path: Path) -> None:
+    model, judge = Speckles(batch=0, concurrency=0), NumberJudge(concurrency=0)
+    assert carry_out(order(model), tmp_path / "run", judge).judged == 8
+
+
 def test_progress_counts_up_to_its_end(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
 
@@ -104,6 +109,46 @@ def test_progress_counts_up_to_its_end(tmp_path: Path) -> None:
     assert done.remaining_seconds == 0
     assert done.coverage == 1
     assert done.rate > 0
+
+
+def test_progress_comes_to_its_end_whatever_becomes_of_the_pictures(tmp_path: Path) -> None:
+    def answer(request: ImageRequest) -> Answer:
+        bad: dict[str, Answer] = {"0": Refused("no"), "1": Failed("outage"), "2": Generated(b"no picture")}
+        return bad.get(request.item) or speckled_for(request)
+
+    def verdict(item: Item[object], picture: Picture) -> Verdict | Unscored:
+        return Unscored("not understood") if item.id == "3" else Verdict(item.id == "4")
+
+    done = carry_out(order(Speckles(answer=answer)), tmp_path / "run", NumberJudge(verdict=verdict))
+    assert (done.made, done.refused, done.failed) == (5, 1, 2)
+    assert (done.passed, done.not_passed, done.unscored) == (1, 3, 1)
+    assert done.done == done.steps == 8 + 5
+    assert done.coverage == 4 / 8
+
+    only_made = carry_out(order(Speckles(answer=answer)), tmp_path / "made")
+    assert (only_made.made, only_made.verdicts, only_made.done, only_made.steps) == (5, 0, 8, 8)
+
+    (tmp_path / "run" / "images" / "4.png").unlink()
+    again = carry_out(order(), tmp_path / "run", NumberJudge(verdict=verdict))
+    assert (again.made, again.judged) == (4, 4), "what is made again just as it was has its verdict already"
+    assert again.done == again.steps == 8
+
+
+@pytest.mark.parametrize(("verdicts", "finished"), [(9, 6), (0, 8)])
+def test_the_pace_is_that_of_what_is_finished(verdicts: int, finished: int) -> None:
+    progress = Progress(9, verdicts, made=8, passed=3 if verdicts else 0, not_passed=2 if verdicts else 0)
+    progress.unscored = 1 if verdicts else 0
+    progress.started -= 4
+    before, pace, left, after = progress.seconds, progress.rate, progress.remaining_seconds, progress.seconds
+    assert finished / after <= pace <= finished / before
+    assert left is not None
+    share_left = (progress.steps - progress.done) / progress.done
+    assert before * share_left <= left <= after * share_left
+
+
+def test_nothing_done_has_no_pace() -> None:
+    assert Progress(9, 9).remaining_seconds is None
+    assert Progress(9, 9).coverage is None
 
 
 def test_a_closed_channel_ends_all_its_readers() -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
+import socket
 from pathlib import Path
 
 import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.runs import LockedError, carry_out, judge_run, open_run
+from formalimg.runs.lock import FolderLock
 from tests.support.models import NumberJudge
 from tests.support.run_contents import order, outcomes, until
 from tests.support.run_in_process import start
@@ -35,6 +38,13 @@ def test_a_second_process_is_refused_and_a_reader_is_not(tmp_path: Path) -> None
         first.wait()
     assert start(folder, 8, 0, log).wait(timeout=20) == 0, "the lock of a dead process is no lock"
     assert all(outcome.passed is not None for outcome in outcomes(folder))
+
+
+def test_the_lock_names_whoever_holds_it_and_nobody_before(tmp_path: Path) -> None:
+    (tmp_path / "lock").write_text("process 4711 on a machine that is long gone\n", encoding="utf-8")
+    lock = FolderLock(tmp_path)
+    assert (tmp_path / "lock").read_text(encoding="utf-8") == f"process {os.getpid()} on {socket.gethostname()}\n"
+    lock.release()
 
 
 def test_a_reader_sees_a_run_grow(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from formalimg.errors import FormalimgError
 from formalimg.judges import Picture, Verdict
 from formalimg.models import Answer, Generated, ImageRequest, Refused
 from formalimg.runs import carry_out, judge_run
@@ -78,3 +80,12 @@ def test_what_gives_no_picture_is_free_and_broken_pictures_are_not(tmp_path: Pat
         ("2", 1, 0),
         ("3", 1, 0),
     ]
+
+
+@pytest.mark.parametrize("budget", [-0.01, math.nan])
+def test_a_budget_that_cannot_be_kept_is_refused(tmp_path: Path, budget: float) -> None:
+    with pytest.raises(FormalimgError, match=f"a budget of {budget} cannot be kept"):
+        order(budget=budget)
+    carry_out(order(), tmp_path / "run")
+    with pytest.raises(FormalimgError, match=f"a budget of {budget} cannot be kept"):
+        judge_run(tmp_path / "run", NumberJudge(), budget=budget)

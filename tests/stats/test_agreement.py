@@ -119,6 +119,25 @@ def test_a_matrix_by_hand() -> None:
     assert mean_consistency(matrix, ["ann"]) == (None, 0, 0)
 
 
+def test_a_matrix_knows_which_cases_belong_together() -> None:
+    """Each entry is what the two would be given by themselves, also where one has answered other cases first."""
+    draws = random.Random(1)
+    items = {(picture, question): picture for picture in range(12) for question in range(4)}
+    moods = {(name, picture): draws.random() < 0.5 for name in ("ann", "bob", "eve") for picture in range(12)}
+    raters = {
+        name: {case: draws.choice([moods[name, case[0]], moods[name, case[0]], None]) for case in asked}
+        for name in ("ann", "bob", "eve")
+        for asked in [draws.sample(list(items), 40)]
+    }
+    matrix = consistency_matrix(raters, items=items, confidence=0.8)
+    cases = {case for answers in raters.values() for case in answers}
+    for one, other in combinations(raters, 2):
+        told = [(raters[one].get(case), raters[other].get(case), items[case]) for case in sorted(cases)]
+        alone = consistency([it[:2] for it in told], items=[it[2] for it in told], confidence=0.8)
+        assert matrix[one][other] == matrix[other][one] == alone
+        assert alone.interval != consistency([it[:2] for it in told], confidence=0.8).interval
+
+
 def test_pearson_by_hand() -> None:
     """Of 1…5 with 2, 1, 4, 3, 5: 8 / 10, and Fisher's interval around artanh 0.8 = 1.0986 ± 1.96 / √2."""
     found = pearson([(1, 2), (2, 1), (3, 4), (4, 3), (5, 5), (6, None), (None, 2)])

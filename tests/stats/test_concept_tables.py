@@ -114,6 +114,7 @@ def test_a_mean_without_spread_has_no_interval() -> None:
     assert mean_interval([0.1] * 30) is None
     assert mean_interval([0.0, 1.0, 1.0, 0.0], items=["a", "a", "b", "b"]) is None
     assert mean_interval([0.0, 1.0], items=["a", "a"]) is None
+    assert mean_interval([0.4, 0.6]) == pytest.approx((0.5 - 1.96 * 0.1, 0.5 + 1.96 * 0.1), abs=1e-5)
 
 
 def test_a_mean_of_what_is_no_number_is_refused() -> None:

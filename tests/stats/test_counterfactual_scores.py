@@ -145,6 +145,13 @@ def test_an_unknown_gate_gives_no_score_and_0_in_the_published_code() -> None:
     assert [one.score for one in seen] == [None, 0.8, 0.8, 0.2, None]  # what the judge said is as it was
 
 
+def test_a_gate_of_no_profile_or_threshold_is_refused() -> None:
+    with pytest.raises(FormalimgError, match="profile"):
+        gates(see(("a", 1, 0.3)), 0.5, profile="code")  # type: ignore[arg-type]
+    with pytest.raises(FormalimgError, match="threshold"):
+        gates(see(("a", 1, 0.3)), 50)
+
+
 def test_two_gates_for_one_picture_are_refused() -> None:
     with pytest.raises(FormalimgError, match="two pictures of level 1"):
         apply_gate(see(("a", 1, 0.3), ("a", 1, 0.4)), 0.5)

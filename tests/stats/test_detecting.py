@@ -16,7 +16,9 @@ def test_counts_by_hand() -> None:
     assert (found.precision.value, found.recall.value) == (4 / 7, 4 / 7)
     assert found.f1.value == pytest.approx(8 / 14)
     assert found.f1.interval is None  # three pictures tell too little
-    assert detection([Found(1, 1, 1)] * 30 + [Found(0, 1, 1)] * 10).recall.interval == clopper_pearson(30, 40)
+    many = detection([Found(1, 1, 1)] * 30 + [Found(0, 1, 1)] * 10)
+    assert many.counts == (30, 40, 40)
+    assert many.recall.interval == clopper_pearson(30, 40)
 
 
 def test_what_is_not_defined_is_none() -> None:

@@ -100,6 +100,8 @@ def _told(progress: Progress) -> str:
 def _ending(progress: Progress) -> str:
     if not progress.stopped:
         return ""
+    if progress.ended_by:
+        return "it cannot go on: what is being made is still kept; Ctrl-C gives it up"
     if progress.over_budget:
         return "the budget is used up: what is being made is still kept; Ctrl-C gives it up"
     return "stopping: what is being made is still kept; Ctrl-C again gives it up"

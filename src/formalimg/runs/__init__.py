@@ -4,6 +4,7 @@ from formalimg.runs.card import read_card_table
 from formalimg.runs.database import address_for_reading, told_of
 from formalimg.runs.files import write_atomically
 from formalimg.runs.forecast import Forecast, foresee
+from formalimg.runs.heeding import NotBegunError
 from formalimg.runs.inspection import failed_by_rule, inspect
 from formalimg.runs.layouts import layouts_of
 from formalimg.runs.lock import FolderLock, LockedError
@@ -22,6 +23,7 @@ __all__ = [
     "Judged",
     "ListedPicture",
     "LockedError",
+    "NotBegunError",
     "Order",
     "Outcome",
     "Party",

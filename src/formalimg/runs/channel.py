@@ -8,6 +8,8 @@ from typing import Generic, TypeVar
 
 Thing = TypeVar("Thing")
 
+_LONGEST = 32
+
 
 class Channel(Generic[Thing]):
     """Any number of tasks put things in and read it with `async for`; a full one makes the former wait."""
@@ -43,3 +45,8 @@ class Channel(Generic[Thing]):
             self._queue.put_nowait(None)  # for the next reader; there is room, as one was just taken
             raise StopAsyncIteration
         return entry[0]
+
+
+def room_for(hands: int) -> int:
+    """How much may wait before or behind so many hands: enough that they need not wait for each other."""
+    return max(2, min(hands // 2, _LONGEST))

@@ -4,6 +4,7 @@ Stages run beside each other. Makers ask the image model; keepers decode and sto
 waits for the disk; judges look; what they say is recorded. Between the stages are short queues, so a slow stage slows
 the others down instead of filling the memory. Whatever a stage has finished is in the store before the next sees it.
 Money is counted when an answer comes and not when it is stored: a slow disk must not let a run spend more.
+What a model or judge says that ends the run lets nothing new begin; what is on its way may be paid for, and is kept.
 """
 
 from __future__ import annotations
@@ -20,19 +21,19 @@ from typing import TypeVar
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge, Unscored, Verdict
 from formalimg.models import Failed, ImageModel, ImageRequest
-from formalimg.runs.channel import Channel
-from formalimg.runs.handing import Arrived, Judgement, Planned, Waiting
+from formalimg.runs.channel import Channel, room_for
+from formalimg.runs.handing import Arrived, Judgement, Planned, Waiting, in_batches
+from formalimg.runs.heeding import NotBegunError, let_heed
 from formalimg.runs.inspection import Seen
 from formalimg.runs.keeping import keep, read, together
 from formalimg.runs.progress import Progress
 from formalimg.runs.rows import VerdictRow, paid, verdict_row
 from formalimg.runs.store import RunStore
-from formalimg.runs.troubles import as_answer, root_of, told_error
+from formalimg.runs.troubles import as_answer, given_up, root_of, told_error
 
 _KEEPERS = min(8, (os.cpu_count() or 1) + 1)
 """So many files are decoded and written at a time."""
 
-_LONGEST_QUEUE = 32
 _AT_ONCE = 64
 """So many verdicts are recorded at once, if they come that fast."""
 
@@ -70,7 +71,7 @@ class Engine:
         self._model = model
         self._judge = judge
         self._ask = ask
-        self._scored = scored
+        self._scored = set(scored)
         self._told = told
         self.progress = Progress(0, 0)
         self._threads = ThreadPoolExecutor(_KEEPERS, "formalimg")
@@ -96,9 +97,10 @@ class Engine:
         """
         self.progress.pictures = len(to_make)
         self.progress.verdicts = len(to_make) + len(to_judge) if self._judge else 0
-        arrived = Channel[Arrived](_room(self._model.batch * self._model.concurrency if self._model else 0))
-        waiting = Channel[Waiting](_room(self._judge.concurrency if self._judge else 0))
+        arrived = Channel[Arrived](room_for(self._model.batch * self._model.concurrency if self._model else 0))
+        waiting = Channel[Waiting](room_for(self._judge.concurrency if self._judge else 0))
         judged = Channel[Judgement](_AT_ONCE)
+        let_heed(self.progress, self._model, self._judge)
         try:
             async with asyncio.TaskGroup() as stages:
                 stages.create_task(self._make_all(to_make, arrived))
@@ -108,16 +110,26 @@ class Engine:
                     stages.create_task(self._record(judged))
         except BaseExceptionGroup as errors:
             raise root_of(errors) from None
+        except asyncio.CancelledError as given_up:
+            raise self.progress.ended_by or given_up from None
         finally:
             self._threads.shutdown()
-        self._told(self.progress)
+        if self.progress.ended_by:
+            raise self.progress.ended_by
+        self.tell()
         return self.progress
+
+    def _end(self, error: FormalimgError) -> None:
+        """Begin nothing new; when what is on its way is kept, the run ends with this error."""
+        self.progress.ended_by = self.progress.ended_by or error
+        self.stop()
+        self.tell()
 
     # --- making
 
     async def _make_all(self, to_make: Sequence[Planned], arrived: Channel[Arrived]) -> None:
         if self._model is not None and to_make:
-            batches = _batches(to_make, self._model)
+            batches = in_batches(to_make, self._model)
             async with asyncio.TaskGroup() as makers:
                 for _ in range(max(1, self._model.concurrency)):
                     makers.create_task(self._make(self._model, batches, arrived))
@@ -142,9 +154,14 @@ class Engine:
                         known = as_answer(answer)
                         self.progress.spend(*paid(known))
                         await arrived.put(Arrived(left.pop(0), known, time.monotonic() - began))
-            except FormalimgError:
-                raise
-            except Exception as error:
+            except NotBegunError:
+                return
+            except FormalimgError as error:
+                self._end(error)
+                return
+            except (Exception, asyncio.CancelledError) as error:
+                if given_up(error):
+                    raise
                 reason = told_error(error)
             for planned in left:
                 await arrived.put(Arrived(planned, Failed(reason), time.monotonic() - began))
@@ -164,27 +181,25 @@ class Engine:
     async def _hand_over(self, to_judge: Iterable[Waiting], waiting: Channel[Waiting]) -> None:
         """Give the judges what earlier runs have made."""
         for entry in to_judge:
-            if self.progress.stopped:
-                return
+            await self._pass_on(entry, waiting)
+
+    async def _pass_on(self, entry: Waiting, waiting: Channel[Waiting]) -> None:
+        """Let a judge look, unless one has or is about to: the same question about the same picture has one verdict."""
+        look = (entry.question, entry.made.sha256)
+        if look in self._scored:
+            self.progress.verdicts -= 1
+        elif not self.progress.stopped:
+            self._scored.add(look)
             await waiting.put(entry)
 
     async def _keep(self, arrived: Channel[Arrived], waiting: Channel[Waiting]) -> None:
         async for first in arrived:
             for kept in await self._in_thread(partial(keep, self._store, together(first, arrived))):
-                made = kept.made
-                if made is not None:
-                    self.progress.made += 1
-                elif kept.row.status == "refused":
-                    self.progress.refused += 1
-                else:
-                    self.progress.failed += 1
-                self._told(self.progress)
-                if made is None or not self._judge:
-                    continue
-                if (kept.planned.question, made.sha256) in self._scored:
-                    self.progress.verdicts -= 1
-                elif not self.progress.stopped:
-                    await waiting.put(Waiting(kept.planned.item, kept.planned.question, made, kept.seen))
+                self.progress.count_picture(kept.row.status)
+                self.tell()
+                if kept.made is not None and self._judge:
+                    entry = Waiting(kept.planned.item, kept.planned.question, kept.made, kept.seen)
+                    await self._pass_on(entry, waiting)
 
     # --- judging
 
@@ -198,7 +213,13 @@ class Engine:
         async for entry in waiting:
             if not self.progress.stopped:  # what is left is judged when the run goes on
                 began = time.monotonic()
-                row = await self._row(judge, entry)
+                try:
+                    row = await self._row(judge, entry)
+                except NotBegunError:
+                    continue
+                except FormalimgError as error:
+                    self._end(error)
+                    continue
                 self.progress.spend(row.cost, row.unpriced)
                 await judged.put(Judgement(entry, row, time.monotonic() - began))
 
@@ -207,20 +228,17 @@ class Engine:
             judgements = [first, *judged.more(_AT_ONCE)]
             await self._in_thread(partial(self._store.record_verdicts, judgements))
             for _, row, _ in judgements:
-                if row.passed is None:
-                    self.progress.unscored += 1
-                elif row.passed:
-                    self.progress.passed += 1
-                else:
-                    self.progress.not_passed += 1
-                self._told(self.progress)
+                self.progress.count_verdict(row.passed)
+                self.tell()
 
     async def _row(self, judge: Judge, entry: Waiting) -> VerdictRow:
         try:
             return verdict_row(await self._verdict(judge, entry))
-        except FormalimgError:
+        except (FormalimgError, NotBegunError):
             raise
-        except Exception as error:  # of the judge, or of what it gave
+        except (Exception, asyncio.CancelledError) as error:  # of the judge, or of what it gave
+            if given_up(error):
+                raise
             return verdict_row(Unscored("judge failed", told_error(error)))
 
     async def _verdict(self, judge: Judge, entry: Waiting) -> Verdict | Unscored:
@@ -233,17 +251,3 @@ class Engine:
 
     async def _in_thread(self, work: Callable[[], Result]) -> Result:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
-
-
-def _room(hands: int) -> int:
-    """How much may wait before or behind so many hands: enough that they need not wait for each other."""
-    return max(2, min(hands // 2, _LONGEST_QUEUE))
-
-
-def _batches(planned: Sequence[Planned], model: ImageModel) -> Iterator[Sequence[Planned]]:
-    """Each is cut when it is taken: a model may find out meanwhile how many it can make at once."""
-    start = 0
-    while start < len(planned):
-        batch = planned[start : start + max(1, model.batch)]
-        start += len(batch)
-        yield batch

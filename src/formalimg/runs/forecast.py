@@ -56,12 +56,9 @@ def foresee(order: Order, folder: Path, judge: Judge | None) -> Forecast:
     there = _there(order, folder, judge)
     to_make = [it for it in pictures if there.made.get((it.item.id, it.sample), MadeBefore("", "")).key != it.key]
     unseen = {(it.item.id, it.sample) for it in to_make}
-    to_judge = [
-        it
-        for it in (pictures if judge else [])
-        if (it.item.id, it.sample) in unseen
-        or (it.question, there.made[it.item.id, it.sample].sha256) not in there.scored
-    ]
+    made = [it for it in pictures if (it.item.id, it.sample) not in unseen]
+    looks = {(it.question, there.made[it.item.id, it.sample].sha256): it for it in made}
+    to_judge = [*to_make, *(it for look, it in looks.items() if look not in there.scored)] if judge else []
     asked: Callable[[Item[object]], int] = getattr(judge, "questions", lambda item: 0)
     questions = sum(asked(it.item) for it in to_judge)
     one = price(order.model.name).cost(_QUESTION if order.task == "layout" else Usage(images=1))

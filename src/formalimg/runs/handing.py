@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from formalimg.models import Answer
+from formalimg.models import Answer, ImageModel
 from formalimg.runs.inspection import Seen
 from formalimg.runs.rows import VerdictRow
 from formalimg.suites import Item
@@ -58,3 +59,12 @@ class Judgement(NamedTuple):
     entry: Waiting
     row: VerdictRow
     seconds: float
+
+
+def in_batches(planned: Sequence[Planned], model: ImageModel) -> Iterator[Sequence[Planned]]:
+    """Each is cut when it is taken: a model may find out meanwhile how many it can make at once."""
+    start = 0
+    while start < len(planned):
+        batch = planned[start : start + max(1, model.batch)]
+        start += len(batch)
+        yield batch

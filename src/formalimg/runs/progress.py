@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
+from formalimg.errors import FormalimgError
+
 
 @dataclass
 class Progress:
@@ -16,6 +18,7 @@ class Progress:
         made, refused, failed: how many pictures were made, declined, or did not come.
         passed, not_passed, unscored: how many pictures passed, did not, or could not be judged.
         stopped: whether it was stopped before the end.
+        ended_by: what a model or judge said that lets nothing go on; None as long as none did.
         cost: what this run and those before it in the same folder have cost, in US dollars.
         unpriced: how many calls had a price that nobody knows.
         budget: what may be spent; None for any amount.
@@ -30,10 +33,29 @@ class Progress:
     not_passed: int = 0
     unscored: int = 0
     stopped: bool = False
+    ended_by: FormalimgError | None = field(default=None, repr=False)
     cost: float = 0.0
     unpriced: int = 0
     budget: float | None = None
     started: float = field(default_factory=time.monotonic, repr=False)
+
+    def count_picture(self, status: str) -> None:
+        """Count what came of a picture, by the status it is recorded with."""
+        if status == "made":
+            self.made += 1
+        elif status == "refused":
+            self.refused += 1
+        else:
+            self.failed += 1
+
+    def count_verdict(self, passed: bool | None) -> None:
+        """Count a picture that passed, did not, or (None) could not be judged."""
+        if passed is None:
+            self.unscored += 1
+        elif passed:
+            self.passed += 1
+        else:
+            self.not_passed += 1
 
     def spend(self, cost: float, unpriced: int = 0) -> None:
         """Count what a call has cost (and whether that is not all), and stop when the budget is used up."""

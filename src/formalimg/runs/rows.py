@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import NamedTuple, get_args
 
 from formalimg.judges import Unscored, UnscoredReason, Verdict
@@ -56,12 +57,24 @@ def no_picture_row(answer: Refused | Failed | Unscored) -> PictureRow:
 
 
 def priced(cost: float | None) -> tuple[float, int]:
-    """A cost as two columns: what is known of it, and whether that is not all."""
-    return (0.0, 1) if cost is None else (cost, 0)
+    """A cost as two columns: what is known of it, and whether that is not all.
+
+    Raises:
+        ValueError: if it is no cost: no budget could be kept any more.
+    """
+    if cost is None:
+        return 0.0, 1
+    if not (isinstance(cost, int | float) and isfinite(cost) and cost >= 0):
+        raise ValueError(f"a cost of {cost!r} US dollars cannot be")
+    return cost, 0
 
 
 def paid(answer: Answer) -> tuple[float, int]:
-    """What an answer of an image model has cost, as two columns. Only pictures are paid for, also broken ones."""
+    """What an answer of an image model has cost, as two columns. Only pictures are paid for, also broken ones.
+
+    Raises:
+        ValueError: if it is no cost.
+    """
     return priced(answer.cost) if isinstance(answer, Generated) else priced(0.0)
 
 
@@ -83,7 +96,7 @@ def verdict_row(verdict: Verdict | Unscored) -> VerdictRow:
 
     Raises:
         TypeError: if this is no verdict, or one that is not made of plain data.
-        ValueError: if it holds numbers that are none.
+        ValueError: if it holds numbers that are none, or its cost is none.
     """
     if isinstance(verdict, Unscored):
         if verdict.reason not in get_args(UnscoredReason):

@@ -69,8 +69,7 @@ class Order:
             raise FormalimgError(f"{self.samples} samples cannot be made: ask for 1 or more")
         if not isinstance(self.size, int) or not _SMALLEST <= self.size <= _LARGEST:
             raise FormalimgError(f"a size of {self.size!r} cannot be asked for: give {_SMALLEST} to {_LARGEST} pixels")
-        if self.budget is not None and self.budget < 0:
-            raise FormalimgError(f"a budget of {self.budget} cannot be kept: give 0 or more US dollars")
+        _require_budget(self.budget)
         if self.images:
             checked_url(self.images)
         suites = {item.suite for item in self.items}
@@ -150,9 +149,10 @@ def judge_run(
 
     Raises:
         LockedError: if another process is writing to the folder.
-        FormalimgError: if the folder is no run.
+        FormalimgError: if the folder is no run, or the budget cannot be kept.
     """
     require_plain(Party(judge.name, judge.settings))
+    _require_budget(budget)
     with RunStore(folder, read_card(folder)) as store:
         with contextlib.closing(open_run(folder)) as run:
             items = {item.id: item for item in run.suite_items()}
@@ -176,6 +176,11 @@ def _work(
         # Also when it was interrupted: the pictures that are there can be used at once.
         with contextlib.suppress(FormalimgError):
             store.write_metadata()
+
+
+def _require_budget(budget: float | None) -> None:
+    if budget is not None and not budget >= 0:  # also refuses what is no number, which nothing ever reaches
+        raise FormalimgError(f"a budget of {budget} cannot be kept: give 0 or more US dollars")
 
 
 class Asked(NamedTuple):

@@ -86,13 +86,14 @@ class RunStore:
         """
         with told(self.folder):
             questions = dict(self._database.execute("SELECT id, question FROM items"))
+            there = set(self._database.execute("SELECT item, sample FROM pictures"))
         if questions and not (self.folder / CARD_FILE).exists():
             raise FormalimgError(
                 f"{self.folder} has lost its {CARD_FILE}: restore it, or choose another folder or name"
             )
         changed = [it.item.id for it in pictures if questions.get(it.item.id, it.question) != it.question]
-        if changed and not questions.keys() <= {it.item.id for it in pictures}:
-            # Else half of the run would be of other items, under the same names.
+        if changed and not there <= {(it.item.id, it.sample) for it in pictures}:
+            # Else a part of the run, items or samples, would be of what was asked before, under the same names.
             raise FormalimgError(
                 f"item {changed[0]} asks something else than it did when the run in {self.folder} began: "
                 "choose another folder or name"

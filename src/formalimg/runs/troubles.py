@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 from formalimg.errors import FormalimgError, presentable
@@ -17,10 +18,16 @@ def in_one_line(text: str) -> str:
     return presentable(redacted(" ".join(text.split())), _HEAD, _TAIL)
 
 
-def told_error(error: Exception) -> str:
+def told_error(error: BaseException) -> str:
     """What an exception says, in one line."""
     text = in_one_line(str(error))
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def given_up(error: BaseException) -> bool:
+    """Is this the end of whoever runs, and not of something that a model or a judge has begun and cancelled itself?"""
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
 
 
 def as_answer(given: object) -> Answer:

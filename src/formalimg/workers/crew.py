@@ -11,6 +11,7 @@ from typing import Any
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge
 from formalimg.models import ImageModel, ImageRequest, Matches
+from formalimg.runs import Progress
 from formalimg.suites import Item
 from formalimg.workers.demand import Demand
 from formalimg.workers.rates import told
@@ -25,6 +26,8 @@ _MOST_FAILURES = 3
 
 _UNTIL_MISSED = 1.0
 """Seconds before a lost worker is replaced: the cluster needs a moment to miss a machine that died."""
+
+_ENDED = "these workers have been ended: use crew.model and crew.judge inside the block of open_crew"
 
 
 class Crew:
@@ -53,22 +56,30 @@ class Crew:
         }
         self._seats = [Seat() for _ in range(size)]
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._closed = False
+        self._progress: Progress | None = None
 
     def told(self) -> str:
         """How fast each worker is, in words."""
         return told([seat.pace for seat in self._seats])
 
-    async def make(self, requests: Sequence[ImageRequest], *, alone: bool = False) -> Made | None:
+    def heed(self, progress: Progress) -> None:
+        """Once the run is stopped, ask nobody for anything new."""
+        self._progress = progress
+
+    async def make(self, requests: Sequence[ImageRequest], *, alone: bool = False, begun: bool = False) -> Made | None:
         """Let a worker make pictures; None if it died meanwhile.
 
         Args:
             requests: what to ask its model.
             alone: beside no other call that is to be alone.
+            begun: they belong to something of which a part is there already, so that a stop comes too late.
 
         Raises:
             FormalimgError: if there are no workers any more.
+            NotBegunError: if the run is stopped before a worker can be asked.
         """
-        made: Made | Trouble | None = await self._ask("make", (requests,), len(requests), alone)
+        made: Made | Trouble | None = await self._ask("make", (requests,), len(requests), alone, begun)
         return Made([], made) if isinstance(made, Trouble) else made
 
     async def look(self, item: Item[object], data: bytes, *, alone: bool = False) -> Looked | None:
@@ -76,25 +87,36 @@ class Crew:
 
         Raises:
             FormalimgError: if there are no workers any more.
+            NotBegunError: if the run is stopped before a worker can be asked.
         """
-        looked: Looked | Trouble | None = await self._ask("judge", (item, data), 1, alone)
+        looked: Looked | Trouble | None = await self._ask("judge", (item, data), 1, alone, begun=False)
         return Looked(None, looked) if isinstance(looked, Trouble) else looked
 
     def close(self) -> None:
-        """End all workers."""
+        """End all workers, also those that are just being started. Nobody can be asked any more."""
+        self._closed = True
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # mostly the loop has ended, and all that ran in it
+                self._loop.call_soon_threadsafe(self._leave_off)
         for seat in self._seats:
             end_worker(seat.leave())
-        self._loop = None
 
-    async def _ask(self, what: str, given: tuple[Any, ...], steps: int, alone: bool) -> Any:
+    def _leave_off(self) -> None:
+        for keeping in self._keeping:
+            keeping.cancel()
+        for turns in self._turns.values():
+            turns.end(FormalimgError(_ENDED))
+
+    async def _ask(self, what: str, given: tuple[Any, ...], steps: int, alone: bool, begun: bool) -> Any:
         from ray.exceptions import RayError, RayTaskError
 
         self._begin()
-        async with self._lonely if alone else contextlib.nullcontext(), self._turns[what].next() as turn:
+        turns = self._turns[what]
+        async with self._lonely if alone else contextlib.nullcontext(), turns.next(lambda: begun or self._on) as turn:
             try:
                 answer = await getattr(turn.worker, what).remote(*given)
             except RayTaskError as error:  # such as an answer that cannot travel
-                return trouble_of(error)
+                return trouble_of(error.cause)
             except RayError:
                 if turn.seat.worker is turn.worker:  # at once, so that nobody else is sent to it
                     end_worker(turn.seat.leave())
@@ -106,8 +128,12 @@ class Crew:
     def _begin(self) -> None:
         """Start the workers; if they are there from an event loop that has ended, let them go on in this one."""
         loop = asyncio.get_running_loop()
+        if self._closed:
+            raise FormalimgError(_ENDED)  # Ray would start a cluster of its own for whoever asks now
         if loop is self._loop:
             return
+        if self._loop is not None and self._loop.is_running():
+            raise FormalimgError("these workers are at work for another run: wait for its end, or open another crew")
         self._loop = loop
         self._lonely = asyncio.Lock()
         self._turns = {what: Turns() for what in self._calls}
@@ -117,6 +143,7 @@ class Crew:
         """See to it that somebody sits there, as long as that can be."""
         calls = sum(self._calls.values())
         reason = ""
+        seat.failures = 0
         try:
             while seat.failures < _MOST_FAILURES:
                 if seat.worker is None:
@@ -142,6 +169,10 @@ class Crew:
             )
             for turns in self._turns.values():
                 turns.end(ends)
+
+    @property
+    def _on(self) -> bool:
+        return self._progress is None or not self._progress.stopped
 
     def _nobody_there(self) -> bool:
         return all(seat.worker is None for seat in self._seats)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge, Picture, Unscored, Verdict
 from formalimg.models import Answer, Failed, ImageModel, ImageRequest, Setting
+from formalimg.runs import Progress
 from formalimg.suites import Item
 from formalimg.workers.wanted import Trouble
 
@@ -47,21 +48,26 @@ class SpreadModel:
             raise AttributeError(name)
         return getattr(self._like, name)
 
+    def heed(self, progress: Progress) -> None:
+        """Once the run is stopped, begin nothing that waits for a worker."""
+        self._crew.heed(progress)
+
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
         """One answer for each request, in their order.
 
         Raises:
             FormalimgError: if the model of a worker ends the run, or there are no workers any more.
+            NotBegunError: if the run is stopped before a worker can be asked.
         """
         for answer in await self._answers(requests, 0):
             yield answer
 
-    async def _answers(self, requests: Sequence[ImageRequest], losses: int) -> list[Answer]:
+    async def _answers(self, requests: Sequence[ImageRequest], losses: int, *, begun: bool = False) -> list[Answer]:
         # The last try is without other such tries beside: a request that kills workers must not take others with it.
-        made = await self._crew.make(requests, alone=losses == MOST_LOSSES - 1)
+        made = await self._crew.make(requests, alone=losses == MOST_LOSSES - 1, begun=begun)
         if made is None:
             if losses + 1 < MOST_LOSSES:
-                return await self._answers(requests, losses + 1)
+                return await self._answers(requests, losses + 1, begun=begun)
             if len(requests) == 1:
                 return [Failed(f"{MOST_LOSSES} workers died one after the other while they made this picture")]
             return await self._in_halves(requests, MOST_LOSSES - 1)
@@ -83,7 +89,7 @@ class SpreadModel:
     async def _in_halves(self, requests: Sequence[ImageRequest], losses: int) -> list[Answer]:
         half = (len(requests) + 1) // 2
         parts = [part for part in (requests[:half], requests[half:]) if part]
-        return [answer for part in parts for answer in await self._answers(part, losses)]
+        return [answer for part in parts for answer in await self._answers(part, losses, begun=True)]
 
 
 class SpreadJudge:
@@ -107,11 +113,16 @@ class SpreadJudge:
             raise AttributeError(name)
         return getattr(self._like, name)
 
+    def heed(self, progress: Progress) -> None:
+        """Once the run is stopped, begin nothing that waits for a worker."""
+        self._crew.heed(progress)
+
     async def judge(self, item: Item[object], picture: Picture) -> Verdict | Unscored:
         """What the judge of some worker says.
 
         Raises:
             FormalimgError: if that ends the run, or there are no workers any more.
+            NotBegunError: if the run is stopped before a worker can be asked.
         """
         for losses in range(MOST_LOSSES):
             looked = await self._crew.look(item, picture.data, alone=losses == MOST_LOSSES - 1)

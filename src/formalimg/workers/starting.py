@@ -56,16 +56,15 @@ async def start_worker(holding: Holding, demand: Demand, calls: int, nobody_ther
     worker = actor.remote()
     try:
         host, trouble = await _unless_there_is_no_room(worker.hello.remote(holding), demand, nobody_there)
-    except RayTaskError as error:  # what it was given cannot be read there
-        raise FormalimgError(f"a worker cannot begin: {trouble_of(error).told}") from None
-    except RayError as error:
+        if trouble:
+            raise FormalimgError(f"the worker on {host} cannot begin: {trouble.told}")
+    except BaseException as error:
         end_worker(worker)
-        raise NotStartedError(trouble_of(error).told) from None
-    except BaseException:
-        end_worker(worker)
+        if isinstance(error, RayTaskError):  # what it was given cannot be read there
+            raise FormalimgError(f"a worker cannot begin: {trouble_of(error).told}") from None
+        if isinstance(error, RayError):
+            raise NotStartedError(trouble_of(error).told) from None
         raise
-    if trouble:
-        raise FormalimgError(f"the worker on {host} cannot begin: {trouble.told}")
     return Started(worker, host)
 
 

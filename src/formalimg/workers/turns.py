@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from typing import Any, NamedTuple
 
+from formalimg.runs import NotBegunError
 from formalimg.workers.seat import Seat
+
+_GLANCE = 0.5
+"""So often, in seconds, whoever waits looks whether what it waits for is still wanted."""
 
 
 class Turn(NamedTuple):
@@ -45,19 +49,36 @@ class Turns:
         self._free.put_nowait(_WAKE_UP)
 
     @asynccontextmanager
-    async def next(self) -> AsyncIterator[Turn]:
-        """Wait until a worker can be asked; its turn is free again afterwards, if it is still there."""
-        turn = await self._free.get()
+    async def next(self, wanted: Callable[[], bool] = lambda: True) -> AsyncIterator[Turn]:
+        """Wait until a worker can be asked; its turn is free again afterwards, if it is still there.
+
+        Args:
+            wanted: is there still anything to ask?
+
+        Raises:
+            NotBegunError: if there is not.
+        """
+        turn = await self._taken(wanted)
         while self._ended is None and turn.worker is not turn.seat.worker:
-            turn = await self._free.get()
+            turn = await self._taken(wanted)
         if self._ended is not None:
             self._free.put_nowait(_WAKE_UP)  # for the next who waits
             raise self._ended
         try:
+            if not wanted():
+                raise NotBegunError
             yield turn
         finally:
             if turn.worker is turn.seat.worker:
                 self._free.put_nowait(turn._replace(number=next(self._numbers)))
+
+    async def _taken(self, wanted: Callable[[], bool]) -> Turn:
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_GLANCE):
+                    return await self._free.get()
+            if not wanted():
+                raise NotBegunError
 
 
 _WAKE_UP = Turn(-1, -1, Seat(), None)

@@ -21,6 +21,7 @@ class Worker:
     """Runs as an actor of Ray, in an event loop: many calls may be under way, as many as model and judge allow.
 
     Nothing is raised to whoever asks: trouble is an answer, in words that hold no keys and can be read everywhere.
+    This goes for a `sys.exit()` too: it would end the event loop and not the process, and no answer would ever come.
     """
 
     _model: ImageModel
@@ -33,7 +34,7 @@ class Worker:
             os.chdir(holding.folder)
         try:
             await asyncio.to_thread(self._open, holding)
-        except Exception as error:
+        except BaseException as error:
             return Greeting(host, trouble_of(error))
         return Greeting(host)
 
@@ -58,7 +59,7 @@ class Worker:
                 async with aclosing(self._model.generate(requests)) as given:  # type: ignore[type-var]
                     async for answer in given:
                         answers.append(answer)  # noqa: PERF401 (those before an error count)
-            except Exception as error:
+            except BaseException as error:
                 return Made(answers, trouble_of(error), self._model.batch)
         return Made(answers, batch=self._model.batch)
 
@@ -68,5 +69,5 @@ class Worker:
             try:
                 seen: Picture | Unscored = await asyncio.to_thread(inspect, data)
                 return Looked(seen if isinstance(seen, Unscored) else await self._judge.judge(item, seen))
-            except Exception as error:
+            except BaseException as error:
                 return Looked(None, trouble_of(error))
