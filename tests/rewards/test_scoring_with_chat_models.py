@@ -73,6 +73,20 @@ def test_questions_with_criteria_are_scored_each_with_its_own_weight() -> None:
     assert (found.score, [part.weight for part in found.parts]) == (0.75, [1, 3])
 
 
+def test_questions_of_one_dimension_share_its_weight_and_are_weighed_by_it() -> None:
+    asked = {
+        "questions": [
+            {"question": SHARP.question, "criteria": SHARP.criteria, "kind": "logic"},
+            {"question": TREE.question, "criteria": TREE.criteria, "kind": "logic"},
+            {"question": WATER.question, "criteria": WATER.criteria},
+        ]
+    }
+    said: dict[str, object] = {SHARP.question: 1, TREE.question: 1, WATER.question: 0}
+    found = scored(with_scores(said), asked)
+    assert (found.score, [part.weight for part in found.parts]) == (0.5, [0.5, 0.5, 1])
+    assert scored(with_scores(said, weights={"logic": 3}), asked).score == 0.75
+
+
 @pytest.mark.parametrize(
     ("questions", "told"),
     [

@@ -56,6 +56,7 @@ def test_a_box_may_be_as_thin_as_a_line() -> None:
         ({"objects": [entry(state=[3])]}, "state must be a word or a list"),
         ({"objects": [entry()], "relations": "On"}, '"relations" must be a list'),
         ({"objects": [entry()], "relations": [["On", 0, 1]]}, r"relations\[0\] must be"),
+        ({"objects": [entry()], "relations": [["On", False, 0]]}, r"relations\[0\] must be"),
     ],
 )
 def test_flaws_are_named(data: object, says: str) -> None:

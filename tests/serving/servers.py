@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
+import io
+import json
 import socket
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +14,7 @@ from functools import cache
 from typing import Any
 
 import uvicorn
+from PIL import Image
 from starlette.testclient import TestClient
 
 from formalimg import Scene, load
@@ -73,6 +77,25 @@ def on_a_port(scorer: Scorer | None = None, limits: Limits | None = None) -> Ite
             server.should_exit = True
             thread.join(10)
             assert not thread.is_alive()
+
+
+def connected(port: int) -> socket.socket:
+    """A connection to a server on this machine."""
+    return socket.create_connection(("127.0.0.1", port), timeout=20)
+
+
+def head(length: str, path: str = "/v1/score") -> bytes:
+    """The head of a request whose length is told by this line."""
+    return f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n{length}\r\n\r\n".encode()
+
+
+def picture_request() -> bytes:
+    """A request for a picture that is not of one colour."""
+    image = Image.new("RGB", (8, 8), "white")
+    image.putpixel((0, 0), (0, 0, 0))
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return json.dumps(asked({"base64": base64.b64encode(file.getvalue()).decode()})).encode()
 
 
 def until_closed(connection: socket.socket) -> bytes:

@@ -20,8 +20,18 @@ from PIL import Image
 
 from formalimg.rewards import Scorer, Task, TaskLike
 from formalimg.serving import Limits, RewardClient, Root
-from tests.serving.servers import CUP, RED_CUP, SlowGrounder, asked, on_a_port, until_closed, visitor
-from tests.support.run_contents import until
+from tests.serving.servers import (
+    CUP,
+    RED_CUP,
+    SlowGrounder,
+    asked,
+    connected,
+    head,
+    on_a_port,
+    picture_request,
+    until_closed,
+    visitor,
+)
 
 LIMITS = Limits(most_bytes=20_000, timeout=0.6, at_once=2, most_waiting=1, longest_wait=0.5)
 SLOW = SlowGrounder(0.3)
@@ -32,22 +42,6 @@ LONG = {"formula": "(exists ?x (Is ?x 'cup'))"}
 def port() -> Iterator[int]:
     with on_a_port(Scorer(SLOW), LIMITS) as port:
         yield port
-
-
-def connected(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=5)
-
-
-def head(length: str, path: str = "/v1/score") -> bytes:
-    return f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n{length}\r\n\r\n".encode()
-
-
-def picture_request() -> bytes:
-    image = Image.new("RGB", (8, 8), "white")
-    image.putpixel((0, 0), (0, 0, 0))
-    file = io.BytesIO()
-    image.save(file, "PNG")
-    return json.dumps(asked({"base64": base64.b64encode(file.getvalue()).decode()})).encode()
 
 
 def trickle(connection: socket.socket, data: bytes, pause: float) -> bytes:
@@ -193,26 +187,6 @@ def test_a_client_that_does_not_read_is_not_waited_for() -> None:
         time.sleep(1.2)
         length = int(answer.lower().partition(b"content-length: ")[2].partition(b"\r")[0])
         assert len(answer) + len(until_closed(connection)) < length
-
-
-def test_clients_that_leave_are_not_worked_for() -> None:
-    very_slow = SlowGrounder(60)
-
-    def numbers() -> str:
-        with connected(here) as connection:
-            connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
-            return until_closed(connection).decode()
-
-    with on_a_port(Scorer(very_slow)) as here:
-        with connected(here) as connection:
-            body = picture_request()
-            connection.sendall(head(f"Content-Length: {len(body)}") + body)
-            until(lambda: very_slow.begun == 1)
-            assert "\nformalimg_in_flight 1\n" in numbers()
-        until(lambda: 'path="/v1/score",status="499"' in numbers())
-        assert very_slow.finished == 0
-        assert "\nformalimg_in_flight 0\n" in numbers()
-        assert "\nformalimg_held_bytes 0\n" in numbers()
 
 
 def test_so_many_pixels_are_not_decoded() -> None:

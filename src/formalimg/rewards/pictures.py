@@ -28,6 +28,9 @@ _CHANNELS = (1, 3, 4)
 _ROUNDING = 0.5 / 255
 """So far outside of 0 to 1 a float may lie: it is the rounding of whoever made it."""
 
+_DEEPEST = 4
+"""So deep in a scene its numbers lie: in an object, in the list, in a thing, in a box. What lies deeper is none."""
+
 
 class StyledScene(NamedTuple):
     """A scene, and the style of its picture, which decides `(IsStyle '…')`."""
@@ -60,12 +63,12 @@ def _scene(given: Mapping[str, object]) -> Scene:
         return Scene.from_json(_in_plain_numbers(given))
 
 
-def _in_plain_numbers(given: Any) -> Any:
+def _in_plain_numbers(given: Any, deep: int = _DEEPEST) -> Any:
     """Numbers and arrays of numpy and torch inside plain data as plain data too."""
-    if isinstance(given, Mapping):
-        return {key: _in_plain_numbers(value) for key, value in given.items()}
-    if isinstance(given, list | tuple):
-        return [_in_plain_numbers(value) for value in given]
+    if deep and isinstance(given, Mapping):
+        return {key: _in_plain_numbers(value, deep - 1) for key, value in given.items()}
+    if deep and isinstance(given, list | tuple):
+        return [_in_plain_numbers(value, deep - 1) for value in given]
     return given.tolist() if callable(getattr(given, "tolist", None)) else given
 
 

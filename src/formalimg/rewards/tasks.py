@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -39,6 +40,10 @@ FORMS = {"id": ("suite", "id"), "formula": ("formula", "vocabulary"), "questions
 """The keys of each form of mapping, by the key that tells which it is."""
 
 _MOST_REMEMBERED = 4096
+"""So many formulas are remembered, or fewer long ones."""
+
+_LONG = 1000
+"""So many characters a formula may have to count as one: to be ready takes memory for each."""
 
 _KNOLLING, _NATURAL = "knolling", "natural"
 
@@ -150,7 +155,7 @@ class Tasks:
     def _of_text(self, text: str, words: str | None) -> Task:
         if words is not None and words not in vocabulary_names():  # never a file: the name may have come from anywhere
             raise FormalimgError(f"unknown vocabulary {words[:40]!r}: known are {', '.join(vocabulary_names())}")
-        return self._by_text.get((text, words), lambda: self._of_formula(parse(text), words))
+        return self._by_text.get((text, words), lambda: self._of_formula(parse(text), words), ceil(len(text) / _LONG))
 
     def _of_formula(self, formula: Formula, words: str | None) -> Task:
         problems = check(formula, words) if words is not None else []
@@ -175,21 +180,23 @@ Key = TypeVar("Key")
 
 
 class _Remembered(Generic[Key, Ready]):
-    """What was made lately, up to a number."""
+    """What was made lately, up to a number, where what is large counts as several."""
 
     def __init__(self, most: int) -> None:
-        self._most = most
-        self._made: OrderedDict[Key, Ready] = OrderedDict()
+        self._room = most
+        self._made: OrderedDict[Key, tuple[Ready, int]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: Key, make: Callable[[], Ready]) -> Ready:
+    def get(self, key: Key, make: Callable[[], Ready], counts: int = 1) -> Ready:
         with self._lock:
             if key in self._made:
                 self._made.move_to_end(key)
-                return self._made[key]
+                return self._made[key][0]
         made = make()  # outside of the lock: others need not wait, and to make it twice does no harm
         with self._lock:
-            self._made[key] = made
-            while len(self._made) > self._most:
-                self._made.popitem(last=False)
+            if key not in self._made:
+                self._room -= counts
+            self._made[key] = made, counts
+            while self._room < 0:
+                self._room += self._made.popitem(last=False)[1][1]
         return made

@@ -148,8 +148,12 @@ def _relations(entries: object, count: int, problems: list[str]) -> list[tuple[s
     relations: list[tuple[str, int, int]] = []
     for number, entry in enumerate(entries):
         match entry:
-            case [str(predicate), int(first), int(second)] if 0 <= first < count and 0 <= second < count:
+            case [str(predicate), int(first), int(second)] if _is_place(first, count) and _is_place(second, count):
                 relations.append((predicate, first, second))
             case _:
                 problems.append(f'relations[{number}] must be ["Predicate", first, second] with numbers of objects')
     return relations
+
+
+def _is_place(number: int, count: int) -> bool:
+    return 0 <= number < count and not isinstance(number, bool)

@@ -7,7 +7,7 @@ import contextlib
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from starlette.applications import Starlette
@@ -16,7 +16,7 @@ from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive
+from starlette.types import ASGIApp
 
 from formalimg.errors import FormalimgError
 from formalimg.models import redacted
@@ -27,6 +27,7 @@ from formalimg.serving.bodies import Bodies, Held, Sent
 from formalimg.serving.counting import CONTENT_TYPE, Counting, Counts
 from formalimg.serving.gate import Gate
 from formalimg.serving.lane import Lane
+from formalimg.serving.leaving import unless_gone
 from formalimg.serving.limits import Limits
 from formalimg.serving.processes import GrounderInProcesses
 from formalimg.serving.refusing import RefusedError
@@ -114,20 +115,23 @@ class _Desk:
             try:
                 sent = await bodies.read(request)
                 async with self._turns.taken():
-                    found = await self._scored(sent, request.receive)
+                    found = await unless_gone(self._scored(sent), request.receive)
             except BusyError as error:
                 raise RefusedError(503, str(error), retry_after=1) from error
             except ClientDisconnect:
                 return Response(status_code=_CLIENT_IS_GONE)
+            except asyncio.CancelledError as error:  # there was no time left to finish it
+                words = "the server ends before this is done: come back later"
+                raise RefusedError(503, words, retry_after=1, closes=True) from error
         self.counts.scored(found, time.perf_counter() - began)
         # Escaped, so that any text can be sent, also halves of characters that a judge has said.
         answer = json.dumps({"results": [one.to_json() for one in found]}, allow_nan=False, separators=(",", ":"))
         return Response(answer, media_type="application/json")
 
-    async def _scored(self, sent: Sent, receive: Receive) -> list[Scored]:
+    async def _scored(self, sent: Sent) -> list[Scored]:
         try:
             begun = await self._begun_in_a_thread(sent)
-            looked_at = await _unless_gone(self._looked_at(begun), receive) if begun.pairs else []
+            looked_at = await self._looked_at(begun) if begun.pairs else []
         except FormalimgError as error:  # for whoever runs the server, such as a wrong key
             words = redacted(str(error))
             _log.error("%s", words)
@@ -140,18 +144,28 @@ class _Desk:
             return await self._scorer.score(begun.pairs.values(), parts=begun.parts)
 
     async def _begun_in_a_thread(self, sent: Sent) -> _Begun:
-        """Judge the scenes; to find out whether the client is still there would take as long as a small one does."""
-        if not sent.files and len(sent.text) <= _SMALL:
-            return await self._lane.do(sent)
-        return await asyncio.to_thread(self._begun, sent)
+        order = _Order(sent)
+        try:
+            if not sent.files and len(sent.text) <= _SMALL:
+                return await self._lane.do(order)
+            return await asyncio.to_thread(self._begun, order)
+        except asyncio.CancelledError:
+            order.is_given_up = True
+            raise
 
-    def _begun(self, sent: Sent) -> _Begun:
+    def _begun(self, order: _Order) -> _Begun:
         """Read a request and judge its scenes: in one thread, so that the way there and back is gone only once."""
-        asked, parts = read_asked(sent, self._scorer, self._limits, self._root)
-        scenes = {place: one for place, one in enumerate(asked) if isinstance(one.picture, Mapping)}
-        with _in_the_request(list(scenes)):
-            found = dict(zip(scenes, self._scorer.score_all(scenes.values(), parts=parts), strict=True))
-        return _Begun(found, {place: one for place, one in enumerate(asked) if place not in scenes}, parts)
+        asked, parts = read_asked(order.sent, self._scorer, self._limits, self._root)
+        begun = _Begun({}, {}, parts)
+        for place, one in enumerate(asked):
+            if order.is_given_up:
+                break
+            if isinstance(one.picture, Mapping):
+                with _in_the_request([place]):
+                    [begun.found[place]] = self._scorer.score_all([one], parts=parts)
+            else:
+                begun.pairs[place] = one
+        return begun
 
     async def about(self, _: Request) -> Response:
         """What shapes the rewards."""
@@ -175,6 +189,15 @@ class _Desk:
     async def ready(self, _: Request) -> Response:
         """Everything that takes long to start is there."""
         return PlainTextResponse("ready\n") if self._is_ready else PlainTextResponse("starting\n", 503)
+
+
+class _Order:
+    """A request that a thread works on, and whether nobody waits for it any longer."""
+
+    __slots__ = ("is_given_up", "sent")
+
+    def __init__(self, sent: Sent) -> None:
+        self.sent, self.is_given_up = sent, False
 
 
 class _Begun(NamedTuple):
@@ -201,47 +224,18 @@ def _in_the_request(places: Sequence[int]) -> Iterator[None]:
         raise RefusedError(400, redacted(error.told), where=where, problems=error.problems) from error
 
 
-async def _unless_gone(work: Awaitable[list[Scored]], receive: Receive) -> list[Scored]:
-    """What the work gives; it is given up as soon as the client is gone.
-
-    Raises:
-        ClientDisconnect: if it is.
-    """
-    working = asyncio.current_task()
-    assert working is not None
-    leaving = asyncio.create_task(_gone(receive))
-    is_given_up = is_over = False
-
-    def give_up(_: object) -> None:
-        nonlocal is_given_up
-        if not is_over:
-            is_given_up = working.cancel()
-
-    leaving.add_done_callback(give_up)
-    try:
-        return await work
-    except asyncio.CancelledError:
-        if is_given_up and working.uncancel() == 0:
-            raise ClientDisconnect from None
-        raise
-    finally:
-        is_over = True
-        leaving.cancel()
-
-
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
 async def _refused(_: Request, error: Exception) -> Response:
     assert isinstance(error, RefusedError)
     return error.answer()
 
 
-async def _told(_: Request, error: Exception) -> Response:
+async def _told(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+    words = {
+        404: "there is nothing here: POST /v1/score, or GET /v1/about, /metrics, /healthz or /readyz",
+        405: f"{request.method} is not for this: send {(error.headers or {}).get('Allow')}",
+    }
+    return JSONResponse({"error": words.get(error.status_code, error.detail)}, error.status_code, error.headers)
 
 
 async def _failed(_: Request, error: Exception) -> Response:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -17,6 +19,12 @@ from formalimg.serving.refusing import RefusedError
 
 FIELD = "request"
 """The part of a multipart request that holds the JSON."""
+
+
+_JSON, _MULTIPART = "application/json", "multipart/form-data"
+
+_UTF_8 = re.compile('charset="?utf-?8')
+"""The one charset that a multipart request may name: it would be read by any that Python has, however slow or odd."""
 
 
 class Sent(NamedTuple):
@@ -58,9 +66,12 @@ class Bodies:
             RefusedError: if it is too large, comes too slowly, or is neither JSON nor multipart.
             ClientDisconnect: if the client is gone.
         """
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind not in ("application/json", "multipart/form-data"):
-            raise RefusedError(415, "send application/json, or multipart/form-data", closes=True)
+        named, _, options = request.headers.get("content-type", "").lower().partition(";")
+        kind = named.strip()
+        if kind not in (_JSON, _MULTIPART):
+            raise RefusedError(415, f"send {_JSON}, or {_MULTIPART}", closes=True)
+        if kind == _MULTIPART and "charset" in _UTF_8.sub("", options):
+            raise RefusedError(415, "send it in UTF-8, and leave the charset out", closes=True)
         if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
             raise RefusedError(415, "send it as it is, without Content-Encoding", closes=True)
         told = request.headers.get("content-length", "")
@@ -69,7 +80,7 @@ class Bodies:
         receive = self._counted(request.receive)
         try:
             async with asyncio.timeout(self._limits.timeout):
-                if kind.startswith("multi"):
+                if kind == _MULTIPART:
                     return await _multipart(Request(request.scope, receive), self._limits)
                 return await _json(receive)
         except TimeoutError as error:
@@ -148,7 +159,6 @@ def _refuse(constant: str) -> object:
 def _told_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):  # readers of JSON do not agree on which counts
-        names = [name for name, _ in pairs]
-        twice = next(name for name in found if names.count(name) > 1)
+        [(twice, _)] = Counter(name for name, _ in pairs).most_common(1)
         raise RefusedError(400, f"{twice[:40]!r} is told twice in one object of JSON")
     return found

@@ -5,11 +5,17 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import h11
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from formalimg.serving.refusing import RefusedError
+
 CROWDED = "formalimg.crowded"
 """A key that is in the scope of requests over connections beyond the limit."""
+
+_FAR_TOO_MANY = 4
+"""Over so many times the limit, connections are not even told that they are too many."""
 
 
 def patient_for(seconds: float, most: int) -> type[asyncio.Protocol]:
@@ -20,7 +26,8 @@ def patient_for(seconds: float, most: int) -> type[asyncio.Protocol]:
     same time. How long a body may take is not known here.
 
     Requests over more than so many connections are marked as `CROWDED`, and the application refuses them: were they
-    refused by uvicorn, nobody would be told when to come back, and nobody would count them.
+    refused by uvicorn, nobody would be told when to come back, and nobody would count them. Four times as many are
+    too many for that too: any more are closed at once, before there are more than a process may hold.
     """
 
     class Patient(H11Protocol):
@@ -31,7 +38,9 @@ def patient_for(seconds: float, most: int) -> type[asyncio.Protocol]:
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
-            if len(self.connections) > most:
+            if len(self.connections) > _FAR_TOO_MANY * most:
+                transport.abort()
+            elif len(self.connections) > most:
                 self.app = _crowded(self.app)
             self._wait_for_request()
 
@@ -51,6 +60,18 @@ def patient_for(seconds: float, most: int) -> type[asyncio.Protocol]:
             # Before the rest, which may find that the next request has arrived already.
             self._wait_for_request()
             super().on_response_complete()
+
+        def send_400_response(self, msg: str) -> None:
+            """Refuse what is no HTTP; it may also be the rest of a request that was answered before it was there."""
+            if self.cycle is not None and not self.cycle.response_complete:
+                self.cycle.disconnected = True  # now, so that nobody else answers
+                self.cycle.message_event.set()
+            if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+                answer = RefusedError(400, "this is no HTTP that can be read: send HTTP/1.1", closes=True).answer()
+                told = h11.Response(status_code=answer.status_code, headers=answer.raw_headers, reason=b"Bad Request")
+                for event in (told, h11.Data(data=bytes(answer.body)), h11.EndOfMessage()):
+                    self.transport.write(self.conn.send(event) or b"")
+            self.transport.close()
 
         def pause_writing(self) -> None:
             super().pause_writing()

@@ -10,7 +10,8 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from threading import Thread
 from typing import Generic, NamedTuple, TypeVar
 
 Given = TypeVar("Given")
@@ -51,7 +52,9 @@ class Lane(Generic[Given, Made]):
     def __init__(self, work: Callable[[Given], Made]) -> None:
         """A lane that does this work, away from the event loop."""
         self._work = work
-        self._thread = ThreadPoolExecutor(1, "formalimg-lane")
+        self._calls = SimpleQueue[asyncio.AbstractEventLoop | None]()
+        # Not waited for when the program ends: then nobody waits for what it does either.
+        Thread(target=self._run, name="formalimg-lane", daemon=True).start()
         self._waiting = deque[_Piece[Given, Made]]()
         self._done = deque[_Outcome[Made]]()
         self._is_busy = self._is_blocked = False
@@ -66,7 +69,7 @@ class Lane(Generic[Given, Made]):
 
     def close(self) -> None:
         """Take no more work; what is being done is not waited for."""
-        self._thread.shutdown(wait=False)
+        self._calls.put(None)
 
     async def _along_the_lane(self, given: Given) -> Made:
         loop = asyncio.get_running_loop()
@@ -79,7 +82,11 @@ class Lane(Generic[Given, Made]):
     def _go(self, loop: asyncio.AbstractEventLoop) -> None:
         self._is_busy = True
         self._watch = loop.call_later(_HELD_UP, self._give_way)
-        self._thread.submit(self._along, loop)
+        self._calls.put(loop)
+
+    def _run(self) -> None:
+        while (loop := self._calls.get()) is not None:
+            self._along(loop)
 
     def _along(self, loop: asyncio.AbstractEventLoop) -> None:
         """In the thread: do what waits, up to a number."""
@@ -90,7 +97,8 @@ class Lane(Generic[Given, Made]):
                 break
             if not waiting.done():
                 self._done.append(self._outcome(given, waiting))
-        loop.call_soon_threadsafe(self._come_back, loop)
+        with contextlib.suppress(RuntimeError):  # the loop has ended, and whoever waited in it
+            loop.call_soon_threadsafe(self._come_back, loop)
 
     def _outcome(self, given: Given, waiting: asyncio.Future[Made]) -> _Outcome[Made]:
         try:

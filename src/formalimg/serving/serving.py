@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
+import os
 import signal
+import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from math import ceil
@@ -17,6 +21,14 @@ from formalimg.serving.gate import checked_token
 from formalimg.serving.limits import Limits
 from formalimg.web import listen
 
+_M_MMAP_THRESHOLD = -3
+"""The setting of `mallopt`, from malloc.h."""
+
+_LARGE_BLOCK = 4 * 1024 * 1024
+
+_LAST_SECONDS = 2.0
+"""So long threads may take to end after the last answer."""
+
 
 def serve_rewards(
     make: Callable[[str | None], ASGIApp],
@@ -28,6 +40,8 @@ def serve_rewards(
     told: Callable[[str], None],
 ) -> None:
     """Serve rewards until the process is interrupted or told to end; what has begun is then finished.
+
+    The process ends here if a thread still works for somebody who could not be answered in time.
 
     Args:
         make: makes the application, with the token that clients must send.
@@ -42,11 +56,34 @@ def serve_rewards(
     """
     secret = checked_token(token, host)
     with _ending_as_interrupted(), listen(host, port) as listening:
-        server = uvicorn.Server(server_config(make(secret), limits))
+        server = _EndingServer(server_config(make(secret), limits))
         shown = f"[{host}]" if ":" in host else host
         told(f"http://{shown}:{listening.getsockname()[1]}")
         _collect_rarely()
-        server.run(sockets=[listening])
+        give_back_large_blocks()
+        _allow_files(6 * limits.most_connections)
+        try:
+            server.run(sockets=[listening])
+        finally:
+            server.has_ended.set()
+
+
+class _EndingServer(uvicorn.Server):
+    """A server that ends when it is told to, whatever its threads are doing."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.has_ended = threading.Event()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().shutdown(sockets)
+        # All have their answers now. Python would wait for threads that work for those who were not finished in time.
+        threading.Thread(target=self._end_anyway, daemon=True).start()
+
+    def _end_anyway(self) -> None:
+        if not self.has_ended.wait(_LAST_SECONDS):
+            sys.stderr.flush()
+            os._exit(0)
 
 
 def server_config(app: ASGIApp, limits: Limits) -> uvicorn.Config:
@@ -62,6 +99,7 @@ def server_config(app: ASGIApp, limits: Limits) -> uvicorn.Config:
         proxy_headers=False,
         timeout_keep_alive=ceil(limits.timeout),
         timeout_graceful_shutdown=ceil(limits.longest_end),
+        backlog=limits.most_connections,  # so many are taken before any is looked at
     )
 
 
@@ -73,6 +111,26 @@ def _collect_rarely() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
+
+
+def give_back_large_blocks() -> None:
+    """Have the system get back what large pictures took, as soon as they are done with.
+
+    The C library of Linux keeps large blocks once it has seen some, for each thread: hundreds of megabytes.
+    """
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # another C library
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE_BLOCK)
+
+
+def _allow_files(wanted: int) -> None:
+    """Have this process hold so many files and connections, if the system lets it: some let it hold 256 at first."""
+    with contextlib.suppress(ImportError, OSError, ValueError):  # no such limits, or none that may be changed
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 @contextlib.contextmanager
