@@ -5,22 +5,26 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import shlex
 import subprocess
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
+import typer
 
 from formalimg.cli import app
 from formalimg.logic import vocabulary
 from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO
+from tests.test_rooms import MAY_IMPORT, SOURCE
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+_LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)")
 
 
 class Shown(NamedTuple):
@@ -56,6 +60,19 @@ def test_commands_print_what_is_shown(shown: Shown) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_that_are_not_run_could_be(page: Path) -> None:
+    """Those in `sh` blocks need keys, models or time. Their options are read, and nothing is done."""
+    group: Any = typer.main.get_command(app)
+    for language, text in _BLOCK.findall(page.read_text(encoding="utf-8")):
+        lines = re.sub(r"\$\(\(.*?\)\)", "1", text.replace("\\\n", " ")).splitlines() if language == "sh" else []
+        for _, name, *words in (shlex.split(line, comments=True) for line in lines if line.startswith("formalimg ")):
+            command = group.commands[name]
+            while hasattr(command, "commands"):
+                command = command.commands[words.pop(0)]
+            command.make_context(name, words)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_examples_give_what_is_shown(page: Path) -> None:
     result = doctest.testfile(str(page), module_relative=False, optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
     assert result.failed == 0
@@ -68,9 +85,17 @@ def test_there_are_examples_to_run() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in _LINK.findall(page.read_text(encoding="utf-8")):
+    for target, place in _LINK.findall(page.read_text(encoding="utf-8")):
         if not target.startswith("http"):
-            assert (page.parent / target).exists(), target
+            file = page.parent / target if target else page
+            assert file.exists(), target
+            assert not place or place in _places(file), f"{target}#{place}"
+
+
+def _places(page: Path) -> set[str]:
+    """The anchors of a page, as sites that show Markdown name them after its headings."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
 def test_every_command_is_in_the_readme() -> None:
@@ -85,6 +110,29 @@ def test_every_predicate_is_defined_in_the_semantics() -> None:
     known = {name for suite in ("knolling", "natural") for name in vocabulary(suite).predicates}
     assert known == {name for name in known if re.search(rf"\b{name}\b", atoms)}
     assert {*RULES_OF_ONE, *RULES_OF_TWO} <= known
+
+
+def test_the_architecture_tells_who_may_import_whom() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    told = {
+        room: set(re.findall(r"`(\w+)`", imports))
+        for room, imports in re.findall(
+            r"^\| `(\w+)/` \|[^|]*\|([^|]*)\|$", page.partition("### The contracts")[0], re.MULTILINE
+        )
+    }
+    assert told.pop("serving") == {"web", "rewards"} == MAY_IMPORT["serving"] - MAY_IMPORT["web"]
+    assert told.pop("cli") == set()  # "all"
+    assert told == {room: imports for room, imports in MAY_IMPORT.items() if room not in ("serving", "cli")}
+
+
+def test_files_that_the_architecture_names_are_there() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    tables = page[page.index("### The contracts") : page.index("## Decisions")]
+    named = set(re.findall(r"`([\w*/.]+(?:\.(?:py|toml|sql)|/))`", tables))
+    files = [path.as_posix() for path in SOURCE.rglob("*")]
+    assert len(named) > 100
+    for name in named - {"run.toml"}:  # which is a file of run folders
+        assert any(fnmatch(path, f"*/{name.rstrip('/')}") for path in files), name
 
 
 def test_nothing_speaks_of_the_workshop() -> None:

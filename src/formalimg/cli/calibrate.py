@@ -12,7 +12,7 @@ from formalimg.cli.studied import StudyFile, StudyFormat, put_out, runs_judged_b
 
 
 def calibrate_command(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Runs of cf-world.", show_default=False)],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Runs of cf-world.", show_default=False)],
     labels: Annotated[
         Path,
         typer.Option(
@@ -23,7 +23,9 @@ def calibrate_command(
     ],
     judge: Annotated[
         str | None,
-        typer.Option(help="A judge of the runs, by name or by number. Default: the last.", show_default=False),
+        typer.Option(
+            metavar="JUDGE", help="A judge of the runs, by name or by number. Default: the last.", show_default=False
+        ),
     ] = None,
     profile: Annotated[
         Literal["paper", "official-code"],
@@ -34,7 +36,10 @@ def calibrate_command(
     figures: Figures = None,
     figures_as: FiguresAs = "svg,png",
 ) -> None:
-    """Tell which threshold of CF-World's gate agrees best with what people recognise in factual pictures."""
+    """Find the threshold of CF-World's gate that people agree with.
+
+    People tell what they recognise in factual pictures; the gate is to open for those, and for no others.
+    """
     from formalimg.studies import (  # here, so that other commands start faster
         calibrate_gate,
         calibration_table,

@@ -27,7 +27,9 @@ def captions_command(
     file: Annotated[
         Path,
         typer.Argument(
-            help="Captions: one on each line, or a .jsonl, .csv or .tsv with a field for them.", show_default=False
+            metavar="FILE",
+            help="Captions: one on each line, or a .jsonl, .csv or .tsv with a field for them.",
+            show_default=False,
         ),
     ],
     model: Annotated[
@@ -35,6 +37,7 @@ def captions_command(
         typer.Option(
             "--model",
             "-m",
+            metavar="MODEL",
             help="A chat model that reads the captions, as the paper did. Default: a lexicon, offline.",
             show_default=False,
         ),
@@ -45,9 +48,13 @@ def captions_command(
     ] = None,
     column: Annotated[
         str | None,
-        typer.Option(help="The field with the captions. Default: caption, prompt or text.", show_default=False),
+        typer.Option(
+            metavar="FIELD", help="The field with the captions. Default: caption, prompt or text.", show_default=False
+        ),
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="The first so many captions. Default: all.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="The first so many captions. Default: all.")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -62,7 +69,7 @@ def captions_command(
     figures: Figures = None,
     figures_as: FiguresAs = "svg,png",
 ) -> None:
-    """Show which kinds of visual concepts captions speak of, and how many at a time.
+    """Show which kinds of visual concepts captions speak of.
 
     With a model and --out, the same command goes on where it was. Exit code 1 if captions have no answer in the end.
     """

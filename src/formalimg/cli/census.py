@@ -15,14 +15,17 @@ from formalimg.suites import suite as suite_of
 
 
 def census_command(
-    suite: Annotated[str, typer.Argument(help="The benchmark, such as knolling.", show_default=False)],
+    suite: Annotated[str, typer.Argument(metavar="SUITE", help="The benchmark, such as knolling.", show_default=False)],
     items: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Where the items lie. Default: the default suite.")
     ] = None,
     figures: Figures = None,
     figures_as: FiguresAs = "svg,png",
 ) -> None:
-    """Show what the items of a suite are made of: predicates and classes, concepts, or fields and questions."""
+    """Show what the items of a suite are made of.
+
+    Predicates and classes, concepts, or fields and questions, and how often each comes up.
+    """
     drawn_as = formats_of_figures(figures, figures_as)
     counted: Sequence[Item[Any]]
     tidied: Sequence[str] = ()

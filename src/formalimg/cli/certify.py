@@ -9,17 +9,23 @@ import typer
 
 
 def certify_command(
-    grounder: Annotated[str, typer.Argument(help="Who is examined.")] = "builtin/icons",
-    scenes: Annotated[int, typer.Option(min=1, help="How many random scenes to draw and show.")] = 300,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed, other scenes.")] = 7,
-    others: Annotated[int, typer.Option(min=0, help="How many pictures that are no drawings to show.")] = 50,
+    grounder: Annotated[str, typer.Argument(metavar="GROUNDER", help="Who is examined.")] = "builtin/icons",
+    scenes: Annotated[int, typer.Option(min=1, metavar="N", help="How many random scenes to draw and show.")] = 300,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Another seed, other scenes.")] = 7,
+    others: Annotated[
+        int, typer.Option(min=0, metavar="N", help="How many pictures that are no drawings to show.")
+    ] = 50,
     require: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="The least precision, recall and F1 on clean pictures; or exit code 1."),
+        typer.Option(
+            min=0, max=1, metavar="SHARE", help="The least precision, recall and F1 on clean pictures; or exit code 1."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the certificate as JSON.")] = False,
 ) -> None:
-    """Measure how well a grounder sees, on drawings of random scenes whose content is certain.
+    """Measure how well a grounder sees.
+
+    It is shown drawings of random scenes whose content is certain.
 
     Things count as found if their class is right and their box overlaps by 0.9. The drawings are shown as they are, and
     after compression, scaling, blur and noise. With --require, other pictures must all be refused, too.

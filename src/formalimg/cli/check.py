@@ -17,14 +17,18 @@ def check_command(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[FILE|FOLDER|-]...",
+            metavar="FILE|FOLDER|-",
             show_default=False,
             help="Files with a formula, published instances (.json with dsl and k), or folders of them. "
             "Default: standard input.",
         ),
     ] = None,
-    suite: Annotated[str, typer.Option(help="Whose vocabulary: knolling, natural, or a TOML file.")] = "knolling",
-    k: Annotated[int | None, typer.Option("--k", "-k", help="The complexity the formula must have.")] = None,
+    suite: Annotated[
+        str, typer.Option(metavar="SUITE", help="Whose vocabulary: knolling, natural, or a TOML file.")
+    ] = "knolling",
+    k: Annotated[
+        int | None, typer.Option("--k", "-k", metavar="K", help="The complexity the formula must have.")
+    ] = None,
     single_component: Annotated[
         bool, typer.Option("--single-component", help="All variables must hang together.")
     ] = False,

@@ -14,7 +14,7 @@ def diagnose_command(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUN…", help="Runs of cf-world and of its probes, by the same models.", show_default=False
+            metavar="RUN", help="Runs of cf-world and of its probes, by the same models.", show_default=False
         ),
     ],
     model: Annotated[
@@ -28,11 +28,18 @@ def diagnose_command(
         ),
     ] = None,
     threshold: Annotated[
-        float, typer.Option(min=0, max=1, help="The score of a factual picture that opens the gate of its group.")
+        float,
+        typer.Option(
+            min=0, max=1, metavar="SCORE", help="The score of a factual picture that opens the gate of its group."
+        ),
     ] = 0.5,
     judge: Annotated[
         str | None,
-        typer.Option(help="A judge of all runs, by name or by number. Default: the last of each.", show_default=False),
+        typer.Option(
+            metavar="JUDGE",
+            help="A judge of all runs, by name or by number. Default: the last of each.",
+            show_default=False,
+        ),
     ] = None,
     profile: Annotated[
         Literal["paper", "official-code"],
@@ -43,7 +50,10 @@ def diagnose_command(
     format: StudyFormat = None,  # noqa: A002  # what users call it
     out: StudyFile = None,
 ) -> None:
-    """Tell why a model fails in counterfactual worlds: changed rules, rare pairs, or the names of things."""
+    """Tell why a model fails in counterfactual worlds.
+
+    It may be the changed rules, rare pairs, or the names of things.
+    """
     from formalimg.studies import diagnose, diagnosis_table, diagnosis_text  # here, so that other commands start faster
 
     form = studied_format(format, out, "a diagnosis")

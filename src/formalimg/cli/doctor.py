@@ -13,7 +13,9 @@ _SIGNS = {"fine": "✓", "broken": "✗", "absent": "–"}
 def doctor_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Check this installation: pictures with known verdicts go through the whole chain, true ones and false ones.
+    """Check this installation.
+
+    Pictures with known verdicts go through the whole chain, true ones and false ones.
 
     Exit code 0: all is well. 1: something is broken, and no number should be trusted. Keys are never printed.
     """

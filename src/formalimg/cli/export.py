@@ -28,17 +28,25 @@ def export_command(
         typer.Option("--published", help="Suite: also write DIR/published, in the form of the authors' own files."),
     ] = False,
     licence: Annotated[
-        str, typer.Option("--license", help="Suite: of items of your own; an SPDX id such as CC-BY-4.0, or an address.")
+        str,
+        typer.Option(
+            "--license",
+            metavar="LICENCE",
+            help="Suite: of items of your own; an SPDX id such as CC-BY-4.0, or an address.",
+        ),
     ] = "",
-    creator: Annotated[str, typer.Option(help="Suite: who made items of your own.")] = "",
-    made: Annotated[str, typer.Option(help="Suite: how items of your own were made, in a sentence.")] = "",
-    url: Annotated[str, typer.Option(help="Suite: where it will be found.")] = "",
-    date: Annotated[str, typer.Option(help="Suite: when it is published, as in 2026-01-31.")] = "",
+    creator: Annotated[str, typer.Option(metavar="NAME", help="Suite: who made items of your own.")] = "",
+    made: Annotated[
+        str, typer.Option(metavar="SENTENCE", help="Suite: how items of your own were made, in a sentence.")
+    ] = "",
+    url: Annotated[str, typer.Option(metavar="URL", help="Suite: where it will be found.")] = "",
+    date: Annotated[str, typer.Option(metavar="DATE", help="Suite: when it is published, as in 2026-01-31.")] = "",
     name: Annotated[
-        str | None, typer.Option(help="Run: what the model is called there. Default: the name of the run folder.")
+        str | None,
+        typer.Option(metavar="NAME", help="Run: what the model is called there. Default: the name of the run folder."),
     ] = None,
 ) -> None:
-    """Write a suite with data sheet and metadata, or a run as the authors' own scripts keep theirs.
+    """Write a suite or a run as others keep theirs.
 
     A suite becomes a folder with items.jsonl, DATASHEET.md, croissant.json and LICENSE.md; a run of ConceptMix
     becomes pictures, result.json, and files of scores.

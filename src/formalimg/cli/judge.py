@@ -25,7 +25,10 @@ def judge_command(
     gpus_per_worker: options.GpusPerWorker = None,
     cpus_per_worker: options.CpusPerWorker = None,
 ) -> None:
-    """Judge the pictures of a run that have no verdict of this judge yet, and print the numbers."""
+    """Judge the pictures of a run, and print the numbers.
+
+    Pictures that this judge has scored already are not looked at again.
+    """
     from formalimg.runs import open_run  # here, so that other commands start faster
 
     with closing(open_run(folder)) as run:

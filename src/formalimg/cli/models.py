@@ -11,9 +11,9 @@ import typer
 def models_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the providers as JSON.")] = False,
 ) -> None:
-    """List the providers of models: what each can do, and what is missing to use it.
+    """List the providers of models, and what each still needs.
 
-    A model is named provider/model, as in openai/gpt-image-1. Nobody is called, and keys are never printed.
+    A model is named provider/model, as in openai/gpt-image-2. Nobody is called, and keys are never printed.
     """
     from formalimg.models import installed_providers  # here, so that other commands start faster
 

@@ -14,6 +14,7 @@ from formalimg.errors import FormalimgError
 SuiteName = Annotated[
     str,
     typer.Argument(
+        metavar="SUITE",
         help="The benchmark: knolling, natural, conceptmix, cf-world, or one of its probes cf-world-rules, "
         "cf-world-attributes, cf-world-denominalised.",
         show_default=False,
@@ -24,6 +25,7 @@ ModelNames = Annotated[
     typer.Option(
         "--model",
         "-m",
+        metavar="MODEL",
         help="The image model, as in builtin/reader, openai/gpt-image-2, diffusers/PATH, folder/PATH; "
         "`formalimg models` lists the providers. Several make several runs.",
         show_default=False,
@@ -37,6 +39,7 @@ JudgeNames = Annotated[
     typer.Option(
         "--judge",
         "-j",
+        metavar="JUDGE",
         help="Who judges: builtin/icons, detector/MODEL, or a chat model; several look at the same pictures, one after "
         "the other. Default: the judge that works offline.",
         show_default=False,
@@ -51,12 +54,16 @@ JudgeOptions = Annotated[
         show_default=False,
     ),
 ]
-ItemsPath = Annotated[Path | None, typer.Option(help="Items from here. Default: the suite that ships with formalimg.")]
-Levels = Annotated[str | None, typer.Option(help="Which levels, as in 1-10 or 1,2,5. Default: all.")]
-PerLevel = Annotated[int | None, typer.Option(min=1, help="The first so many items of each level. Default: all.")]
-Samples = Annotated[int, typer.Option(min=1, help="Pictures per item, each with a seed of its own.")]
-Seed = Annotated[int, typer.Option(help="Another seed, other pictures, from models that can be seeded.")]
-Size = Annotated[int, typer.Option(min=64, max=4096, help="Width and height to ask for, in pixels.")]
+ItemsPath = Annotated[
+    Path | None, typer.Option(metavar="PATH", help="Items from here. Default: the suite that ships with formalimg.")
+]
+Levels = Annotated[str | None, typer.Option(metavar="LEVELS", help="Which levels, as in 1-10 or 1,2,5. Default: all.")]
+PerLevel = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="The first so many items of each level. Default: all.")
+]
+Samples = Annotated[int, typer.Option(min=1, metavar="N", help="Pictures per item, each with a seed of its own.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="Another seed, other pictures, from models that can be seeded.")]
+Size = Annotated[int, typer.Option(min=64, max=4096, metavar="PIXELS", help="Width and height to ask for, in pixels.")]
 Task = Annotated[
     Literal["image", "layout"],
     typer.Option(help="layout: chat models (or builtin/solver) plan a layout in place of a picture."),
@@ -118,14 +125,19 @@ RayAddress = Annotated[
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(min=1, help="Ray: how many workers, each with the model and the judge. Default: as many as fit."),
+    typer.Option(
+        min=1, metavar="N", help="Ray: how many workers, each with the model and the judge. Default: as many as fit."
+    ),
 ]
 GpusPerWorker = Annotated[
-    float | None, typer.Option(min=0, help="Ray: GPUs for each worker, or a part of one.", show_default="0")
+    float | None,
+    typer.Option(min=0, metavar="N", help="Ray: GPUs for each worker, or a part of one.", show_default="0"),
 ]
 CpusPerWorker = Annotated[
     float | None,
-    typer.Option(min=0, help="Ray: CPUs for each worker; 0 if it waits for servers only.", show_default="1"),
+    typer.Option(
+        min=0, metavar="N", help="Ray: CPUs for each worker; 0 if it waits for servers only.", show_default="1"
+    ),
 ]
 RunsFolder = Annotated[
     Path, typer.Option("--runs", metavar="DIR", help="The folder that holds the runs, one folder for each.")

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def pull_command(
-    benchmark: Annotated[str, typer.Argument(help="formalimg, cf-world or conceptmix.", show_default=False)],
+    benchmark: Annotated[
+        str, typer.Argument(metavar="BENCHMARK", help="formalimg, cf-world or conceptmix.", show_default=False)
+    ],
     to: Annotated[str, typer.Option("--to", metavar="DIR", help="The folder to make.")],
     origin: Annotated[
         str | None,

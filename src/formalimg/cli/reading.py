@@ -58,8 +58,15 @@ def read_instruction(path: str) -> Instruction:
 
 def formula_argument(argument: str) -> Instruction:
     """The formula that an argument is, or names: text begins with a parenthesis or a comment, all else is a file."""
-    is_text = argument.lstrip().startswith(("(", ";")) or not argument.strip()
-    return Instruction("formula", argument) if is_text else read_instruction(argument)
+    if argument.lstrip().startswith(("(", ";")) or not argument.strip():
+        return Instruction("formula", argument)
+    try:
+        return read_instruction(argument)
+    except FormalimgError as error:
+        if not isinstance(error.__cause__, FileNotFoundError):
+            raise
+        told = f"cannot read {argument}: there is no such file, and a formula begins with a parenthesis"
+        raise FormalimgError(told) from error
 
 
 def checked(instruction: Instruction, suite: str | None = None) -> Vocabulary:

@@ -26,7 +26,7 @@ _PAPERS_GATE = 0.5
 
 
 def report_command(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run folders.", show_default=False)],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders.", show_default=False)],
     format: Annotated[  # noqa: A002  # what users call it
         Format | None,
         typer.Option(
@@ -50,7 +50,11 @@ def report_command(
     epsilon: Annotated[
         float | None,
         typer.Option(
-            min=0, max=1, help="The rate to hold for G. Default: the suite's, 0.7 for FormalImg.", show_default=False
+            min=0,
+            max=1,
+            metavar="RATE",
+            help="The rate to hold for G. Default: the suite's, 0.7 for FormalImg.",
+            show_default=False,
         ),
     ] = None,
     reference: Annotated[bool, typer.Option("--reference", help="Put published figures beside the runs.")] = False,
@@ -69,6 +73,7 @@ def report_command(
         typer.Option(
             min=0,
             max=1,
+            metavar="SCORE",
             help="CF-World: a factual picture below this score closes the gate of its group. Default: 0.5.",
             show_default=False,
         ),
@@ -94,7 +99,9 @@ def report_command(
             show_default=False,
         ),
     ] = None,
-    gallery: Annotated[int, typer.Option(min=0, help="How many pictures of each run an html page shows.")] = 24,
+    gallery: Annotated[
+        int, typer.Option(min=0, metavar="N", help="How many pictures of each run an html page shows.")
+    ] = 24,
     images: Annotated[
         Literal["embed", "folder", "none"],
         typer.Option(
@@ -108,7 +115,7 @@ def report_command(
     figures: Figures = None,
     figures_as: FiguresAs = "svg,png",
 ) -> None:
-    """Show runs side by side, with intervals, and with what could not be scored."""
+    """Show runs side by side, and what could not be scored."""
     from formalimg.report import compare, format_of, render, terminal_table, write_html
     from formalimg.runs import write_atomically
     from formalimg.studies import people_table

@@ -39,7 +39,7 @@ def run_command(
     runs: options.RunsFolder = Path("runs"),
     out: options.RunFolder = None,
 ) -> None:
-    """Let image models make the pictures of a suite, judge them, and print the numbers.
+    """Make the pictures of a suite, judge them, print the numbers.
 
     The same command again goes on where the last one ended. Ctrl-C stops cleanly.
     """
@@ -76,7 +76,7 @@ def generate_command(
     runs: options.RunsFolder = Path("runs"),
     out: options.RunFolder = None,
 ) -> None:
-    """Let image models make the pictures of a suite; `formalimg judge` looks at them later."""
+    """Make the pictures of a suite, to be judged later with `judge`."""
     asked = Asked(**locals())
     from formalimg.runs import pictures_url  # here, so that other commands start faster, and no option is called so
 

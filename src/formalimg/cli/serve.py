@@ -24,8 +24,9 @@ def serve_command(
     grounder: Annotated[
         str,
         typer.Option(
+            metavar="GROUNDER",
             help="Who finds things in pictures, for formulas over boxes and colours: builtin/icons (drawings by "
-            "formalimg only), detector/MODEL, or a chat model."
+            "formalimg only), detector/MODEL, or a chat model.",
         ),
     ] = _ICONS,
     grounder_option: Annotated[
@@ -37,6 +38,7 @@ def serve_command(
         typer.Option(
             "--judge",
             "-j",
+            metavar="JUDGE",
             help="The chat model for natural, conceptmix, cf-world and questions. Default: none, and they are refused.",
             show_default=False,
         ),
@@ -63,7 +65,9 @@ def serve_command(
     port: Port = 8424,
     host: Annotated[
         str,
-        typer.Option(help="The address to listen on. Any other than this machine's own needs a token."),
+        typer.Option(
+            metavar="ADDRESS", help="The address to listen on. Any other than this machine's own needs a token."
+        ),
     ] = HERE,
     token_file: Annotated[
         Path | None,
@@ -73,26 +77,34 @@ def serve_command(
             show_default=False,
         ),
     ] = None,
-    most_megabytes: Annotated[int, typer.Option(min=1, help="How large a request may be.")] = 64,
-    most_items: Annotated[int, typer.Option(min=1, help="How many pictures a request may ask about.")] = 256,
-    at_once: Annotated[int, typer.Option(min=1, help="How many requests are worked on at once.")] = 16,
+    most_megabytes: Annotated[int, typer.Option(min=1, metavar="N", help="How large a request may be.")] = 64,
+    most_items: Annotated[
+        int, typer.Option(min=1, metavar="N", help="How many pictures a request may ask about.")
+    ] = 256,
+    at_once: Annotated[int, typer.Option(min=1, metavar="N", help="How many requests are worked on at once.")] = 16,
     most_waiting: Annotated[
-        int, typer.Option(min=0, help="How many more wait for their turn; others are told to come back.")
+        int, typer.Option(min=0, metavar="N", help="How many more wait for their turn; others are told to come back.")
     ] = 256,
     timeout: Annotated[
-        float, typer.Option(min=0.1, help="Seconds for a client to send a request, and to read the answer.")
+        float,
+        typer.Option(
+            min=0.1, metavar="SECONDS", help="Seconds for a client to send a request, and to read the answer."
+        ),
     ] = 30.0,
     processes: Annotated[
         int | None,
         typer.Option(
             min=0,
+            metavar="N",
             help="Processes of builtin/icons that look at pictures; 0 for none besides the server. Default: one for "
             "each core.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Give rewards over HTTP: POST pictures and what they are to show, get scores from 0 to 1 with reasons.
+    """Give rewards over HTTP: scores from 0 to 1, with reasons.
+
+    Whoever trains a model POSTs pictures and what they are to show.
 
     It ends, with what it has begun finished, when it is interrupted or told to (SIGTERM).
     """
@@ -147,5 +159,7 @@ def _token(file: Path | None) -> str | None:
         return os.environ.get(_TOKEN) or None
     try:
         return file.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise FormalimgError(f"cannot read the token in {file}: {error}") from error
+    except OSError as error:
+        raise FormalimgError(f"cannot read the token in {file}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise FormalimgError(f"cannot read the token in {file}: it is no text in UTF-8") from error

@@ -13,14 +13,17 @@ from formalimg.errors import FormalimgError
 Host = Annotated[
     str,
     typer.Option(
+        metavar="ADDRESS",
         help="The address to listen on. With any other than this machine's own, the site can be reached from "
-        "outside, and only by the link with its token."
+        "outside, and only by the link with its token.",
     ),
 ]
 
-Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 for any that is free.")]
+Port = Annotated[
+    int, typer.Option(min=0, max=65535, metavar="PORT", help="The port to listen on; 0 for any that is free.")
+]
 
-Browser = Annotated[bool, typer.Option(" /--no-browser", help="Do not open a browser.", show_default=False)]
+Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser, or do not.")]
 
 HERE = "127.0.0.1"
 """The address of this machine that nobody else can reach: the default of every site."""

@@ -17,20 +17,26 @@ def solve_command(
     formula: Annotated[
         str, typer.Option(metavar="TEXT|FILE", help="The formula itself, or a file with it (- for standard input).")
     ],
-    instances: Annotated[int, typer.Option(min=1, max=12, help="How many things each forall speaks of, at least.")] = 2,
+    instances: Annotated[
+        int, typer.Option(min=1, max=12, metavar="N", help="How many things each forall speaks of, at least.")
+    ] = 2,
     margin: Annotated[
-        int, typer.Option(min=0, help="How far relations are to be from tipping over, on the canvas of 1000.")
+        int,
+        typer.Option(min=0, metavar="N", help="How far relations are to be from tipping over, on the canvas of 1000."),
     ] = 20,
     up_to: Annotated[
-        int, typer.Option(min=1, max=20, help="How many things to consider where the formula sets no bound itself.")
+        int,
+        typer.Option(
+            min=1, max=20, metavar="N", help="How many things to consider where the formula sets no bound itself."
+        ),
     ] = 6,
-    seed: Annotated[int, typer.Option(help="Another seed, other colours and places.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Another seed, other colours and places.")] = 0,
     picture: Annotated[
         Path | None, typer.Option("--draw", metavar="PNG", help="Draw the witness into this file.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Find a scene that satisfies a formula, or prove that there is none.
+    """Find a scene that satisfies a formula, or prove there is none.
 
     Exit code 0: there is a scene. 1: there is none, at all or of up to so many things; it says which. 2: wrong use, or
     it could not be decided.

@@ -47,7 +47,7 @@ def studied_format(format: AgreementFormat | None, out: Path | None, what: str) 
     if found is None:
         *endings, last = _BY_ENDING
         advice = f"end the name in {', '.join(endings)} or {last}, or give --format"
-        raise FormalimgError(f"cannot tell from the name {out.name} how {what} is to be written: {advice}")
+        raise FormalimgError(f"cannot tell from the name {out} how {what} is to be written: {advice}")
     return found
 
 

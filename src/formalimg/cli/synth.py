@@ -18,17 +18,22 @@ from formalimg.suites import suite as suite_of
 
 
 def synth_command(
-    suite: Annotated[str, typer.Argument(help="knolling, natural or conceptmix.", show_default=False)],
+    suite: Annotated[str, typer.Argument(metavar="SUITE", help="knolling, natural or conceptmix.", show_default=False)],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write items.jsonl to.")],
     levels: Annotated[
-        str | None, typer.Option(help="Which levels, as in 1-10 or 1,2,5. Default: those of the suite that ships.")
+        str | None,
+        typer.Option(
+            metavar="LEVELS", help="Which levels, as in 1-10 or 1,2,5. Default: those of the suite that ships."
+        ),
     ] = None,
     per_level: Annotated[
-        int | None, typer.Option(min=1, help="How many items of each level. Default: 200, for conceptmix 300.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="How many items of each level. Default: 200, for conceptmix 300."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Another seed, other items.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="Another seed, other items.")] = 1,
     objects: Annotated[
-        int | None, typer.Option(help="FormalImg: several components of the level each, with so many things in all.")
+        int | None,
+        typer.Option(metavar="N", help="FormalImg: several components of the level each, with so many things in all."),
     ] = None,
     connectives: Annotated[
         bool,
@@ -44,10 +49,12 @@ def synth_command(
         bool, typer.Option("--published", help="Also write DIR/published, in the form of the authors' own files.")
     ] = False,
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="FormalImg: how many processes. Default: one per core.")
+        int | None, typer.Option(min=1, metavar="N", help="FormalImg: how many processes. Default: one per core.")
     ] = None,
 ) -> None:
-    """Make instructions: those of FormalImg are proven to be satisfiable, those of ConceptMix are free of conflicts.
+    """Make instructions that can be satisfied, by lot.
+
+    Those of knolling are proven satisfiable, those of natural and conceptmix are free of what no picture would show.
 
     The same options give the same bytes on any machine. Knolling items come with a witness, a scene that shows them.
     """

@@ -21,10 +21,14 @@ def verify_command(
         Semantics,
         typer.Option(help="strict: a forall wants an instance, as in the papers. classical: as in textbooks."),
     ] = "strict",
-    style: Annotated[str | None, typer.Option(help="The style of the picture, if the formula asks for it.")] = None,
+    style: Annotated[
+        str | None, typer.Option(metavar="STYLE", help="The style of the picture, if the formula asks for it.")
+    ] = None,
     suite: Annotated[
         str | None,
-        typer.Option(help="Whose vocabulary: knolling, natural, or a TOML file. Default: the one that fits."),
+        typer.Option(
+            metavar="SUITE", help="Whose vocabulary: knolling, natural, or a TOML file. Default: the one that fits."
+        ),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Print the proof or the refutation.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print verdict and proof as JSON.")] = False,

@@ -18,7 +18,10 @@ def view_command(
     host: Host = HERE,
     browser: Browser = True,
 ) -> None:
-    """Look at runs in the browser: curves, failures, every picture and the reasons behind its verdict."""
+    """Look at runs in the browser.
+
+    Curves, failures, every picture and the reasons behind its verdict.
+    """
     with needing_web("the viewer"):
         from formalimg.web import Site, serve
     serve(Site(runs), host=host, port=port, opens_browser=browser, tell=tell_address)

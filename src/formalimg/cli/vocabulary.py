@@ -14,10 +14,15 @@ _CONCEPTS = "conceptmix"
 
 def vocabulary_command(
     suite: Annotated[
-        str, typer.Argument(help="knolling, natural, conceptmix, or a TOML file.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="SUITE",
+            help="knolling, natural, conceptmix, or a TOML file. Default: list them.",
+            show_default=False,
+        ),
     ] = "",
 ) -> None:
-    """Show the words and predicates that formulas of a suite are made of, or the concepts of ConceptMix."""
+    """Show the words and predicates of a suite, or its concepts."""
     if not suite:
         typer.echo("\n".join(_names()))
         return

@@ -24,27 +24,39 @@ if TYPE_CHECKING:
 
 
 def write_command(
-    suite: Annotated[str, typer.Argument(help="knolling, natural, conceptmix or cf-world.", show_default=False)],
+    suite: Annotated[
+        str, typer.Argument(metavar="SUITE", help="knolling, natural, conceptmix or cf-world.", show_default=False)
+    ],
     model: Annotated[
-        str, typer.Option("--model", "-m", help="The chat model that writes, as in openai/gpt-5.", show_default=False)
+        str,
+        typer.Option(
+            "--model", "-m", metavar="MODEL", help="The chat model that writes, as in openai/gpt-5.", show_default=False
+        ),
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write items.jsonl and writing.json to.")],
     levels: Annotated[
         str | None,
-        typer.Option(help="Which levels, as in 1-10 or 1,2,5. Default: as in the paper, 1-10; 1-7 for conceptmix."),
+        typer.Option(
+            metavar="LEVELS",
+            help="Which levels, as in 1-10 or 1,2,5. Default: as in the paper, 1-10; 1-7 for conceptmix.",
+        ),
     ] = None,
     per_level: Annotated[
         int | None,
-        typer.Option(min=1, help="How many items of each level. Default: 200; 300 for conceptmix; 100 for pairs."),
+        typer.Option(
+            min=1, metavar="N", help="How many items of each level. Default: 200; 300 for conceptmix; 100 for pairs."
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Another seed, other assignments.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="Another seed, other assignments.")] = 1,
     checker: Annotated[
-        str | None, typer.Option(help="The chat model that checks the words. Default: the one that writes.")
+        str | None,
+        typer.Option(metavar="MODEL", help="The chat model that checks the words. Default: the one that writes."),
     ] = None,
     attempts: Annotated[
         int | None,
         typer.Option(
             min=1,
+            metavar="N",
             help="How often each item is tried; may be raised later. Default: 6; 30 for conceptmix, which redraws.",
         ),
     ] = None,
@@ -59,7 +71,7 @@ def write_command(
     prompts: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Texts of your own in place of ours: write-*.txt, check-*.txt.")
     ] = None,
-    version: Annotated[str, typer.Option(help="The version that the items carry.")] = "",
+    version: Annotated[str, typer.Option(metavar="VERSION", help="The version that the items carry.")] = "",
     concepts: ConceptsFolder = None,
     only: OnlyCategory = None,
     difficulty: DifficultyName = None,
@@ -86,14 +98,19 @@ def write_command(
             "Default: the laws of the groups that ship.",
         ),
     ] = None,
-    per_law: Annotated[int, typer.Option(min=1, help="CF-World, groups: how many of each law.")] = 1,
+    per_law: Annotated[int, typer.Option(min=1, metavar="N", help="CF-World, groups: how many of each law.")] = 1,
     items: Annotated[
         Path | None,
-        typer.Option(help="CF-World, denominalise: the items of cf-world. Default: those of the groups that ship."),
+        typer.Option(
+            metavar="PATH",
+            help="CF-World, denominalise: the items of cf-world. Default: those of the groups that ship.",
+        ),
     ] = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Let a chat model write instructions, and keep those that stand up to every check.
+    """Let a chat model write instructions, and check every one.
+
+    Only those that stand up to every check are kept.
 
     Whatever ends it, the same command goes on where it was. Exit code 1 if items are missing in the end.
     """

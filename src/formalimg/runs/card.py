@@ -68,7 +68,9 @@ def read_card_table(path: Path, kind: str, schema: int, advice: str) -> dict[str
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise FormalimgError(f"{folder} is no {kind}: it has no {path.name}") from error
+        several = any(folder.glob(f"*/{path.name}"))
+        told = f"it holds {kind}s, name them as in {folder}/*" if several else f"it has no {path.name}"
+        raise FormalimgError(f"{folder} is no {kind}: {told}") from error
     except OSError as error:
         raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

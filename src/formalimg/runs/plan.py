@@ -55,7 +55,9 @@ class Selection:
     def _require_known(what: str, asked: Collection[object] | None, there: Collection[object]) -> None:
         unknown = [str(one) for one in asked or () if one not in there]
         if unknown:
-            raise FormalimgError(f"the suite has no {what} {', '.join(unknown[:5])}: ask for others")
+            known = sorted(map(str, there), key=lambda one: (len(one), one))
+            advice = f"it has {', '.join(known)}" if len(known) <= 30 else "ask for others"
+            raise FormalimgError(f"the suite has no {what} {', '.join(unknown[:5])}: {advice}")
 
 
 def require_covered(model: ImageModel, suite: str) -> None:
