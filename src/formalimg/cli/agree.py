@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def agree_command(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run folders.", show_default=False)],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders.", show_default=False)],
     judges: Annotated[
         tuple[str, str] | None,
         typer.Option(

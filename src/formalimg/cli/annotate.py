@@ -25,7 +25,7 @@ def annotate_command(
     folders: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUN…|STUDY",
+            metavar="RUN|STUDY",
             help="Run folders of one suite, for a study of their pictures; or the folder of a study, to go on with it.",
             show_default=False,
         ),
