@@ -14,6 +14,7 @@ from typing import Any
 
 from tests.support.models import NumberJudge, speckled_for
 
+from formalimg.errors import FormalimgError
 from formalimg.models import Answer, Generated, ImageRequest, Setting
 
 
@@ -27,6 +28,7 @@ class Marked:
         gate: after so many requests, of all copies together, all others wait for this file.
         raises: items for which it raises, and with them their whole batch.
         exits: items for which it calls `sys.exit()`, in a thread as models of one's own do.
+        ends: items at which it ends the run, in the middle of their batch.
         dies: items at which its process ends.
         odd: items that it answers with something that cannot travel.
         dollars: what each picture costs.
@@ -37,6 +39,7 @@ class Marked:
     gate: tuple[int, str] | None = None
     raises: tuple[str, ...] = ()
     exits: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()
     dies: tuple[str, ...] = ()
     odd: tuple[str, ...] = ()
     dollars: float = 0.0
@@ -62,6 +65,8 @@ class Marked:
             if request.item in self.exits:
                 await asyncio.to_thread(sys.exit, "no more")
         for request in requests:
+            if request.item in self.ends:
+                raise FormalimgError("there is no credit left")
             answer = speckled_for(request)
             assert isinstance(answer, Generated)
             served: Any = {"lock": threading.Lock()} if request.item in self.odd else {}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.support.models import small_items
-from tests.support.run_contents import order, outcomes
+from tests.support.run_contents import order, outcomes, rows
 
 from formalimg.errors import FormalimgError
 from formalimg.runs import Progress, carry_out
@@ -64,6 +64,19 @@ def test_a_budget_stops_the_run_and_a_larger_one_goes_on(cluster: Any, root: Pat
     second = run(cluster, tmp_path / "run", opening, 30, budget=100.0)
     assert first.made + second.made == 30
     assert set(asked(tmp_path / "log").values()) == {1}
+
+
+def test_what_was_made_before_the_end_is_kept(cluster: Any, root: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    opening = partial(Marked, str(log), ends=("5",), batch=4, concurrency=1, dollars=1.0)
+    with pytest.raises(FormalimgError, match="no credit left"):
+        run(cluster, tmp_path / "run", opening, workers=1)
+    order_asked = [line.split()[0] for line in log.read_text().splitlines()]
+    place = order_asked.index("5")
+    assert place % 4, "else nothing was made before it in its batch"
+    kept = {item for (item,) in rows(tmp_path / "run", "SELECT item FROM pictures WHERE status = 'made'")}
+    assert {*order_asked[:place]} <= kept
+    assert "5" not in kept
 
 
 def test_a_model_that_is_another_one_on_a_worker_ends_the_run(cluster: Any, root: Path, tmp_path: Path) -> None:

@@ -27,7 +27,8 @@ def format_of(path: Path) -> Format:
     """
     found = _BY_ENDING.get(path.suffix.lower())
     if found is None:
+        endings = ", ".join(_BY_ENDING)
         raise FormalimgError(
-            f"cannot tell the format from the name {path.name or path}: end it in {', '.join(_BY_ENDING)}, or give --format"
+            f"cannot tell the format from the name {path.name or path}: end it in {endings}, or give --format"
         )
     return found

@@ -59,37 +59,53 @@ class SpreadModel:
             FormalimgError: if the model of a worker ends the run, or there are no workers any more.
             NotBegunError: if the run is stopped before a worker can be asked.
         """
-        for answer in await self._answers(requests, 0):
+        found: list[Answer] = []
+        ended: FormalimgError | None = None
+        try:
+            await self._find(requests, found, 0)
+        except FormalimgError as error:
+            ended = error
+        for answer in found:  # also before the run ends: they may be paid for
             yield answer
+        if ended:
+            raise ended
 
-    async def _answers(self, requests: Sequence[ImageRequest], losses: int, *, begun: bool = False) -> list[Answer]:
+    async def _find(
+        self, requests: Sequence[ImageRequest], found: list[Answer], losses: int, *, begun: bool = False
+    ) -> None:
+        """Add an answer to those found for each request, in their order, as far as it gets."""
         # The last try is without other such tries beside: a request that kills workers must not take others with it.
         made = await self._crew.make(requests, alone=losses == MOST_LOSSES - 1, begun=begun)
         if made is None:
             if losses + 1 < MOST_LOSSES:
-                return await self._answers(requests, losses + 1, begun=begun)
-            if len(requests) == 1:
-                return [Failed(f"{MOST_LOSSES} workers died one after the other while they made this picture")]
-            return await self._in_halves(requests, MOST_LOSSES - 1)
+                await self._find(requests, found, losses + 1, begun=begun)
+            elif len(requests) == 1:
+                found.append(Failed(f"{MOST_LOSSES} workers died one after the other while they made this picture"))
+            else:
+                await self._find_in_halves(requests, found, MOST_LOSSES - 1)
+            return
         self.batch = max(self.batch, made.batch)  # what a model that tries finds out, here or there
         answers, trouble = made.answers, made.trouble
-        if trouble and trouble.ends_run:
-            raise FormalimgError(trouble.told)
         if len(answers) > len(requests):
             raise FormalimgError(
                 f"{self.name} gave {len(answers)} pictures in place of the {len(requests)} it was asked for, so nobody "
                 "knows which is which: mend the model, then start a new run"
             )
+        found += answers
+        if trouble and trouble.ends_run:
+            raise FormalimgError(trouble.told)
         left = requests[len(answers) :]
         if left and trouble and len(requests) > 1:
-            return [*answers, *await self._in_halves(left, losses)]
-        reason = trouble.told if trouble else "the model gave no answer"
-        return [*answers, *(Failed(reason) for _ in left)]
+            await self._find_in_halves(left, found, losses)
+        else:
+            reason = trouble.told if trouble else "the model gave no answer"
+            found += [Failed(reason) for _ in left]
 
-    async def _in_halves(self, requests: Sequence[ImageRequest], losses: int) -> list[Answer]:
+    async def _find_in_halves(self, requests: Sequence[ImageRequest], found: list[Answer], losses: int) -> None:
         half = (len(requests) + 1) // 2
-        parts = [part for part in (requests[:half], requests[half:]) if part]
-        return [answer for part in parts for answer in await self._answers(part, losses, begun=True)]
+        for part in (requests[:half], requests[half:]):
+            if part:
+                await self._find(part, found, losses, begun=True)
 
 
 class SpreadJudge:
