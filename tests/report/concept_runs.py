@@ -58,10 +58,19 @@ def concept_run(
     costs: Mapping[str, float | None] | None = None,
     *,
     silent: Sequence[str] = (),
+    flat: Sequence[str] = (),
     samples: int = 1,
 ) -> StoredRun:
-    """A run of these items with these answers. Verdicts on items in `silent` do not say what they are made of."""
-    model_ = CallableModel(lambda prompt: Image.radial_gradient("L"), name=model)
+    """A run of these items with these answers.
+
+    Verdicts on items in `silent` do not say what they are made of; pictures of items in `flat` are of one colour.
+    """
+    blank = {item.prompt for item in items if item.id in flat}
+
+    def paint(prompt: str) -> Image.Image:
+        return Image.new("L", (256, 256), 9) if prompt in blank else Image.radial_gradient("L")
+
+    model_ = CallableModel(paint, name=model)
     order = Order(items, model_, size=64, samples=samples, made_with="formalimg")
     carry_out(order, folder, PlannedJudge(answers, costs or {}, silent=silent))
     return open_run(folder)

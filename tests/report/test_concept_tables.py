@@ -153,6 +153,20 @@ def test_verdicts_that_do_not_go_into_concepts_are_no_answers(tmp_path: Path) ->
     assert set(tables(none, missing="error")) == {"full mark", "prompt length"}
 
 
+def test_pictures_that_fail_by_rule_show_none_of_their_concepts(tmp_path: Path) -> None:
+    """Else a model could raise its concept fraction by empty pictures."""
+    complete: dict[str, Answers] = {**ANSWERS, "d": [True, True]}
+    empty = {name: [False] * len(answers) for name, answers in complete.items()}
+    told = concept_run(tmp_path / "told", "lab/one", ITEMS, {**complete, "a": empty["a"], "f": empty["f"]}, COSTS)
+    flat = concept_run(tmp_path / "flat", "lab/one", ITEMS, complete, COSTS, flat=["a", "f"])
+    with_flat, without = tables(flat, missing="error"), tables(told, missing="error")
+    for name in ("full mark", "concept fraction", "categories", "values"):
+        assert texts(with_flat[name]) == texts(without[name])
+    assert texts(with_flat["cost of grading"])[0][1] == "4", "nobody was asked about the others"
+    all_flat = tables(concept_run(tmp_path / "all", "lab/one", ITEMS, complete, flat=[item.id for item in ITEMS]))
+    assert texts(all_flat["concept fraction"]) == [["lab/one", ".00", ".00", "6/6"]]
+
+
 def test_several_pictures_of_an_item_are_taken_together(tmp_path: Path) -> None:
     run = concept_run(tmp_path / "two", "lab/two", ITEMS, ANSWERS, samples=2)
     found = tables(run)

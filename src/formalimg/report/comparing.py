@@ -187,16 +187,18 @@ def _read(run: RunRecord, about: Suite) -> _Found:
 def _seen(judged: Judged) -> SeenPicture:
     outcome, verdict = judged.outcome, judged.verdict
     scored = isinstance(verdict, Verdict)
+    by_rule = scored and "rule" in verdict.evidence
     return SeenPicture(
         outcome.item,
         outcome.level,
         outcome.passed,
         verdict.parts if isinstance(verdict, Verdict) else (),
-        scored or outcome.reason in _JUDGES_REASONS,
+        (scored and not by_rule) or outcome.reason in _JUDGES_REASONS,
         verdict.cost,
         outcome.sample,
         outcome.score,
         outcome.reason,
+        by_rule,
     )
 
 

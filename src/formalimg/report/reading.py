@@ -23,6 +23,7 @@ class SeenPicture(NamedTuple):
         sample: which of the item's pictures, from 0.
         score: the score as the judge gave it; None if unscored.
         reason: why it is unscored; empty if scored.
+        by_rule: did it fail by a rule, before anybody looked?
     """
 
     item: str
@@ -34,6 +35,7 @@ class SeenPicture(NamedTuple):
     sample: int
     score: float | None
     reason: str
+    by_rule: bool
 
 
 class GradedPicture(NamedTuple):

@@ -62,7 +62,7 @@ class MarkedRun(NamedTuple):
 def has_answers(run: SeenRun) -> bool:
     """Do the verdicts say which concepts are shown? Some judges only say whether a picture passes."""
     verdicts = [picture for picture in run.pictures if picture.passed is not None]
-    return not verdicts or any(picture.parts for picture in verdicts)
+    return not verdicts or any(picture.parts or picture.by_rule for picture in verdicts)
 
 
 def marked(run: SeenRun, missing: Missing) -> MarkedRun:
@@ -87,8 +87,9 @@ def _marked(picture: SeenPicture, asked: Mapping[str, tuple[Answer, ...]]) -> Ma
     if picture.parts:
         answers = tuple(Answer(part.kind, " ".join(part.about) or part.name, part.score) for part in picture.parts)
     else:
-        # A picture that passes shows all there is to show; of one that fails, nobody knows what it lacks.
-        score = 1.0 if picture.passed else None
+        # A picture that passes shows all there is to show, and one that fails by rule shows nothing; of any other that
+        # fails, nobody knows what it lacks.
+        score = 1.0 if picture.passed else 0.0 if picture.by_rule else None
         answers = tuple(answer._replace(score=score) for answer in asked[picture.item])
     return MarkedPicture(picture.item, picture.level, picture.passed, answers)
 
