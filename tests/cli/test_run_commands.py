@@ -213,6 +213,15 @@ def test_a_budget_needs_prices(tmp_path: Path) -> None:
     assert "prices.toml" in err
 
 
+def test_a_budget_for_judging_needs_prices_too(workplace: Path) -> None:
+    folder = workplace / "runs" / "knolling-builtin-oracle"
+    stranger = ("-j", "openai/nobody-knows", "-J", "2:base_url=http://127.0.0.1:9/v1")
+    code, _, err = formalimg("judge", str(folder), "-j", "builtin/icons", *stranger, "--budget", "5")
+    assert code == 2
+    assert "nobody knows what openai/nobody-knows costs" in err
+    assert [judge.name for judge in open_run(folder).judges()] == ["builtin/icons"]
+
+
 def test_a_closed_pipe_is_no_verdict(workplace: Path) -> None:
     folder = workplace / "runs" / "knolling-builtin-oracle"
     shell = f"{sys.executable} -m formalimg report {folder} --format json | true; exit ${{PIPESTATUS[0]}}"

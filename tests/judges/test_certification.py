@@ -34,6 +34,8 @@ class Flawed:
 
     async def ground(self, picture: Picture, classes: Sequence[str]) -> Grounding | Unscored:
         answer = ground_icons(picture.image)
+        if self.flaw == "silent":
+            return Unscored("judge failed", "test/flawed did not answer")
         if self.flaw == "refuses" or isinstance(answer, Unscored):
             return Unscored("not understood")
         things = answer.scene.things
@@ -79,6 +81,11 @@ def test_what_is_refused_is_not_found() -> None:
     reading = _reading("refuses")
     assert (reading.refused, reading.pictures, reading.found, reading.recall) == (2, 2, 0, 0)
     assert reading.things > 0
+
+
+@pytest.mark.parametrize(("flaw", "refused"), [("none", 3), ("silent", 0)])
+def test_who_does_not_answer_has_refused_no_impostor(flaw: str, refused: int) -> None:
+    assert certify(Flawed(flaw), scenes=1, conditions=["clean"], others=3).impostors_refused == refused
 
 
 def test_a_certificate_asks_for_all_of_it() -> None:
@@ -153,6 +160,13 @@ def test_matches_are_pairs_of_the_same_class_that_overlap(truth: Scene, found: S
     assert not any(
         one.label == other.label and overlap(one.box, other.box) >= LEAST_OVERLAP for one in unmatched for other in left
     )
+
+
+def test_boxes_may_be_asked_to_be_the_same() -> None:
+    (scene,) = random_scenes(1, seed=1)
+    assert len(match(scene, scene, 1)) == len(scene)
+    moved = Scene.of([replace(thing, box=Box(*(edge + 0.01 for edge in thing.box))) for thing in scene.things])
+    assert match(scene, moved, 1) == []
 
 
 def _overlap_by_counting(one: Box, other: Box) -> float:

@@ -39,6 +39,7 @@ OUTSIDE = ("#ff8000", "#800080", "#8a2be2", "#008b8b", "#40e0d0")
     [  # as tables of colours give them, for sRGB under D65
         ((255, 255, 255), (100.0, 0.0, 0.0)),
         ((0, 0, 0), (0.0, 0.0, 0.0)),
+        ((10, 10, 10), (2.74, 0.0, 0.0)),
         ((255, 0, 0), (53.24, 80.09, 67.20)),
         ((0, 255, 0), (87.73, -86.18, 83.18)),
         ((0, 0, 255), (32.30, 79.19, -107.86)),
@@ -66,6 +67,11 @@ def test_drawn_things_have_the_colour_they_were_drawn_in() -> None:
 def test_a_shaded_thing_in_a_loose_box_has_its_colour_on_any_ground(color: str, ground: str) -> None:
     image = _shaded_disc(TYPICAL[color], ground)
     assert color_in(image, Box(180, 180, 820, 820)).word == color
+
+
+@pytest.mark.parametrize("box", [Box(999, 0, 1000, 1000), Box(0, 999, 1000, 1000), Box(999, 999, 1000, 1000)])
+def test_a_sliver_at_the_edge_is_not_black_from_beyond_the_picture(box: Box) -> None:
+    assert color_in(Image.new("RGB", (10, 10), TYPICAL["yellow"]), box) == ("yellow", 1.0)
 
 
 @pytest.mark.parametrize("color", COLORS)

@@ -11,7 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from formalimg.judges import ScoreJudge, Unscored, Verdict
-from formalimg.judges.score_judge.answers import score_of
+from formalimg.judges.score_judge.answers import published_scores, score_of
+from formalimg.models.answer_schema import answer_schema
 from formalimg.models.chat import Unanswered
 from tests.support.concept_items import NOTHING
 from tests.support.score_items import LEAVES, RISES, SHARP, score_item, scores_by
@@ -131,6 +132,15 @@ def test_the_published_object_has_every_number_or_nothing_counts(names: list[str
     assert answer.reason == "not understood"
     assert "it must answer the questions 1 to 3" in answer.detail
     assert len(chat.conversations) == 2
+
+
+def test_servers_are_held_to_the_numbers_of_the_questions() -> None:
+    for count in (1, 3):
+        schema = answer_schema(published_scores(count))
+        assert schema["required"] == [str(number) for number in range(1, count + 1)]
+        assert isinstance(schema["properties"], dict)
+        assert list(schema["properties"]) == schema["required"]
+        assert schema["additionalProperties"] is False
 
 
 def test_twelve_questions_in_the_published_form_keep_their_places() -> None:

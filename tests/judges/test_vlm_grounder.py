@@ -226,7 +226,17 @@ def test_a_formula_without_classes_is_not_an_empty_scene() -> None:
     chat = ScriptedChat({1: Known(DESK)}, tells_things)
     answer = asyncio.run(VlmGrounder(chat).ground(numbered(1), ()))
     assert isinstance(answer, Unscored)
+    assert answer.cost == 0
     assert not chat.conversations
+
+
+@pytest.mark.parametrize(("requests", "asked"), [("per class", [3, 1, 0]), ("all at once", [1, 1, 0])])
+def test_so_many_questions_are_told_beforehand_as_are_asked(requests: Any, asked: list[int]) -> None:
+    chat = ScriptedChat({1: Known(DESK)}, tells_things)
+    grounder = VlmGrounder(chat, requests=requests)
+    assert [grounder.questions(classes) for classes in (CLASSES, CLASSES[:1], ())] == asked
+    asyncio.run(grounder.ground(numbered(1), CLASSES))
+    assert len(chat.conversations) == asked[0]
 
 
 def test_an_unknown_price_makes_the_sum_unknown() -> None:

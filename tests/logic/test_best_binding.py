@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import pairwise
 
 import pytest
 
 from formalimg import Box, FormulaError, Scene, Thing, verify
+from formalimg.errors import FormalimgError
 from formalimg.logic import game
 from formalimg.logic.best_binding import BestBinding, best_binding
 
@@ -199,6 +201,31 @@ def test_many_clauses_are_counted_without_overflow() -> None:
     """200 clauses about classes: the worth of a play no longer fits into 16 bits."""
     cups = " ".join(["(Is ?x 'cup')"] * 200)
     assert best_binding(f"(exists ?x (and {cups}))", TABLE).bindings == {"x": 1}
+
+
+@pytest.mark.parametrize("variables", [12, 13, 14, 16])
+def test_plays_of_many_variables_are_weighed_without_overflow(variables: int) -> None:
+    """A chain over ten red cups in a row: from 13 variables on, numbers that break ties no longer fit into 64 bits."""
+    names = [f"v{number}" for number in range(variables)]
+    chain = " ".join(f"(LeftOf ?{one} ?{other})" for one, other in pairwise(names))
+    said = " ".join(f"(Is ?{name} 'cup') (Has ?{name} 'red')" for name in names)
+    text = f"(and {said} {chain})"
+    for name in reversed(names):
+        text = f"(exists ?{name} {text})"
+    row = Scene.of([Thing("cup", Box(20 * n, 0, 20 * n + 9, 9), "blue" if n % 2 else "red") for n in range(20)])
+    found = best_binding(text, row)
+    assert len(failing(found)) == 1  # where the chain begins anew
+    again = list(range(0, 20, 2))
+    assert list(found.bindings.values()) == [*again[: variables - 10], *again]
+
+
+@pytest.mark.parametrize("weight", [0, -1, 1.5, True, 10**17, pytest.param(10**5000, id="thousands of digits")])
+def test_weights_that_would_break_the_share_are_refused(weight: int) -> None:
+    """10**17 against 1: the share of what misses the lighter clause would be rounded to 1."""
+    asked = "(exists ?x (and (Is ?x 'cup') (Has ?x 'red')))"
+    with pytest.raises(FormalimgError, match="attribute must be a whole number from 1 to 1,000,000"):
+        best_binding(asked, TABLE, weights={"attribute": weight})
+    assert 0 < best_binding(asked, TABLE, weights={"attribute": 10**6}).share < 1
 
 
 def test_numpy_is_loaded_only_when_it_is_needed() -> None:

@@ -134,6 +134,9 @@ def test_annotated_scenes_decide_natural_formulas() -> None:
     )
     assert not verify("(exists ?c (exists ?d (and (Is ?c 'cat') (On ?d ?c))))", scene)
     assert verify("(forall ?c (implies (Is ?c 'cat') (not (exists ?d (In ?c ?d)))))", scene)
+    assert verify("(exists ?d (and (Has ?d 'wooden') (Has ?d 'brown')))", scene)
+    for other in ("HasColor ?d 'wooden'", "HasMaterial ?d 'rectangular'", "HasShape ?d 'brown'", "HasState ?d 'black'"):
+        assert not verify(f"(exists ?d ({other}))", scene)  # a word, but not of that kind
 
 
 def test_unknown_semantics() -> None:

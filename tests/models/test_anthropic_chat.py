@@ -127,6 +127,7 @@ def test_faults(fault: str, expected: str) -> None:
     with Loopback(faults=scripted([fault])) as server, pytest.raises(CallError) as caught:
         _complete(server)
     assert (caught.value.fault, len(server.requests)) == (expected, 1)
+    assert caught.value.usage == (Usage(100, 20) if fault == "no text" else Usage())
 
 
 def test_the_wish_to_be_left_alone_is_passed_on() -> None:

@@ -155,6 +155,16 @@ def test_what_was_paid_before_an_outage_is_counted() -> None:
     assert reply == Unanswered("failed", "unavailable: reset", "It does.", TWENTY, COST)
 
 
+def test_what_was_paid_for_an_answer_without_words_is_counted() -> None:
+    silence = CallError("wrong", "no text", usage=TWENTY)
+    reply = _reply(Talker([silence, YES]))
+    assert isinstance(reply, Answered)
+    assert (reply.usage, reply.cost) == (Usage(40, 20), 2 * COST)
+    never = _reply(Talker([TALK, silence]), cache=False)
+    assert never == Unanswered("failed", "wrong: no text", "It does.", Usage(60, 30), never.cost)
+    assert never.cost == pytest.approx(3 * COST)
+
+
 def test_an_unknown_price_makes_the_sum_unknown() -> None:
     reply = _reply(Talker([TALK, YES], name="openai/unheard-of"))
     assert isinstance(reply, Answered)

@@ -52,14 +52,22 @@ def test_only_answers_that_can_be_read_are_remembered() -> None:
     assert not later.asked
 
 
-def test_what_the_type_no_longer_accepts_is_asked_anew() -> None:
+def test_what_the_type_no_longer_accepts_is_asked_anew_once() -> None:
     _ask(Talker([YES]))
     Memory(cache_folder())
     with sqlite3.connect(cache_folder() / "answers.sqlite") as connection:
         connection.execute("UPDATE answers SET text = 'It does.'")
     talker = Talker([YES])
-    assert isinstance(_ask(talker), Answered)
+    for _ in range(2):
+        assert isinstance(_ask(talker), Answered)
     assert len(talker.asked) == 1
+
+
+def test_half_a_character_does_not_cost_the_answer() -> None:
+    reply = _ask(Talker([replace(YES, text=f"Sure \ud83d {YES.text}")]))
+    assert isinstance(reply, Answered)
+    assert reply.raw == f"Sure ? {YES.text}"
+    assert isinstance(_ask(Talker([])), Answered)
 
 
 def test_the_cache_can_be_switched_off(folder: Path) -> None:
@@ -177,3 +185,9 @@ def test_the_folder_is_the_systems_own_unless_named(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache_folder() == tmp_path / "formalimg"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.delenv("LOCALAPPDATA", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / ".cache" / "formalimg"
+    monkeypatch.setattr("sys.platform", "win32")
+    assert cache_folder() == tmp_path / "AppData" / "Local" / "formalimg" / "Cache"

@@ -22,7 +22,7 @@ def _serving(response: Response) -> list[Dialect]:
 
 def _fault(address: str) -> CallError:
     with pytest.raises(CallError) as caught:
-        wait_for(fetched(address, timeout=0.3))
+        wait_for(fetched(address, timeout=0.3, waits=()))
     assert "signature" not in str(caught.value)
     return caught.value
 
@@ -30,6 +30,18 @@ def _fault(address: str) -> CallError:
 def test_what_lies_there_comes_as_it_is() -> None:
     with Loopback(dialects=_serving(Response(PICTURE))) as server:
         assert wait_for(fetched(f"{server.url}/a.png?signature=x", 5)) == PICTURE
+
+
+def test_a_picture_that_is_paid_for_is_not_given_up_at_once() -> None:
+    coming = [Response(status=404), Response(PICTURE, cut=True), Response(PICTURE)]
+
+    def answer(request: Request, fault: Fault | None, parts: Parts) -> Response:
+        return coming.pop(0)
+
+    dialect = Dialect((Route(re.compile(".*"), answer),), lambda status, code, message: {})
+    with Loopback(dialects=[dialect]) as server:
+        assert wait_for(fetched(f"{server.url}/a.png", 5, waits=(0, 0))) == PICTURE
+    assert not coming
 
 
 @pytest.mark.parametrize(

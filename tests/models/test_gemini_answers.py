@@ -11,6 +11,7 @@ from formalimg.models.calls import CallError, Usage
 from formalimg.models.chat import Answered, Completion, Message, Reply, Unanswered
 from formalimg.models.gemini import open_gemini_chat
 from formalimg.models.gemini.chat import GeminiChat
+from formalimg.models.gemini.endings import usage
 from formalimg.models.gemini.session import open_session
 from formalimg.models.options import Options
 from tests.support.loopback import Asked, Fault, Loopback, scripted
@@ -52,6 +53,13 @@ def test_an_answer_comes_back_without_thoughts_and_with_what_was_used() -> None:
         completion = _complete(server)
     served = {"model": f"{MODEL}-001", "response_id": "resp_1"}
     assert completion == Completion('{"cup": true}', "stop", Usage(10, 1297), served)
+
+
+def test_what_is_not_counted_counts_nothing() -> None:
+    from google.genai.types import GenerateContentResponse
+
+    for counted, expected in [({}, Usage()), ({"thoughtsTokenCount": 7}, Usage(0, 7)), (None, Usage())]:
+        assert usage(GenerateContentResponse.model_validate({"usageMetadata": counted})) == expected
 
 
 def test_rules_words_and_pictures_go_where_they_belong() -> None:
@@ -153,6 +161,7 @@ def test_an_answer_without_words_or_end_is_wrong(fault: str) -> None:
     with _server(fault) as server, pytest.raises(CallError) as raised:
         _complete(server)
     assert raised.value.fault == "wrong"
+    assert (raised.value.usage == Usage(10, 1297)) == (fault in ("OTHER", "no end", "no parts", "no candidate"))
 
 
 @pytest.mark.parametrize(

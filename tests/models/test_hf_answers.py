@@ -141,6 +141,7 @@ def test_an_answer_without_words_is_wrong(fault: str) -> None:
     with _server(fault) as server, pytest.raises(CallError) as raised:
         _complete(server)
     assert raised.value.fault == "wrong"
+    assert raised.value.usage == (Usage(100, 20) if fault == "no text" else Usage())
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,8 @@ WRONG: dict[str, tuple[str, Callable[[Options], object]]] = {
     "perhaps": ("give on or off", lambda given: given.flag("o", False)),
     "middle": ("give one of low, high", lambda given: given.choice("o", ["low", "high"], None)),
     "localhost:8000": ("is no address", lambda given: given.url("o", None)),
+    "http://host:port/v1": ("is no address", lambda given: given.url("o", None)),
+    "http://host:0": ("is no address", lambda given: given.url("o", None)),
 }
 
 
@@ -69,6 +71,11 @@ def test_keys_are_no_options(name: str) -> None:
         Options("x/y", {name: "Zsecret-of-mine"})
     assert "Zsecret-of-mine" not in str(caught.value)
     assert redacted("it is Zsecret-of-mine") == "it is ***"
+
+
+def test_what_cannot_be_read_as_an_address_is_not_shown() -> None:
+    with pytest.raises(FormalimgError, match=r"^o of x/y is no address: write it as http://localhost:8000/v1$"):
+        Options("x/y", {"o": "http://me:Zpassword9@[host/v1"}).url("o", None)
 
 
 @pytest.mark.parametrize("url", ["https://me:Zpassword9@host/v1", "https://host/v1?key=Zpassword9"])

@@ -10,7 +10,7 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.models import Answer, Failed, Generated, ImageModel, Refused
-from formalimg.models.calls import CallError
+from formalimg.models.calls import CallError, Usage
 from formalimg.models.openai import OpenAIChat, OpenAIImages, open_openai_images
 from formalimg.models.openai.server import reach
 from tests.support.loopback import Dialect, Fault, Loopback, Wish, at_random, scripted
@@ -67,6 +67,7 @@ def test_faults_of_chat_calls(fault: str, expected: str) -> None:
     with Loopback(faults=scripted([fault])) as server:
         error = _ask_failing(server)
     assert (error.fault, len(server.requests)) == (expected, 1)
+    assert error.usage == (Usage(100, 20) if fault == "no text" else Usage())
 
 
 @pytest.mark.parametrize("fault", ["refusal", "old refusal"])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.rating import Step, Task, Value, export_study, make_study, open_study, read_study
+from formalimg.rating import Step, Task, Value, export_study, make_study, open_study, people_said, read_study
 from formalimg.studies import calibrate_gate, read_human_scores, read_labels, read_votes, study_scores
 from tests.rating.rated_runs import (
     SEEN,
@@ -173,3 +173,24 @@ def test_attention_is_told_by_rater_and_checks_stay_out_of_the_votes(tmp_path: P
     assert done.finished == 20
     assert len({(vote.item, vote.rater) for vote in read_votes(tmp_path / "out" / "votes.csv")}) == 20
     assert sum(bool(it["check"]) for it in _objects(tmp_path / "out" / "answers.jsonl")) >= 6
+
+
+def test_nothing_is_still_to_come_from_raters_who_are_left_out(tmp_path: Path) -> None:
+    items = concept_items(20)
+    run = rated_run(tmp_path / "run", items)
+    with opened(run) as runs:
+        make_study(tmp_path / "study", runs, "questions", raters=2, per_picture=1, checks=0.2)
+    shown = {picture_in("run", item.id): item.prompt for item in items}
+    with open_study(tmp_path / "study") as study:
+        take(study, ME, lambda task, step: shown[study.picture(ME, task.picture)] == task.words, most=9)
+        take(study, "rater-2", lambda task, step: True, most=11)  # of 13: at least one of three checks is among them
+    mine = [task for task in read_study(tmp_path / "study").tasks if task.rater == ME and not task.is_check]
+    to_come = sum(not task.finished for task in mine)
+    with opened(run) as runs:
+        said = people_said(tmp_path / "study", runs, 0.0)
+    assert said.conduct is not None
+    assert (said.conduct.left_out, said.conduct.unfinished) == (("rater-2",), to_come)
+    assert {vote.rater for vote in said.votes} == {ME}
+    done = export_study(tmp_path / "study", tmp_path / "out", leave_out=["rater-2"])
+    assert (done.finished, done.unfinished) == (10 - to_come, to_come)
+    assert to_come > 0

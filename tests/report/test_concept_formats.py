@@ -82,6 +82,17 @@ def test_csv_has_a_line_for_each_figure(comparison: Comparison) -> None:
     assert len(rows) == render(comparison, "csv").count("\n") - 1  # no figure has the name of another
 
 
+def test_what_others_published_is_never_told_as_a_run_of_the_same_name(tmp_path: Path) -> None:
+    name = "SD v1.4, by GPT-4o"
+    run = concept_run(tmp_path / "run", name, ITEMS[-1:], ANSWERS)
+    rows = csv.DictReader(io.StringIO(render(compare([run], references=True), "csv")))
+    found = [row for row in rows if (row["run"], row["figure"], row["name"]) == (name, "concept fraction", "k 2")]
+    assert [(row["model"], row["judge"], row["samples"], row["missing"]) for row in found] == [
+        (name, "test/planned", "1", "exclude"),
+        ("SD v1.4", "GPT-4o", "", ""),
+    ]
+
+
 def test_json_has_all_tables(comparison: Comparison) -> None:
     found = {table["name"]: table for table in json.loads(render(comparison, "json"))["sections"][0]["tables"]}
     assert list(found) == [table.name for table in comparison.sections[0].tables]
@@ -116,6 +127,7 @@ def test_the_page_speaks_of_concepts(run: StoredRun, tmp_path: Path) -> None:
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "Concepts that failed, by category" in page.words
     assert "Concepts that failed, by value" in page.words
+    assert "Only scored pictures count, without those that failed by rule" in page.words
     assert "1 other concept is shown" in page.words
     assert "2 concepts are shown" in page.words
     assert "style cubism" in page.words
@@ -123,6 +135,8 @@ def test_the_page_speaks_of_concepts(run: StoredRun, tmp_path: Path) -> None:
     assert not page.all("code")
     assert "Full-mark score by k: the share of pictures that show all concepts" in page.words
     assert any(cell.get("title") == "30 shown, 59 of 60 scored" for cell in page.all("td"))
+    rate = "37.5–64.1; 30 passed, 59 of 60 scored"
+    assert any(cell.get("title") == rate for cell in page.all("td"))
     lines = [(one.get("class") or "").split() for one in page.all("g")]
     assert sum(kinds == ["run", "published"] for kinds in lines) == 8  # by one judge alone
 

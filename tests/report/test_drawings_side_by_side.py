@@ -6,9 +6,11 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+from formalimg.judges import Picture, Unscored, Verdict
 from formalimg.report import Drawing, compare, drawings_of, drawings_of_study
-from formalimg.runs import RunRecord, open_run
+from formalimg.runs import RunRecord, judge_run, open_run
 from formalimg.studies import compare_scores
+from formalimg.suites import Item
 from tests.report import concept_runs as answered
 from tests.report.counterfactual_runs import groups_of, judge_by, scored_run
 from tests.report.drawings_read import figures, words
@@ -81,6 +83,24 @@ def test_runs_over_easy_and_hard_concepts_are_shaded_around_the_others(tmp_path:
     }
     assert "from easy to hard" in words(drawing)
     assert "conceptmix-rates-by-difficulty" not in drawn(easy, mixed)
+
+
+class _JudgeWithItsOwnWords(answered.PlannedJudge):
+    """Calls every part a concept, whatever its category is."""
+
+    async def judge(self, item: Item[object], picture: Picture) -> Verdict | Unscored:
+        found = await super().judge(item, picture)
+        assert isinstance(found, Verdict)
+        return replace(found, parts=tuple(replace(part, kind="concept") for part in found.parts))
+
+
+def test_categories_that_are_none_of_ours_are_drawn_as_they_are_called(tmp_path: Path) -> None:
+    items = [answered.concept_item("a", ("object", "cat"), ("color", "red"))]
+    judge = _JudgeWithItsOwnWords({"a": [True, False]}, {})
+    judge.name = "own/words"
+    folder = answered.concept_run(tmp_path / "run", "lab/a", items, {"a": [True, False]}).folder
+    judge_run(folder, judge)
+    assert figures(drawn(open_run(folder))["conceptmix-failures-by-category"]) == {"lab/a, concept": "0.500"}
 
 
 def test_two_judges_of_scores_by_level_and_dimension(tmp_path: Path) -> None:

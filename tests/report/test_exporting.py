@@ -13,7 +13,7 @@ from formalimg.models import CallableModel, open_folder
 from formalimg.report import export_concepts
 from formalimg.runs import Order, StoredRun, carry_out, open_run
 from formalimg.suites import read_scores
-from tests.report.concept_runs import Answers, PlannedJudge, concept_item
+from tests.report.concept_runs import Answers, PlannedJudge, concept_item, concept_run
 
 ITEMS = [
     concept_item("a", ("object", "cat"), ("color", "red"), prompt="A cat, and it is red: “scarlet”!"),
@@ -71,6 +71,20 @@ def test_pictures_without_scores_are_named_and_never_zero(tmp_path: Path) -> Non
     }
     (only,) = read_scores(tmp_path / "out" / "all_ind_scores" / "k_results_3" / "painter_k=1_score.json")
     assert only.passed
+
+
+def test_verdicts_that_do_not_go_into_concepts_are_never_taken_for_zeros(tmp_path: Path) -> None:
+    answers: dict[str, Answers] = {"a": [True, True], "b": [True, False], "c": [True, True], "d": [True, True, False]}
+    run = concept_run(tmp_path / "run", "m", ITEMS, answers, silent=["a", "b"], flat=["c"])
+    done = export_concepts(run, tmp_path / "out", "m")
+    assert (done.pictures, done.scored) == (4, 3)
+    assert done.without == {"the verdict does not say which concepts are shown": 1}
+    scores = tmp_path / "out" / "all_ind_scores"
+    # The first passes, so it shows all; the second fails, and nobody knows by what; the third is of one colour.
+    assert [one.scores for one in read_scores(scores / "k_results_3" / "m_k=1_score.json")] == [(1, 1), (0, 0)]
+    (unscored,) = json.loads((scores / "m_unscored.json").read_text("utf-8"))
+    assert (unscored["item"], unscored["passed"]) == ("b", False)
+    assert unscored["reason"] == "the verdict does not say which concepts are shown"
 
 
 @pytest.mark.parametrize("samples", [1, 2])

@@ -158,6 +158,14 @@ def test_an_item_may_be_named_in_many_ways() -> None:
     assert own.score_all([(ITEM.spec.witness, ("knolling", "mine"))]) == found[:1]
 
 
+def test_an_id_means_one_item() -> None:
+    mine = [Item("knolling", "mine", 1, "", item.spec) for item in (ITEM, ITEM, WRONG)]
+    twice, torn = (Scorer(items={"knolling": items}) for items in (mine[:2], mine))
+    assert [scored.passed for scored in twice.score_all([(ITEM.spec.witness, ("knolling", "mine"))])] == [True]
+    with pytest.raises(PairError, match="two items of knolling have the id 'mine'"):
+        torn.score_all([(ITEM.spec.witness, ("knolling", "mine"))])
+
+
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
@@ -209,6 +217,7 @@ def test_a_scene_that_does_not_tell_leaves_it_open() -> None:
     )
     assert (told.score, styled.score, open_.score) == (1, 0.5, None)
     assert "style of the picture is not known" in open_.reason
+    assert SCORER.score_all([({**photo, "style": ""}, asked)]) == [open_]
 
 
 @dataclass

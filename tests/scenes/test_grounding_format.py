@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from formalimg.logic import FormulaError, verify
 from formalimg.scenes import Box, Relation, Scene, SceneError, Thing
 
 
@@ -87,6 +88,17 @@ def test_extensions_for_annotated_scenes() -> None:
     assert Scene.from_json(scene.to_json()) == scene
 
 
+@pytest.mark.parametrize("words", [{"color": ""}, {"color": None, "material": "", "shape": "", "state": ["", ""]}])
+def test_an_empty_word_is_none(words: dict[str, object]) -> None:
+    assert Scene.from_json({"objects": [entry(**words)]}).things == (Thing("cup", Box(1, 2, 3, 4)),)
+
+
+def test_an_empty_state_decides_nothing() -> None:
+    scene = Scene.from_json({"objects": [entry(state=""), entry(state=[])]})
+    with pytest.raises(FormulaError, match="records no state of any thing"):
+        verify("(exists ?x (HasState ?x 'open'))", scene)
+
+
 _words = st.text(min_size=1, max_size=5)
 _maybe = st.one_of(st.none(), _words)
 _sides = st.tuples(st.integers(0, 1000), st.integers(0, 1000)).map(sorted)
@@ -130,3 +142,12 @@ def test_words_that_a_suite_does_not_know() -> None:
         "objects[1]: knolling has no color 'purple'",
     ]
     assert scene.unknown_words("natural") == ["objects[0]: natural has no class 'cutting board'"]
+
+
+def test_relations_that_no_instruction_asks_for() -> None:
+    seen = [["on", 0, 1], ["LeftOf", 0, 1], ["On", 1, 0]]
+    scene = Scene.from_json({"objects": [entry(), entry()], "relations": seen})
+    assert scene.unknown_words("knolling") == [
+        "relations: 'LeftOf' is read from boxes, not from records",
+        "relations: 'on' decides nothing; did you mean 'On'?",
+    ]

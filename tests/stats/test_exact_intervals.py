@@ -89,6 +89,15 @@ def test_limits_of_many_tries_are_right_to_ten_digits(successes: int, n: int) ->
         assert below < Decimal("0.025") < above
 
 
+@pytest.mark.parametrize("n", [10**8, 10**9])
+def test_one_success_out_of_very_many_has_the_limits_of_a_rare_event(n: int) -> None:
+    """Those of Poisson: 1 or more have a chance of 2.5 % at 0.0253, 1 or fewer at 5.5716 (Garwood, 1936)."""
+    low, high = clopper_pearson(1, n)
+    assert (low * n, high * n) == pytest.approx((0.0253178, 5.5716434), rel=1e-6)
+    low, high = clopper_pearson(n - 1, n)
+    assert ((1 - high) * n, (1 - low) * n) == pytest.approx((0.0253178, 5.5716434), rel=1e-5)
+
+
 @given(counts(), CONFIDENCES)
 def test_the_interval_holds_the_rate(case: tuple[int, int], confidence: float) -> None:
     successes, n = case

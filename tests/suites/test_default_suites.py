@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -41,3 +42,9 @@ def test_a_damaged_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("formalimg.suites.defaults.tomllib.loads", lambda text: {"files": {"knolling": "sha256:0"}})
     with pytest.raises(DigestError, match="install it again"):
         load_default("knolling")
+
+
+def test_a_style_that_no_formula_demands_is_part_of_what_is_asked() -> None:
+    item = load("knolling")[0]
+    digests = {instruction_digest([replace(item, spec=replace(item.spec, style=style))]) for style in (None, "a", "b")}
+    assert len(digests) == 3

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from formalimg.errors import FormalimgError
+from formalimg.suites import decode_item, encode_item
 from formalimg.suites.findings import ItemsError
 from formalimg.suites.loading import load
 
@@ -110,6 +111,16 @@ def test_a_bad_line_is_named_with_its_number(name: str, tmp_path: Path) -> None:
     assert finding.startswith(f"{tmp_path / 'items.jsonl'}, line 2: ")
     assert says in finding
     assert len(finding) < 500
+
+
+@pytest.mark.parametrize(
+    ("suite", "old"), [("conceptmix", '"question": "'), ("conceptmix", '"item": "'), ("cf-world", '"question": "')]
+)
+def test_half_a_character_is_found_wherever_it_stands(suite: str, old: str) -> None:
+    line = encode_item(load(suite)[0])
+    assert decode_item(line, suite) == load(suite)[0]
+    with pytest.raises(ItemsError):
+        decode_item(line.replace(old, rf"{old}\ud800", 1), suite)
 
 
 def test_all_problems_are_told_up_to_a_limit(tmp_path: Path) -> None:

@@ -191,6 +191,7 @@ def test_scores_of_two_runs_are_compared_group_by_group(tmp_path: Path) -> None:
     page = visitor(tmp_path).get("/compare", params={"run": ["one", "two"]}).text
     assert "Group by group" in page
     assert "<td>4</td><td>0</td><td>0</td><td>+0.500</td>" in page
+    assert "<td>0.125</td></tr>" in page, "four heads in a row, or four tails"
 
 
 def test_where_runs_differ_stands_before_more_tables_and_says_what_failed(tmp_path: Path) -> None:
@@ -213,6 +214,7 @@ def test_differences_are_told_in_points_and_with_a_true_minus(tmp_path: Path) ->
     pairs = page.split("Item by item")[1].split("</section>")[0]
     assert "<td>1</td><td>1</td><td>2</td><td>+0.0</td><td>−" in pairs
     assert "percentage points" in pairs
+    assert "<td>1.000</td></tr>" in pairs, "one win and one loss tell nothing"
 
 
 def test_a_run_without_verdicts_has_no_empty_figure_and_no_failures_to_show(tmp_path: Path) -> None:
@@ -234,3 +236,20 @@ def test_a_picture_behind_a_closed_gate_leads_to_the_picture_that_closes_it(tmp_
     (gate,) = re.findall(r'counts as 0: <a href="([^"]+)"', guest.get("/item?run=one&item=tides-l2").text)
     assert "item tides-l1" in guest.get(unescape(gate)).text
     assert "counts as 0" not in guest.get("/item?run=one&item=gears-l2").text
+
+
+@pytest.mark.parametrize("path", ["/picture", "/thumbnail"])
+def test_browsers_keep_for_good_only_what_the_address_names_by_its_digest(path: str, runs: Path) -> None:
+    with closing(open_run(runs / "first")) as run:
+        found = run.picture_file("item-0", 0)
+    assert found is not None
+    asked = {"run": "first", "item": "item-0", "sample": "0"}
+
+    def kept(digest: str) -> bool:
+        answer = visitor(runs).get(path, params={**asked, "sha256": digest})
+        assert answer.status_code == 200
+        return "immutable" in answer.headers.get("Cache-Control", "")
+
+    assert kept(found.sha256[:16])
+    assert not kept("0" * 16), "the picture may have been made anew since"
+    assert not kept("")

@@ -49,3 +49,12 @@ def test_of_several_pictures_it_is_told_how_many_pass(folder: Path) -> None:
     differing = page.split("Where they differ")[1]
     assert "✗</span> fail" in differing
     assert "✓</span> 3 of 3 pass" in differing
+
+
+def test_items_that_fare_alike_do_not_differ_however_many_pictures_they_have(tmp_path: Path) -> None:
+    for name, samples in (("one", 1), ("three", 3)):
+        model = CallableModel(picture, name=f"test/{name}")
+        carry_out(Order(concept_items(6), model, samples=samples, size=64), tmp_path / name, Eye())
+    page = visitor(tmp_path).get("/compare", params={"run": ["one", "three"]}).text
+    assert "where they differ: 0 items" in page
+    assert "page=0" not in page

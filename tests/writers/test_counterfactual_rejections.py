@@ -86,7 +86,7 @@ SPOILT: list[tuple[str, str, Any]] = [
     ("no question", "questions", _first(question="Say whether it is so.")),
     ("no question", "questions", _asked(lambda asked: [*asked[:3], asked[1]])),
     ("no criteria", "questions", _first(criteria="Be fair.")),
-    ("no criteria", "questions", _first(criteria="From 0 to 10, 1 is little.")),
+    ("no criteria", "questions", _first(criteria="From 0 to 2, 1 is little.")),
     ("question beside the point", "questions", _first(question="Is it nice?")),
     ("unreadable", "questions", _first(weight=100)),
 ]
@@ -128,9 +128,10 @@ def test_refusals_are_counted(author: Author, tmp_path: Path, place: int, reason
     def faults(number: int) -> Fault | None:
         return Fault("refusal") if number == place else None
 
-    written = author.write(plan_of(1), tmp_path, faults=faults)
-    assert dict(written.rejections) == {reason: 1}
-    assert written.accepted == 1
+    for plan in (plan_of(1), WritingPlan("cf-world-attributes", per_level=1)):
+        written = author.write(plan, tmp_path / plan.suite, faults=faults)
+        assert dict(written.rejections) == {reason: 1}
+        assert written.accepted == 1
 
 
 def test_among_many_faults_nothing_wrong_is_accepted_and_all_is_counted(author: Author, tmp_path: Path) -> None:

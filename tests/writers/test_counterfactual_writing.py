@@ -30,6 +30,7 @@ from tests.writers.counterfactual_author import (
     Author,
     after,
     assert_sound,
+    group_asked,
     laws,
     plan_of,
     serving,
@@ -132,12 +133,18 @@ def test_the_checker_can_be_another_model(author: Author, tmp_path: Path) -> Non
 
 
 def test_a_law_without_a_field_gets_the_one_that_the_writer_says(author: Author, tmp_path: Path) -> None:
-    law = OURS[0].law
-    plan = WritingPlan("cf-world", counterfactual=CounterfactualChoices((Law(law), Law(OURS[1].law, "music"))))
-    author.write(plan, tmp_path)
-    said, given = read_groups(tmp_path / "groups.jsonl")
+    asked = (Law(OURS[0].law), Law(OURS[1].law, "music"), Law(OURS[2].law))
+    plan = WritingPlan("cf-world", counterfactual=CounterfactualChoices(asked))
+
+    def spoil(step: str, answer: Answer, question: str) -> Answer:
+        wrong = step == "group" and group_asked(question).law == OURS[2].law
+        return {**answer, "discipline": "biology", "branch": "optics"} if wrong else answer
+
+    author.write(plan, tmp_path, spoil)
+    said, given, mixed_up = read_groups(tmp_path / "groups.jsonl")
     assert (said.discipline, said.branch) == (OURS[0].discipline, OURS[0].branch)
     assert (given.discipline, given.branch) == ("music", "")
+    assert (mixed_up.discipline, mixed_up.branch) == ("biology", ""), "only physics has branches"
 
 
 def test_only_the_outcome_of_existing_items_is_described(author: Author, tmp_path: Path) -> None:
@@ -163,6 +170,8 @@ def test_an_outcome_that_is_not_marked_is_replaced_where_it_stands(author: Autho
     assert item.prompt == f"{group.denominalised} It is a quiet day."
     with pytest.raises(FormalimgError, match="no item of level 3"):
         outcomes_told([explicit])
+    with pytest.raises(FormalimgError, match="two items of level 2"):
+        outcomes_told([explicit, implicit, inside])
 
 
 def test_pairs_are_written_with_both_prompts(author: Author, tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ def test_right_formulas_pass(suite: str, level: int) -> None:
         ("(exists ?a (and (Is ?a 'cup') (Has ?a 'red')))", "wrong level"),
         (two("(Has ?a 'red')"), "wrong level"),
         ("(exists ?a (exists ?b (and (Is ?a 'cup') (LeftOf ?a ?b))))", "class not said"),
+        ("(exists ?a (exists ?b (and (Is ?a 'cup') (LeftOf ?b ?a))))", "class not said"),
         (two("(LeftOf ?a ?b) (RightOf ?a ?b)"), "contradiction"),
     ],
 )

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.logic import check
+from formalimg.models import AnswerType, Message, Reply, Unanswered, Usage
 from formalimg.suites import load
 from formalimg.writers import WritingPlan, write_suite
 from tests.writers.scripted import Scripted, draft, honest_draft
@@ -74,6 +77,44 @@ def test_two_cannot_write_to_one_folder(tmp_path: Path) -> None:
     finally:
         process.kill()
         process.communicate()
+
+
+def test_what_is_on_its_way_when_another_fails_is_kept(tmp_path: Path) -> None:
+    """It will be paid for. Nothing else is begun."""
+    plan = WritingPlan("knolling", (2,), 6)
+
+    class Failing(Scripted):
+        async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:
+            if len(self.asked) == 2:
+                raise FormalimgError("the key is wrong")
+            reply = await super().ask(messages, answer_type)
+            for _ in range(20):  # long after the failure
+                await asyncio.sleep(0)
+            return reply
+
+    failing = Failing(lambda question: draft("no", "no"))
+    with pytest.raises(FormalimgError, match="the key is wrong"):
+        write_suite(plan, failing, tmp_path)
+    assert len(failing.asked) == answers_kept(tmp_path) == 2
+
+
+def test_half_a_character_in_an_answer_stops_nothing(tmp_path: Path) -> None:
+    unreadable = Scripted(lambda question: Unanswered("unreadable", "no JSON", "\ud800", Usage(1, 1), 0.5))
+    plan = WritingPlan("knolling", (2,), 1, attempts=2)
+    first = write_suite(plan, unreadable, tmp_path)
+    assert (dict(first.rejections), first.cost) == ({"unreadable": 2}, 1.0)
+    assert write_suite(plan, unreadable, tmp_path) == first
+
+
+def test_a_damaged_journal_says_what_to_do(tmp_path: Path) -> None:
+    plan = WritingPlan("knolling", (2,), 4, attempts=3)
+    write_suite(plan, Scripted(lambda question: draft("no", "no" * 500)), tmp_path)
+    path = tmp_path / "writing.sqlite"
+    with path.open("r+b") as file:  # the last page
+        file.seek(path.stat().st_size - 4096)
+        file.write(b"\xff" * 200)
+    with pytest.raises(FormalimgError, match="choose another folder"):
+        write_suite(plan, Scripted(honest_draft), tmp_path)
 
 
 def test_how_many_hands_does_not_matter(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from formalimg.cli import options
-from formalimg.cli.running import Done, judge_pictures, open_judges, show_numbers
+from formalimg.cli.running import Done, judge_pictures, open_judges, require_prices, show_numbers
 from formalimg.cli.workforce import Workforce
 
 
@@ -35,6 +35,7 @@ def judge_command(
         card = run.card
     workforce = Workforce(engine, address, workers, gpus_per_worker, cpus_per_worker)
     judges = open_judges(card.suite, judge, judge_option, prompts, card.task)
+    require_prices(budget, [one.here.name for one in judges])
     for one in judges:
         title = f"judging {card.suite}, {card.model.name}, by {one.here.name}"
         judge_pictures(folder, one, title, budget, workforce)

@@ -147,6 +147,8 @@ def carry_out_all(asked: Asked, *, judging: bool) -> Done:
     workforce = asked.workforce
     opened = [asked.open_model(name) for name in asked.model]
     judges = asked.open_judges() if judging else []
+    names = [*(model.here.name for model in opened), *(judge.here.name for judge in judges)]
+    require_prices(asked.budget, names)
     items = load(asked.suite, asked.items)
     selection = Selection(None if asked.levels is None else read_levels(asked.levels), asked.per_level)
     layouts, layouts_from = _layouts(asked, items)
@@ -172,7 +174,6 @@ def carry_out_all(asked: Asked, *, judging: bool) -> Done:
             layouts_from=layouts_from,
             images=pictures_url(asked.images, folder) if asked.images else "",
         )
-        _require_prices(asked.budget, [model.here.name, *(judge.here.name for judge in judges)])
         if asked.dry_run:
             show_forecast(
                 order,
@@ -216,8 +217,8 @@ def stop_if_stopped(stopped: bool, folder: Path, *, over_budget: bool = False) -
         raise typer.Exit(130)
 
 
-def _require_prices(budget: float | None, names: Sequence[str]) -> None:
-    """Refuse a budget that nobody could keep."""
+def require_prices(budget: float | None, names: Sequence[str]) -> None:
+    """Refuse a budget that nobody could keep, before anything is paid for."""
     from formalimg.models import UNKNOWN, price
 
     for name in names:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BestBinding", "JudgedClause", "Prepared", "best_binding", "prepare"]
 
+_MOST_WEIGHT = 1_000_000
+"""With heavier clauses, the share of a play that misses a light one would be rounded to 1."""
+
 
 def best_binding(
     formula: Formula | str,
@@ -64,15 +67,16 @@ def prepare(
     Args:
         formula: a closed formula, parsed or as text.
         semantics: how `forall` reads, as for `verify`.
-        weights: what a clause of each kind counts, in whole numbers above 0; 1 if not named.
+        weights: what a clause of each kind counts, in whole numbers from 1 to 1,000,000; 1 if not named.
 
     Raises:
         FormulaError: if a text is no formula. All else is told when a scene is judged.
-        FormalimgError: if a weight is not a whole number above 0.
+        FormalimgError: if a weight is not such a number.
     """
     for kind, weight in (weights or {}).items():
-        if not isinstance(weight, int) or isinstance(weight, bool) or weight < 1:
-            raise FormalimgError(f"the weight of {kind} must be a whole number above 0, not {weight!r}")
+        if not isinstance(weight, int) or isinstance(weight, bool) or not 1 <= weight <= _MOST_WEIGHT:
+            # The weight is not told: it may have thousands of digits.
+            raise FormalimgError(f"the weight of {kind} must be a whole number from 1 to {_MOST_WEIGHT:,}")
     return Prepared(as_formula(formula), semantics, dict(weights or {}))
 
 

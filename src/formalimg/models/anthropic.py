@@ -204,12 +204,13 @@ def _read(answer: Mapping[str, Any], served: Mapping[str, Setting]) -> Completio
     blocks, reason, used = answer.get("content"), answer.get("stop_reason"), answer.get("usage")
     if not isinstance(blocks, list):
         raise CallError("wrong", "there is no message in the answer")
+    sent = count(used, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    usage = Usage(sent, count(used, "output_tokens"))
     if not isinstance(reason, str) or reason not in _ENDED:
-        raise CallError("wrong", f"the answer ended in an unknown way: {reason!r:.60}")
+        raise CallError("wrong", f"the answer ended in an unknown way: {reason!r:.60}", usage=usage)
     said = [block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
     text = "".join(words for words in said if isinstance(words, str))
     ended = _ENDED[reason]
     if ended == "stop" and not text.strip():
-        raise CallError("wrong", "there is no text in the answer")
-    sent = count(used, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    return Completion(text, ended, Usage(sent, count(used, "output_tokens")), served)
+        raise CallError("wrong", "there is no text in the answer", usage=usage)
+    return Completion(text, ended, usage, served)

@@ -6,13 +6,13 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import NamedTuple
 
 from formalimg.errors import presentable
 from formalimg.models.answer_schema import answer_schema
-from formalimg.models.calls import CallError
+from formalimg.models.calls import CallError, Usage
 from formalimg.models.chat import Answered, AnswerType, ChatProvider, Completion, Message, Reply, Unanswered
 from formalimg.models.identity import Setting
 from formalimg.models.manners import USUAL, Door, Manners
@@ -60,28 +60,29 @@ class AskedChatModel:
         remembered = await self._recalled(question)
         if remembered is not None:
             known = read_answer(remembered.text, answer_type)
-            if not isinstance(known, Unreadable):  # which it can be if the type's own checks have changed
+            if not isinstance(known, Unreadable):
                 return Answered(known, remembered.text, served=remembered.served, remembered=True)
+            await self._forgotten(question)  # the type's own checks have changed, and the first answer would stay
         return await self._asked(question, messages, schema, answer_type)
 
     async def forget(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> None:
         """Let go of a remembered answer that has the wanted form and still cannot be used."""
-        if self._memory is not None:
-            question = question_key(self.name, self.settings, messages, answer_schema(answer_type))
-            await asyncio.to_thread(self._memory.forget, question)
+        await self._forgotten(question_key(self.name, self.settings, messages, answer_schema(answer_type)))
 
     async def _asked(
         self, question: str, messages: Sequence[Message], schema: Mapping[str, object], answer_type: type[AnswerType]
     ) -> Reply[AnswerType]:
         spent = Unanswered("unreadable", "nothing was asked")
         for _ in range(1 + self._manners.reads):
+            wasted: list[Usage] = []
             try:
-                completion = await self._door.politely(lambda: self._completed(messages, schema))
+                completion = await self._door.politely(partial(self._completed, messages, schema, wasted))
             except CallError as error:
+                spent = self._spent(spent, *wasted)
                 if error.fault == "refused":
                     return replace(spent, kind="refused", reason=error.reason)
                 return replace(spent, kind="failed", reason=f"{error.fault}: {error.reason}")
-            spent = self._spent(spent, completion)
+            spent = replace(self._spent(spent, *wasted, completion.usage), raw=completion.text)
             if completion.ended == "refusal":
                 return replace(spent, kind="refused", reason=_in_one_line(completion.text) or "the model declined")
             answer = _read(completion, answer_type)
@@ -91,17 +92,29 @@ class AskedChatModel:
             spent = replace(spent, reason=answer.reason)
         return spent
 
-    async def _completed(self, messages: Sequence[Message], schema: Mapping[str, object]) -> Completion:
-        """One call. A provider may find out in the middle of a run that its server cannot be held to a schema."""
+    async def _completed(
+        self, messages: Sequence[Message], schema: Mapping[str, object], wasted: list[Usage]
+    ) -> Completion:
+        """One call; what it used up goes to `wasted` if nothing came of it.
+
+        A provider may find out in the middle of a run that its server cannot be held to a schema.
+        """
         holds_to_schema = getattr(self._provider, "holds_to_schema", True)
         asked = messages if holds_to_schema else with_format(messages, schema)
-        completion = await self._provider.complete(asked, schema)
-        return replace(completion, text=without_known_keys(completion.text), served=without_keys(completion.served))
+        try:
+            completion = await self._provider.complete(asked, schema)
+        except CallError as error:
+            if error.usage != Usage():  # mostly nothing was used, or nobody says how much
+                wasted.append(error.usage)
+            raise
+        text = completion.text.encode("utf-8", "replace").decode()  # half a character would fit into no file
+        return replace(completion, text=without_known_keys(text), served=without_keys(completion.served))
 
-    def _spent(self, before: Unanswered, completion: Completion) -> Unanswered:
-        cost = self._price.cost(completion.usage)
-        total = None if cost is None or before.cost is None else before.cost + cost
-        return replace(before, raw=completion.text, usage=before.usage + completion.usage, cost=total)
+    def _spent(self, before: Unanswered, *used: Usage) -> Unanswered:
+        costs = [before.cost, *map(self._price.cost, used)]
+        known = [cost for cost in costs if cost is not None]
+        total = sum(known) if len(known) == len(costs) else None
+        return replace(before, usage=sum(used, before.usage), cost=total)
 
     async def _recalled(self, question: str) -> Completion | None:
         if not self._manners.cache:
@@ -113,6 +126,10 @@ class AskedChatModel:
     async def _kept(self, question: str, completion: Completion) -> None:
         if self._memory is not None:
             await asyncio.to_thread(self._memory.remember, question, completion)
+
+    async def _forgotten(self, question: str) -> None:
+        if self._memory is not None:
+            await asyncio.to_thread(self._memory.forget, question)
 
 
 def asking(provider: ChatProvider, *, manners: Manners = USUAL, door: Door | None = None) -> AskedChatModel:

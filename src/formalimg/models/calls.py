@@ -21,13 +21,15 @@ class CallError(Exception):
         fault: what sort of failure it is.
         reason: what happened, in one line, as the provider said it.
         retry_after: for how many seconds the provider wants to be left alone, if it says so.
+        usage: what it used up all the same, as far as the provider says.
     """
 
-    def __init__(self, fault: Fault, reason: str, retry_after: float | None = None) -> None:
+    def __init__(self, fault: Fault, reason: str, retry_after: float | None = None, usage: Usage | None = None) -> None:
         super().__init__(reason)
         self.fault = fault
         self.reason = reason
         self.retry_after = retry_after
+        self.usage = usage or Usage()
 
     @property
     def worth_another_try(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from http.client import HTTPException
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
@@ -11,10 +12,12 @@ from urllib.request import urlopen
 from formalimg.models.calls import CallError, Fault
 
 _LARGEST = 256 * 1024 * 1024
+_WAITS = (0.5, 2.0)
+"""Seconds before it is tried again: the picture is paid for, and to have it made again would cost another one."""
 
 
-async def fetched(address: str, timeout: float) -> bytes:
-    """What lies at an address.
+async def fetched(address: str, timeout: float, waits: Sequence[float] = _WAITS) -> bytes:
+    """What lies at an address; if it does not come, it is tried again after each of the waits.
 
     It is fetched without the provider's library, because that would send the key along, and pictures often lie with
     somebody else. The address itself is in no message: whoever has it can fetch the picture.
@@ -24,7 +27,13 @@ async def fetched(address: str, timeout: float) -> bytes:
     """
     if urlsplit(address).scheme not in ("http", "https"):
         raise CallError("wrong", "the address of the picture is none of the web")
-    data = await asyncio.to_thread(_read, address, timeout)
+    try:
+        data = await asyncio.to_thread(_read, address, timeout)
+    except CallError:
+        if not waits:
+            raise
+        await asyncio.sleep(waits[0])
+        return await fetched(address, timeout, waits[1:])
     if len(data) > _LARGEST:
         raise CallError("wrong", "what lies at the address of the picture is too large")
     return data

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from formalimg.errors import FormalimgError
 from formalimg.models.secrets import keep_secret
@@ -14,6 +14,7 @@ from formalimg.models.secrets import keep_secret
 _SECRET = {"api_key", "apikey", "key", "token", "hf_token", "access_token", "authorization", "secret", "password"}
 _YES = ("on", "true", "yes", "1")
 _NO = ("off", "false", "no", "0")
+_ADDRESS = "http://localhost:8000/v1"
 
 Default = TypeVar("Default")
 
@@ -107,15 +108,16 @@ class Options:
         text = self._taken(name)
         if text is None:
             return default
-        parts = urlsplit(text)
+        try:
+            parts = urlsplit(text)
+        except ValueError:  # it may hold a password, and nobody knows where
+            raise FormalimgError(f"{name} of {self._model} is no address: write it as {_ADDRESS}") from None
         if parts.username or parts.password or parts.query:
             for value in (parts.username, parts.password, parts.query.rpartition("=")[2]):
                 keep_secret(value or "")
             raise FormalimgError(f"{name} of {self._model} must not hold a user, a password or a query: it is stored")
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise FormalimgError(
-                f"{name}={text!r} of {self._model} is no address: write it as http://localhost:8000/v1"
-            )
+        if parts.scheme not in ("http", "https") or not parts.hostname or not _has_sound_port(parts):
+            raise FormalimgError(f"{name}={text!r} of {self._model} is no address: write it as {_ADDRESS}")
         return text
 
     def starting_with(self, prefix: str) -> dict[str, str]:
@@ -150,3 +152,10 @@ class Options:
             (False, False): "",
         }[least is not None, most is not None]
         return FormalimgError(f"{name}={text!r} of {self._model} is out of range: give {what}{bounds}")
+
+
+def _has_sound_port(parts: SplitResult) -> bool:
+    try:
+        return parts.port != 0
+    except ValueError:
+        return False

@@ -14,7 +14,7 @@ from formalimg.suites import Profile, Suite
 
 
 class Tally(NamedTuple):
-    """How often something was asked of pictures that were scored, and how often it was not shown."""
+    """How often something was asked of pictures that a judge looked at and scored, and how often it was not shown."""
 
     failed: int
     asked: int
@@ -53,7 +53,8 @@ class Row:
         unscored: how many pictures have no verdict, by reason.
         details: what happened to these pictures, the commonest for each reason that has details.
         by_rule: how many pictures failed by a rule before anyone looked for things in them, by rule.
-        kinds: parts of verdicts by their kind: clauses by what they speak of, concepts by category.
+        kinds: parts of verdicts by their kind: clauses by what they speak of, concepts by category. Verdicts
+            by rule have none.
         predicates: the same by their words: clauses by predicate, each counting for all of its predicates; concepts by
             category and value.
         spent: what the run has cost.

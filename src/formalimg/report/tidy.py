@@ -53,7 +53,8 @@ def tidy_csv(comparison: Comparison) -> str:
             table.writerows({**common, **figure} for figure in _figures_published(published, section))
         for more in section.tables:
             for line in more.rows:
-                common = runs.get(line.run) or _about_published(line.run, line.model, line.judge, section)
+                ours = None if line.published else runs.get(line.run)  # others may have published under the same name
+                common = ours or _about_published(line.run, line.model, line.judge, section)
                 table.writerows({**common, **figure} for figure in _figures_of_line(line, more))
     return page.getvalue()
 

@@ -97,6 +97,10 @@ SCORE_RULES: dict[Missing, str] = {
 """What is done with pictures that have no score."""
 
 
+FAILURES_COUNTED = "Only scored pictures count, without those that failed by rule, in which nobody looked for anything."
+"""Which pictures are behind what is said to fail."""
+
+
 def words_of(suite: Suite) -> Words:
     """The words that a suite uses."""
     return _WORDS[suite.kind]

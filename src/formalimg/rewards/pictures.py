@@ -51,7 +51,7 @@ def scene_in(given: PictureLike) -> StyledScene | Unscored | None:
     if style is not None and not isinstance(style, str):
         return Unscored("not understood", "the style of a scene must be a word or null")
     try:
-        return StyledScene(_scene(given), style)
+        return StyledScene(_scene(given), style or None)  # an empty word is none
     except SceneError as error:  # whoever looked at this picture got it wrong
         return Unscored("not understood", f"no scene that can be read: {error}")
 

@@ -142,7 +142,11 @@ class Tasks:
         found = load(name, source) if source is None or isinstance(source, str | Path) else list(source)
         if not found:
             raise FormalimgError(f"no items of {name} were given")
-        return {item.id: item for item in found}
+        items = {item.id: item for item in found}
+        torn = next((item.id for item in found if items[item.id] is not item and items[item.id] != item), None)
+        if torn is not None:
+            raise FormalimgError(f"two items of {name} have the id {torn[:40]!r}: give each its own")
+        return items
 
     def _of_item(self, item: Item[Any]) -> Task:
         if not isinstance(item.spec, FormulaSpec):

@@ -111,8 +111,9 @@ def _word(word: object, where: str, problems: list[str]) -> str | None:
 
 def _states(states: object, where: str, problems: list[str]) -> tuple[str, ...]:
     listed = states if isinstance(states, list) else [] if states is None else [states]
-    if all(isinstance(state, str) for state in listed):
-        return tuple(listed)
+    words = [state for state in listed if isinstance(state, str)]
+    if len(words) == len(listed):
+        return tuple(filter(None, words))  # an empty word is none, as for colours
     problems.append(f"{where}: state must be a word or a list of words")
     return ()
 

@@ -76,9 +76,12 @@ class Scene:
             for kind, value in [("class", thing.label), *thing.attributes()]:
                 known = words.words.get(kind, ())
                 if value not in known and not (kind != "class" and value == "other"):
-                    near = nearest(value, known)
-                    advice = f"; did you mean '{near}'?" if near else ""
-                    messages.append(f"objects[{number}]: {words.name} has no {kind} '{value}'{advice}")
+                    messages.append(f"objects[{number}]: {words.name} has no {kind} '{value}'{_meant(value, known)}")
+        for name in sorted({relation.predicate for relation in self.relations or ()}.difference(_SEEN_PREDICATES)):
+            if name in RULES_OF_TWO:
+                messages.append(f"relations: '{name}' is read from boxes, not from records")
+            else:
+                messages.append(f"relations: '{name}' decides nothing{_meant(name, _SEEN_PREDICATES)}")
         return messages
 
     # --- what formulas ask (the World protocol)
@@ -185,6 +188,11 @@ class Scene:
     @cached_property
     def _measures(self) -> Measures:
         return Measures([thing.box for thing in self.things])
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    near = nearest(word, known)
+    return f"; did you mean '{near}'?" if near else ""
 
 
 def _partners(seen: Iterable[tuple[str, int, int]]) -> dict[str, dict[int, int]]:

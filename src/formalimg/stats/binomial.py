@@ -11,6 +11,9 @@ from formalimg.stats.summary import Interval
 _NEVER = -745.0
 """The logarithm of the smallest probability that a float can hold."""
 
+_TINY = 1e-300
+"""Stands for a difference that rounding has made 0, as for one success out of a hundred million."""
+
 
 def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> Interval:
     """The exact confidence interval of a rate: it never covers the true rate less often than it says.
@@ -120,7 +123,7 @@ def _continued(least: float, n: float, log_p: float) -> float:
             step = -(least + half) * (n + 1 + half) * p / ((least + 2 * half) * (least + 2 * half + 1))
         else:
             step = half * (failures + 1 - half) * p / ((least + 2 * half - 1) * (least + 2 * half))
-        denominators = 1 / (1 + step * denominators)
+        denominators = 1 / ((1 + step * denominators) or _TINY)
         numerators = 1 + step / numerators
         change = numerators * denominators
         value *= change

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from formalimg.suites.findings import Findings
 
@@ -78,9 +78,7 @@ class Record:
     def words(self, name: str) -> tuple[str, ...] | None:
         """A field that is a list of words, none of them twice."""
         found = self.fields[name]
-        if not isinstance(found, list) or not all(
-            isinstance(word, str) and word and _encodable(word) for word in found
-        ):
+        if not isinstance(found, list) or not all(is_text(word) and word for word in found):
             self.wrong(f"{name} must be a list of words")
             return None
         if len(set(found)) < len(found):
@@ -95,7 +93,7 @@ def decoded(data: bytes, where: str, findings: Findings) -> Record | None:
         findings.add(where, f"longer than {LONGEST_RECORD:,} bytes: this is no item")
         return None
     try:
-        fields = json.loads(data.decode("utf-8"), object_pairs_hook=_without_repeats, parse_constant=_refuse_constant)
+        fields = strict_json(data.decode("utf-8"))
     except UnicodeDecodeError:
         findings.add(where, "not UTF-8: save it with that encoding")
     except RecursionError:
@@ -107,6 +105,21 @@ def decoded(data: bytes, where: str, findings: Findings) -> Record | None:
             return Record(where, fields, findings)
         findings.add(where, "an item is a JSON object: {…}")
     return None
+
+
+def strict_json(text: str) -> Any:
+    """What a text of JSON holds.
+
+    Raises:
+        ValueError: if it is none, or has a field twice, of which one would be lost, or NaN.
+        RecursionError: if it is nested too deep.
+    """
+    return json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse_constant)
+
+
+def is_text(found: object) -> TypeGuard[str]:
+    """Is it text that can be written to a file? Half a character (a lone surrogate) cannot."""
+    return isinstance(found, str) and _encodable(found)
 
 
 def _encodable(text: str) -> bool:

@@ -75,7 +75,7 @@ class Conversation:
 
 def without_expense(answer: str) -> str:
     """A remembered answer whose cost has been counted already."""
-    return json.dumps({**json.loads(answer), "usage": asdict(Usage()), "cost": 0.0}, ensure_ascii=False)
+    return json.dumps({**json.loads(answer), "usage": asdict(Usage()), "cost": 0.0})
 
 
 def _encoded(reply: Answered[AnswerType]) -> str:
@@ -86,7 +86,7 @@ def _encoded(reply: Answered[AnswerType]) -> str:
         "cost": reply.cost,
         "served": dict(reply.served),
     }
-    return json.dumps(kept, ensure_ascii=False)
+    return json.dumps(kept)  # in ASCII: an answer may hold half a character, which no file takes
 
 
 def _decoded(answer: str, answer_type: type[AnswerType]) -> Answered[AnswerType]:

@@ -71,10 +71,10 @@ class Journal:
         Raises:
             FormalimgError: if one of them cannot be read any more.
         """
-        rows = self._file.execute("select slot, attempt, outcome from outcomes order by number").fetchall()
         try:
+            rows = self._file.execute("select slot, attempt, outcome from outcomes order by number").fetchall()
             return [decode_outcome(slot, attempt, text, self._suite) for slot, attempt, text in rows]
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, sqlite3.Error) as error:
             raise FormalimgError(f"{self._path} cannot be read: {error}; choose another folder") from error
 
     def keep(self, outcome: Outcome) -> None:

@@ -63,14 +63,13 @@ class Outcome:
 def encode_outcome(outcome: Outcome) -> str:
     """The outcome as JSON, to be kept."""
     result = outcome.result
-    return json.dumps(
+    return json.dumps(  # in ASCII: an answer may hold half a character, which no file takes
         {
             "item": None if isinstance(result, Rejection) else encode_item(result),
             "rejection": list(result) if isinstance(result, Rejection) else None,
             "expense": asdict(outcome.expense),
             **outcome.notes,
-        },
-        ensure_ascii=False,
+        }
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
@@ -16,7 +15,8 @@ from formalimg.writers.craft import Craft, craft_of
 from formalimg.writers.journal import JOURNAL_FILE, Journal
 from formalimg.writers.plan import WritingPlan
 from formalimg.writers.standing import Standing, standing
-from formalimg.writers.writing import all_that_shapes
+from formalimg.writers.waiting import waited
+from formalimg.writers.writing import all_that_shapes, refuse_items_of_others
 
 _CHARACTERS_PER_TOKEN = 4
 _ANSWER = 150
@@ -52,9 +52,10 @@ def foresee_writing(
     Raises:
         FormalimgError: as `write_suite` would before it asks.
     """
+    refuse_items_of_others(Path(folder))
     craft = craft_of(plan, prompts)
     stands = _stands(plan, craft, Path(folder), writer, checker or writer)
-    heard = asyncio.run(_first_words(plan, craft, stands))
+    heard = waited(lambda: _first_words(plan, craft, stands))
     questions = sum(_fewest(plan, first) for first in heard)
     # Each further question of an item is taken to be as long as its first one, and one of them is a check.
     sent = [len(first.text) // _CHARACTERS_PER_TOKEN for first in heard]
@@ -64,7 +65,7 @@ def foresee_writing(
     costs = [price(writer.name).cost(others), price((checker or writer).name).cost(checks)]
     known = [cost for cost in costs if cost is not None]
     cost = sum(known) if len(known) == len(costs) or not heard else None
-    return WritingOutlook(len(stands.to_ask), questions, cost, heard[0].text if heard else "")
+    return WritingOutlook(len(stands.to_ask) + len(stands.to_retry), questions, cost, heard[0].text if heard else "")
 
 
 class _Heard(NamedTuple):
@@ -107,9 +108,10 @@ async def _first_words(plan: WritingPlan, craft: Craft, stands: Standing) -> lis
     listener = _Listener()
     asked = Asked(listener, nullcontext())
     parts: dict[Part, Asked] = {"writer": asked, "checker": asked}
-    for slot in stands.to_ask:
+    begun = [*((slot, stands.round) for slot in stands.to_ask), *((slot, stands.round + 1) for slot in stands.to_retry)]
+    for slot, first in begun:
         before = len(listener.heard)
-        for attempt in range(stands.round, plan.attempts):
+        for attempt in range(first, plan.attempts):
             await craft.attempt(slot, attempt, Conversation(slot.id, attempt, parts, _NoMemory()), stands.shelf)
             if len(listener.heard) > before:
                 break

@@ -25,6 +25,7 @@ class Standing:
         shelf: the items accepted so far.
         round: the number of the attempt that is under way.
         to_ask: whose answers are still missing in this round; nobody's if all is done.
+        to_retry: whose answers of this round were rejected already, and who have an attempt left.
         missing: the places that have no item after the last attempt.
         rejections: how often answers were rejected, by reason.
         unsettled: answers that passed all checks, and wait to be compared with those of their round.
@@ -34,6 +35,7 @@ class Standing:
     shelf: Shelf
     round: int = 0
     to_ask: tuple[Slot, ...] = ()
+    to_retry: tuple[Slot, ...] = ()
     missing: tuple[Slot, ...] = ()
     rejections: Counter[Reason] = field(default_factory=Counter)
     unsettled: int = 0
@@ -55,8 +57,10 @@ def standing(plan: WritingPlan, outcomes: Iterable[Outcome], likeness: Likeness)
         if len(answered) < len(open_slots):
             stands.round = attempt
             stands.to_ask = tuple(slot for slot in open_slots if (slot.id, attempt) not in final)
-            rejected = [outcome.result for outcome in answered if isinstance(outcome.result, Rejection)]
-            stands.rejections.update(rejection.reason for rejection in rejected)
+            rejected = {each.slot: each.result for each in answered if isinstance(each.result, Rejection)}
+            if attempt + 1 < plan.attempts:
+                stands.to_retry = tuple(slot for slot in open_slots if slot.id in rejected)
+            stands.rejections.update(rejection.reason for rejection in rejected.values())
             stands.unsettled = len(answered) - len(rejected)
             return stands
         for outcome in answered:

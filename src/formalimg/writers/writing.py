@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -20,9 +19,10 @@ from formalimg.writers.craft import Craft, craft_of
 from formalimg.writers.finishing import finished_items, put_down
 from formalimg.writers.journal import JOURNAL_FILE, Journal
 from formalimg.writers.outcome import Outcome
-from formalimg.writers.plan import VERSION, Slot, WritingPlan
+from formalimg.writers.plan import VERSION, WritingPlan
 from formalimg.writers.rejection import Reason, Rejection
 from formalimg.writers.standing import Standing, standing
+from formalimg.writers.waiting import waited
 
 _TURNS = 3
 """How often, in one go, an attempt is made to which no answer came. The models have tried more than once themselves."""
@@ -81,18 +81,23 @@ def write_suite(
         FormalimgError: if the folder holds something else, or a model can never answer (a wrong key).
     """
     place = Path(folder)
-    if (place / "items.jsonl").exists() and not (place / JOURNAL_FILE).exists():
-        raise FormalimgError(f"{place} holds items already: choose another folder")
+    refuse_items_of_others(place)
     craft = craft_of(plan, prompts)
     asked = all_that_shapes(plan, craft, writer, checker or writer)
     journal = Journal(place, plan.suite, asked)
     try:
         outcomes = journal.outcomes()
         work = _Work(plan, craft, writer, checker or writer, journal, outcomes, told)
-        stands = _to_the_end(work)
+        stands = waited(work.to_the_end)
         return _result(plan, craft, asked, place, outcomes, stands)
     finally:
         journal.close()
+
+
+def refuse_items_of_others(folder: Path) -> None:
+    """Refuse a folder whose items were not written there: they would be replaced."""
+    if (folder / "items.jsonl").exists() and not (folder / JOURNAL_FILE).exists():
+        raise FormalimgError(f"{folder} holds items already: choose another folder")
 
 
 def all_that_shapes(plan: WritingPlan, craft: Craft, writer: ChatModel, checker: ChatModel) -> dict[str, object]:
@@ -140,10 +145,11 @@ class _Work:
     async def _all(self, stands: Standing, parts: Mapping[Part, Asked], at_a_time: int) -> None:
         """One attempt at each item that is still to be had in this round."""
         passed = count(len(stands.shelf.items) + stands.unsettled + 1)
-        slots: Iterator[Slot] = iter(stands.to_ask)
+        slots = deque(stands.to_ask)
 
         async def hand() -> None:
-            for slot in slots:
+            while slots:
+                slot = slots.popleft()
                 talk = Conversation(slot.id, stands.round, parts, self.journal)
                 outcome = await self.craft.attempt(slot, stands.round, talk, stands.shelf)
                 self.journal.keep(outcome)
@@ -154,19 +160,14 @@ class _Work:
         hands = [asyncio.create_task(hand()) for _ in range(at_a_time)]
         try:
             await asyncio.gather(*hands)
+        except Exception:
+            slots.clear()
+            await asyncio.gather(*hands, return_exceptions=True)  # what is on its way will be paid for: it is kept
+            raise
         finally:
             for task in hands:
                 task.cancel()
             await asyncio.gather(*hands, return_exceptions=True)
-
-
-def _to_the_end(work: _Work) -> Standing:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work.to_the_end())
-    with ThreadPoolExecutor(1) as other:  # a notebook has a loop of its own
-        return other.submit(lambda: asyncio.run(work.to_the_end())).result()
 
 
 def _result(

@@ -50,6 +50,7 @@ def test_judged_questions_keep_their_scores(tmp_path: Path) -> None:
         ({"score": 7, "reasoning": "Seven of ten."}, "no number from 0 to 1: 7"),
         ({"score": "high", "reasoning": "Good."}, "no number from 0 to 1: high"),
         ({"score": None, "reasoning": "Good."}, "no number from 0 to 1"),
+        ({"score": 10**400, "reasoning": "Good."}, "no number from 0 to 1: 1000"),
     ],
 )
 def test_what_is_no_score_is_unscored_with_the_reason(change: dict[str, Any], why: str, tmp_path: Path) -> None:

@@ -88,12 +88,32 @@ def test_a_binding_that_changes_what_was_given_is_left_out_and_said(tmp_path: Pa
         ({"categories": ["object", "object", "colour", "spatial"]}, "unknown category 'colour'"),
         ({"sentence": " "}, "sentence must be text"),
         ({"index": "1"}, "index of its own"),
+        ({"index": -1}, "index of its own"),
         ({"question": "Is there a fork?"}, "must be lists of texts"),
+        ({"sentence": "A \ud800 fork."}, "sentence must be text"),
+        ({"skills": ["fork", "novel", "\ud800", "top"]}, "must be lists of texts"),
+        ({"skills": ["fork", "novel", " ", "top"]}, "skills must not be empty"),
     ],
 )
 def test_what_cannot_be_scored_is_named(change: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(FormalimgError, match=message):
         load("conceptmix", published(tmp_path, {**SENTENCE, **change}))
+
+
+@pytest.mark.parametrize("indexes", [(1, 1), ([1],), (True,), ("1",)])
+def test_bindings_of_which_nobody_knows_whose_they_are_are_named(indexes: tuple[object, ...], tmp_path: Path) -> None:
+    folder = published(tmp_path, SENTENCE, BINDING)
+    (folder / "300_refined_config_k=3.json").write_text(json.dumps([{**BINDING, "index": each} for each in indexes]))
+    with pytest.raises(FormalimgError, match=r"refined_config_k=3\.json, index .*index of its own"):
+        load("conceptmix", folder)
+
+
+def test_a_field_that_stands_there_twice_is_refused(tmp_path: Path) -> None:
+    folder = published(tmp_path, SENTENCE)
+    file = folder / "300_sentences_k=3.json"
+    file.write_text(file.read_text().replace('"sentence"', '"sentence": "Lost.", "sentence"'))
+    with pytest.raises(FormalimgError, match="'sentence' stands there twice"):
+        load("conceptmix", folder)
 
 
 def test_folders_without_sentences_say_what_is_looked_for(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from formalimg.judges.certification.matching import match
 from formalimg.judges.certification.pretending import impostors
 from formalimg.judges.certification.sampling import random_scenes
 from formalimg.judges.judge import Grounder, Grounding, Picture
+from formalimg.judges.verdict import Unscored
 from formalimg.scenes import Scene, draw, drawable_classes
 
 _A = TypeVar("_A")
@@ -70,7 +71,8 @@ async def _certify(grounder: Grounder, scenes: int, seed: int, conditions: Seque
 
     async def refused(image: Image.Image) -> bool:
         picture = await asyncio.to_thread(_picture, image)
-        return not isinstance(await grounder.ground(picture, drawable_classes()), Grounding)
+        answer = await grounder.ground(picture, drawable_classes())
+        return isinstance(answer, Unscored) and answer.reason != "judge failed"  # who did not answer did not refuse
 
     read_one_by_one = await _side_by_side(read, enumerate(random_scenes(scenes, seed)), grounder.concurrency)
     refusals = await _side_by_side(refused, (each.image for each in impostors(others, seed)), grounder.concurrency)

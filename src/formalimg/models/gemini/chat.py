@@ -146,7 +146,8 @@ def _completion(response: GenerateContentResponse) -> Completion:
         return Completion(text, "length", used, told)
     if ended == "STOP" and text:
         return Completion(text, "stop", used, told)
-    raise CallError("wrong", one_line(f"no answer that came to its end: it ended with {ended or 'nothing'}"))
+    why = one_line(f"no answer that came to its end: it ended with {ended or 'nothing'}")
+    raise CallError("wrong", why, usage=used)
 
 
 def _resolution(wanted: str | None) -> Any:

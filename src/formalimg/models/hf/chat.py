@@ -138,5 +138,5 @@ def _completion(answer: ChatCompletionOutput) -> Completion:
     if ended in _CUT_OFF:
         return Completion(str(text or ""), "length", used, served)
     if not isinstance(text, str) or not text.strip():
-        raise CallError("wrong", "there are no words in the answer")
+        raise CallError("wrong", "there are no words in the answer", usage=used)
     return Completion(text, "stop", used, served)

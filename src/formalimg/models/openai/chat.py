@@ -186,8 +186,8 @@ def _read(answer: Mapping[str, Any], usage: Usage, served: Mapping[str, Setting]
     if isinstance(declined, str) and declined:
         return Completion(declined, "refusal", usage, served)
     if not isinstance(reason, str | None) or reason not in _ENDED:
-        raise CallError("wrong", f"the answer ended in an unknown way: {reason!r:.60}")
+        raise CallError("wrong", f"the answer ended in an unknown way: {reason!r:.60}", usage=usage)
     ended = _ENDED[reason]
     if ended == "stop" and not (isinstance(text, str) and text.strip()):
-        raise CallError("wrong", "there is no text in the answer")
+        raise CallError("wrong", "there is no text in the answer", usage=usage)
     return Completion(text if isinstance(text, str) else "", ended, usage, served)

@@ -44,7 +44,9 @@ def _difficulties(section: Section) -> dict[str, Difficulty]:
     found: dict[str, Difficulty] = {}
     for run in dict.fromkeys(row.run for row in table.rows):
         asked = [(str(row.cells[0]), str(row.cells[1])) for row in table.rows if row.run == run]
-        kinds = {pools[category].difficulty(value) for category, value in asked if pools[category].hard}
+        # A judge of somebody's own may call its parts otherwise.
+        known = [(pools[category], value) for category, value in asked if category in pools]
+        kinds = {pool.difficulty(value) for pool, value in known if pool.hard}
         if len(kinds) == 1 and (only := kinds.pop()) is not None:
             found[run] = only
     return found

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from formalimg.report.comparison import Row, Section, Tally
 from formalimg.report.drawings.looks import looks_of
 from formalimg.report.drawings.series import Chart, Series, point_of_tally
-from formalimg.report.words import words_of
+from formalimg.report.words import FAILURES_COUNTED, words_of
 
 
 def failures_by_kind(section: Section) -> Chart:
@@ -25,7 +25,7 @@ def _failures(section: Section, by: str, of: Callable[[Row], Mapping[str, Tally]
     failed = f"{words.part}s {words.failed}"
     return Chart(
         f"{section.suite.title}: {failed}, by {by}",
-        "Only scored pictures count.",
+        FAILURES_COUNTED,
         _most_first(section, of),
         tuple(
             Series(

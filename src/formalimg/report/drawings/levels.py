@@ -73,7 +73,8 @@ def concept_fractions(section: Section) -> Chart:
             for head, cell in cells.items()
             if head.startswith(prefix) and isinstance(cell, Figure)
         }
-        series.append(Series(row.run, looks.get(row.run, PUBLISHED), known_points(points)))
+        look = PUBLISHED if row.published else looks[row.run]
+        series.append(Series(row.run, look, known_points(points)))
     return Chart(
         f"{section.suite.title}: {table.title}" if table else "",
         table.note if table else "",

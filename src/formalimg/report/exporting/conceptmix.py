@@ -16,6 +16,8 @@ from formalimg.suites import ConceptSpec, Item, ScoredPicture, appearing, scores
 
 _LONGEST_NAME = 50
 _SCORES = "all_ind_scores"
+_NOT_TOLD = "the verdict does not say which concepts are shown"
+"""Why a picture has no scores although it has a verdict."""
 
 
 class Exported(NamedTuple):
@@ -47,7 +49,8 @@ class _Kept(NamedTuple):
 def export_concepts(run: StoredRun, folder: str | Path, name: str) -> Exported:
     """Write a run of ConceptMix as `<folder>/<name>/<k>/…`, with scores in `<folder>/all_ind_scores/`.
 
-    The form has no place for pictures without scores: they are named in `<name>_unscored.json` beside the scores.
+    The form has no place for pictures without scores: they are named in `<name>_unscored.json` beside the scores. So
+    are those that fail by a verdict that does not say which concepts are missing.
 
     Args:
         run: the run; the verdicts are those of its last judge.
@@ -65,14 +68,19 @@ def export_concepts(run: StoredRun, folder: str | Path, name: str) -> Exported:
     items = {item.id: item for item in run.suite_items()}
     judged = list(run.judged())
     kept = list(_kept(judged, items))
-    scored = [entry for entry in kept if isinstance(entry.judged.verdict, Verdict)]
+    scored = [(entry, scores) for entry in kept if (scores := _scores(entry)) is not None]
     with appearing(place / name) as new:
         _write_pictures(kept, new, place / name)
     planned = Counter(each.outcome.level for each in judged)
-    for level in sorted({entry.level for entry in scored}):
-        text = scores_text(_scored(entry, place / name) for entry in scored if entry.level == level)
+    for level in sorted({entry.level for entry, _ in scored}):
+        text = scores_text(_scored(*each, place / name) for each in scored if each[0].level == level)
         _write(place / _SCORES / f"k_results_{planned[level]}" / f"{name}_k={level}_score.json", text)
     unscored = [each.outcome for each in judged if not isinstance(each.verdict, Verdict)]
+    unscored += [
+        entry.judged.outcome._replace(reason=_NOT_TOLD)
+        for entry in kept
+        if isinstance(entry.judged.verdict, Verdict) and _scores(entry) is None
+    ]
     if unscored:
         told = [{**outcome._asdict(), "prompt": items[outcome.item].prompt} for outcome in unscored]
         _write(place / _SCORES / f"{name}_unscored.json", json.dumps(told, indent=4))
@@ -120,12 +128,21 @@ def _write_pictures(kept: Sequence[_Kept], new: Path, place: Path) -> None:
         (new / str(level) / "result.json").write_text(json.dumps(those, indent=4), encoding="utf-8")
 
 
-def _scored(entry: _Kept, place: Path) -> ScoredPicture:
-    assert isinstance(entry.judged.verdict, Verdict)
-    asked = tuple(each.question for each in entry.spec.concepts)
-    shown = {part.name: int(part.score >= 1) for part in entry.judged.verdict.parts}
-    # A picture that fails by rule, such as one of a flat colour, shows nothing: nobody had to ask.
-    return ScoredPicture(str(place / entry.name), asked, tuple(shown.get(question, 0) for question in asked))
+def _scores(entry: _Kept) -> tuple[int, ...] | None:
+    """1 or 0 for each concept, as far as the verdict says it; None if it does not, or there is none."""
+    verdict = entry.judged.verdict
+    if not isinstance(verdict, Verdict):
+        return None
+    asked = [each.question for each in entry.spec.concepts]
+    shown = {part.name: int(part.score >= 1) for part in verdict.parts}
+    if not verdict.parts and (verdict.passed or "rule" in verdict.evidence):
+        # What passes shows all; what fails by rule, such as one flat colour, shows nothing: nobody had to ask.
+        return (int(verdict.passed),) * len(asked)
+    return tuple(shown[question] for question in asked) if shown.keys() >= set(asked) else None
+
+
+def _scored(entry: _Kept, scores: tuple[int, ...], place: Path) -> ScoredPicture:
+    return ScoredPicture(str(place / entry.name), tuple(each.question for each in entry.spec.concepts), scores)
 
 
 def _write(path: Path, text: str) -> None:

@@ -77,7 +77,9 @@ def _bodies(table: Table, columns: Sequence[_Column], tones: Mapping[str, str]) 
         "published": [row for row in table.rows if row.published],
     }
     return [
-        element("tbody", (_row(row, columns, tones.get(row.run)) for row in rows), class_=kind)
+        element(
+            "tbody", (_row(row, columns, None if row.published else tones.get(row.run)) for row in rows), class_=kind
+        )
         for kind, rows in parts.items()
         if rows
     ]

@@ -18,7 +18,7 @@ from formalimg.report.html.markup import Markup, element, join
 from formalimg.report.html.more_table import more_table
 from formalimg.report.html.people import people
 from formalimg.report.html.table import table
-from formalimg.report.words import level_word, words_of
+from formalimg.report.words import FAILURES_COUNTED, level_word, words_of
 
 if TYPE_CHECKING:
     from formalimg.studies import StudyOfPeople
@@ -90,7 +90,8 @@ def _parts(section: Section, comparison: Comparison, studied: Sequence[StudyOfPe
     yield _Part(words.figures.lower(), f"{words.figures} by {level}", join(figure, table(section, comparison)))
     yield _Part("more tables", words.more, join(map(more_table, section.tables, repeat(section))))
     asked = any(row.kinds or row.predicates for row in section.rows)
-    yield _Part("what fails", "What fails", failures(section) if asked else join())
+    counted_are = element("p", FAILURES_COUNTED, class_="caption")
+    yield _Part("what fails", "What fails", join(failures(section), counted_are) if asked else join())
     yield _Part("people", "Compared with people", join(map(people, studied, repeat(section))))
 
 

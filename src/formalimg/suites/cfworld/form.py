@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from formalimg.suites.cfworld.spec import DIMENSIONS, CounterfactualSpec, WeightedQuestion
-from formalimg.suites.record import Record
+from formalimg.suites.record import Record, is_text
 
 NEEDED = ("group", "assessment", "questions")
 OPTIONAL = ()
@@ -57,7 +57,7 @@ def _is_question(entry: object) -> bool:
     return (
         isinstance(entry, dict)
         and set(entry) == {*_TEXTS, "weight"}
-        and all(isinstance(entry[name], str) and entry[name].strip() for name in _TEXTS)
+        and all(is_text(entry[name]) and entry[name].strip() for name in _TEXTS)
         and entry["dimension"] in DIMENSIONS
         and isinstance(entry["weight"], int | float)
         and not isinstance(entry["weight"], bool)

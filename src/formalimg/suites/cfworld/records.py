@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 
 from formalimg.suites.cfworld.tidying import Tidying
 from formalimg.suites.findings import Findings
-from formalimg.suites.record import Record
+from formalimg.suites.record import Record, strict_json
 
 _MISTYPED = re.compile(r"(ap|prompt)_([123])")
 
@@ -72,7 +71,7 @@ def read_entries(root: Path, name: str, form: RecordForm, findings: Findings, ti
 
 def _list_in(path: Path, name: str, findings: Findings) -> Sequence[Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = strict_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         findings.add(name, f"cannot be read: {error.strerror}")
     except (ValueError, RecursionError) as error:

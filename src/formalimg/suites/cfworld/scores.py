@@ -8,7 +8,6 @@ failed at L1. Here these are unscored, with the reason.
 from __future__ import annotations
 
 import json
-import math
 import re
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
@@ -30,6 +29,9 @@ _NO_SCORE = {
 
 _NO_REASON = "Parsed"
 """What they write where the judge's answer has no reasons; with a score of 0, it may have had nothing at all."""
+
+_LARGEST = 1_000_000
+"""No number in these files comes near; whole numbers of JSON can be too large to reckon with."""
 
 
 class ScoredQuestion(NamedTuple):
@@ -102,7 +104,7 @@ def _score_or_why(score: Any, said: str) -> float | str:
 
 
 def _is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST
 
 
 def _slug(path: Path) -> str:

@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from formalimg.suites.conceptmix.spec import CATEGORIES, AskedConcept, Binding, BindingError, ConceptSpec
-from formalimg.suites.record import Record
+from formalimg.suites.record import Record, is_text
 
 NEEDED = ("concepts",)
 OPTIONAL = ("binding",)
@@ -76,7 +76,7 @@ def _is_concept(entry: object) -> bool:
     return (
         isinstance(entry, dict)
         and set(entry) == {*_TEXTS, "objects"}
-        and all(isinstance(entry[name], str) for name in _TEXTS)
+        and all(is_text(entry[name]) for name in _TEXTS)
         and all(entry[name].strip() for name in _NOT_EMPTY)
         and entry["category"] in CATEGORIES
         and isinstance(entry["objects"], list)

@@ -29,6 +29,7 @@ from formalimg.suites.conceptmix.spec import (
 from formalimg.suites.conceptmix.statements import statements
 from formalimg.suites.findings import Findings
 from formalimg.suites.item import Item, in_order
+from formalimg.suites.record import is_text, strict_json
 from formalimg.suites.whole_folder import write_folder
 
 BINDING_CHANGED = "binding-changed"
@@ -80,17 +81,9 @@ def read_sentences(files: Iterable[SentenceFile], findings: Findings) -> list[It
     """The items in these files; what is wrong with them is added to the findings."""
     items = []
     for file in files:
-        bindings = {
-            record.get("index"): record for record in _records(file.bindings, findings) if isinstance(record, dict)
-        }
-        seen: set[object] = set()
-        for record in _records(file.path, findings):
-            index = record.get("index") if isinstance(record, dict) else None
+        bindings = _by_index(file.bindings, findings)
+        for index, record in _by_index(file.path, findings).items():
             where = f"{file.path}, index {index}"
-            if not isinstance(index, int) or isinstance(index, bool) or index in seen:
-                findings.add(where, "each record must have an index of its own")
-                continue
-            seen.add(index)
             item = _item(record, index, file.level, bindings.get(index), where, findings)
             if item is not None:
                 items.append(item)
@@ -130,11 +123,23 @@ def _sentence(item: Item[ConceptSpec], index: int) -> dict[str, object]:
     }
 
 
+def _by_index(path: Path, findings: Findings) -> dict[int, Mapping[str, Any]]:
+    """The records of a file by their indexes."""
+    found: dict[int, Mapping[str, Any]] = {}
+    for record in _records(path, findings):
+        index = record.get("index") if isinstance(record, dict) else None
+        if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < 10**9 or index in found:
+            findings.add(f"{path}, index {index}", "each record must have an index of its own, a whole number")
+        else:
+            found[index] = record
+    return found
+
+
 def _records(path: Path, findings: Findings) -> Sequence[Any]:
     if not path.is_file():
         return ()  # the bindings may be missing: only the prompts are needed
     try:
-        records = json.loads(path.read_text(encoding="utf-8"))
+        records = strict_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         findings.add(str(path), f"cannot be read: {error.strerror}")
         return ()
@@ -151,11 +156,14 @@ def _item(
     record: Mapping[str, Any], index: int, level: int, bound: object, where: str, findings: Findings
 ) -> Item[ConceptSpec] | None:
     sentence, categories, skills, lines = (record.get(key) for key in ("sentence", "categories", "skills", "question"))
-    if not isinstance(sentence, str) or not sentence.strip():
+    if not is_text(sentence) or not sentence.strip():
         findings.add(where, "sentence must be text and not empty")
         return None
     if not (_is_texts(categories) and _is_texts(skills) and _is_texts(lines)):
         findings.add(where, "categories, skills and question must be lists of texts")
+        return None
+    if not all(map(str.strip, skills)):
+        findings.add(where, "skills must not be empty")
         return None
     questions = _questions(lines)
     counts = (len(categories), len(skills), len(questions))
@@ -177,7 +185,7 @@ def _item(
 
 
 def _is_texts(found: object) -> TypeGuard[list[str]]:
-    return isinstance(found, list) and all(isinstance(text, str) for text in found)
+    return isinstance(found, list) and all(map(is_text, found))
 
 
 def _bound(concepts: Sequence[Concept], data: object) -> tuple[Binding | None, Sequence[BoundConcept]]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from formalimg.suites.conceptmix.spec import ATTRIBUTES, OPEN, Binding, BindingError, BoundObject, Relation
+from formalimg.suites.record import is_text
 
 
 def binding_of(data: object) -> Binding:
@@ -19,7 +20,7 @@ def binding_of(data: object) -> Binding:
     if not objects:
         raise BindingError("a binding needs at least one object")
     style = table.get("style")
-    if style is not None and not (isinstance(style, str) and style):
+    if style is not None and not (is_text(style) and style):
         raise BindingError("the style of a binding must be a word")
     return Binding(objects, style, tuple(_relation(entry, len(objects)) for entry in _list(table, "relation")))
 
@@ -28,7 +29,7 @@ def _object(data: object, number: int) -> BoundObject:
     table = _table(data, f"object {number}", ("id", "item", *ATTRIBUTES))
     if _id(table.get("id")) != number:
         raise BindingError(f"the ids of objects must count from 1, but number {number} has the id {table.get('id')!r}")
-    if not all(isinstance(value, str) and value for key, value in table.items() if key != "id"):
+    if not all(is_text(value) and value for key, value in table.items() if key != "id"):
         raise BindingError(f"object {number} must have words only, besides its id")
     if "item" not in table:
         raise BindingError(f"object {number} has no item")
@@ -38,7 +39,7 @@ def _object(data: object, number: int) -> BoundObject:
 def _relation(data: object, objects: int) -> Relation:
     table = _table(data, "a relation", ("name", "description", "ObjectA_id", "ObjectB_id"))
     name, description = table.get("name"), table.get("description", "")
-    if not isinstance(name, str) or not name or not isinstance(description, str):
+    if not is_text(name) or not name or not is_text(description):
         raise BindingError("a relation needs a name and a description in words")
     ends: list[int | None] = []
     for key in ("ObjectA_id", "ObjectB_id"):

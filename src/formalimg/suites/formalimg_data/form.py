@@ -46,5 +46,5 @@ def known_spec(fields: dict[str, Any]) -> FormulaSpec:
 
 
 def asked_text(spec: FormulaSpec) -> str:
-    """What an item asks for as one text: its formula."""
-    return str(spec.formula)
+    """What an item asks for as one text: its formula, and the style if the formula does not demand it."""
+    return "\n".join(fields_of(spec, with_proof=False).values())

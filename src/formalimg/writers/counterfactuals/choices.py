@@ -96,11 +96,14 @@ def outcomes_told(items: Iterable[Item[CounterfactualSpec]]) -> tuple[Told, ...]
     """The groups in items of CF-World whose outcomes can be described.
 
     Raises:
-        FormalimgError: if a group has no explicit or no implicit prompt.
+        FormalimgError: if a group has no explicit or no implicit prompt, or two of them.
     """
     levels: dict[str, dict[int, Item[CounterfactualSpec]]] = {}
     for item in items:
-        levels.setdefault(item.spec.group, {})[item.level] = item
+        known = levels.setdefault(item.spec.group, {})
+        if item.level in known:
+            raise FormalimgError(f"group {item.spec.group} has two items of level {item.level}: leave one out")
+        known[item.level] = item
     for name, known in levels.items():
         for level in (2, 3):
             if level not in known:
