@@ -14,12 +14,23 @@ from tests.web.sites import Eye, concept_run, knolling_run
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+    from tests.web.rated_screens import Look
+
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     from tests.support.browser import started_browser  # here, because to import it skips where there is none
 
     with started_browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def look(browser: Browser, tmp_path: Path) -> Iterator[Look]:
+    """Opens the first page of a new study on a screen."""
+    from tests.web.rated_screens import screens  # here, as above
+
+    with screens(browser, tmp_path) as opened:
         yield opened
 
 

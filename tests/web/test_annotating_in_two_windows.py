@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 from formalimg.rating import read_study
 from tests.support.browser import PATIENCE, needs_browser
-from tests.web.rated_screens import DESK, Look, at_picture, screens
+from tests.web.rated_screens import DESK, Look, at_picture
 from tests.web.rated_studies import MODEL
 
 if TYPE_CHECKING:
@@ -19,13 +16,6 @@ if TYPE_CHECKING:
 pytestmark = needs_browser
 
 LEFT_OF_BOXES = "[...document.querySelectorAll('.boxes rect.box')].map(it => +it.getAttribute('x'))"
-
-
-@pytest.fixture
-def look(browser: Browser, tmp_path: Path) -> Iterator[Look]:
-    """Opens the first page of a new study on a screen."""
-    with screens(browser, tmp_path) as opened:
-        yield opened
 
 
 def test_what_another_machine_said_is_shown_before_it_counts(look: Look, browser: Browser, tmp_path: Path) -> None:

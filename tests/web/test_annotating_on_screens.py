@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import pytest
 
 from formalimg.rating import read_study
 from tests.support.browser import needs_browser
-from tests.web.rated_screens import DESK, PHONE, Look, at_picture, screens
+from tests.web.rated_screens import DESK, PHONE, Look, at_picture
 from tests.web.rated_studies import MODEL
 
 if TYPE_CHECKING:
@@ -19,13 +18,6 @@ if TYPE_CHECKING:
 pytestmark = needs_browser
 
 PLACE = "document.querySelector('.rated-picture').getBoundingClientRect().toJSON()"
-
-
-@pytest.fixture
-def look(browser: Browser, tmp_path: Path) -> Iterator[Look]:
-    """Opens the first page of a new study on a screen."""
-    with screens(browser, tmp_path) as opened:
-        yield opened
 
 
 def _in_sight(page: Page) -> bool:

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from formalimg.models import AnswerType, ChatModel, Message, Reply, Setting, Unanswered, Usage, price
 from formalimg.suites import suite
+from formalimg.waiting import waited
 from formalimg.writers.conversation import Asked, Conversation, Part
 from formalimg.writers.craft import Craft, craft_of
 from formalimg.writers.journal import JOURNAL_FILE, Journal
 from formalimg.writers.plan import WritingPlan
 from formalimg.writers.standing import Standing, standing
-from formalimg.writers.waiting import waited
 from formalimg.writers.writing import all_that_shapes, refuse_items_of_others
 
 _CHARACTERS_PER_TOKEN = 4

@@ -13,6 +13,7 @@ from typing import Any
 from formalimg.errors import FormalimgError
 from formalimg.models import ChatModel
 from formalimg.suites import Item
+from formalimg.waiting import waited
 from formalimg.writers.card import save_card
 from formalimg.writers.conversation import Asked, Conversation, Part
 from formalimg.writers.craft import Craft, craft_of
@@ -22,7 +23,6 @@ from formalimg.writers.outcome import Outcome
 from formalimg.writers.plan import VERSION, WritingPlan
 from formalimg.writers.rejection import Reason, Rejection
 from formalimg.writers.standing import Standing, standing
-from formalimg.writers.waiting import waited
 
 _TURNS = 3
 """How often, in one go, an attempt is made to which no answer came. The models have tried more than once themselves."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TypeVar
 
 from PIL import Image
@@ -19,6 +18,7 @@ from formalimg.judges.certification.sampling import random_scenes
 from formalimg.judges.judge import Grounder, Grounding, Picture
 from formalimg.judges.verdict import Unscored
 from formalimg.scenes import Scene, draw, drawable_classes
+from formalimg.waiting import waited
 
 _A = TypeVar("_A")
 _B = TypeVar("_B")
@@ -50,17 +50,7 @@ def certify(
         )
     if scenes < 1 or others < 0:
         raise FormalimgError("certification needs one scene at least")
-    return _to_the_end(_certify(grounder, scenes, seed, conditions, others))
-
-
-def _to_the_end(work: Coroutine[object, object, Certificate]) -> Certificate:
-    """What the work gives back, also where an event loop is running already, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    with ThreadPoolExecutor(1) as other:
-        return other.submit(asyncio.run, work).result()
+    return waited(lambda: _certify(grounder, scenes, seed, conditions, others))
 
 
 async def _certify(grounder: Grounder, scenes: int, seed: int, conditions: Sequence[str], others: int) -> Certificate:

@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from formalimg.studies.captions.category import number_of
 from formalimg.studies.captions.kept_answers import KeptAnswers
 from formalimg.studies.captions.reading import Caption
 from formalimg.studies.captions.results import CaptionResult
+from formalimg.waiting import waited
 
 _WAITING = 4
 """How many captions are under way for each call that may run: one slow answer must not hold up the others."""
@@ -63,13 +63,7 @@ class Asking:
             async for result in self.results(captions):
                 receive(result)
 
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            asyncio.run(all_of_them())
-        else:
-            with ThreadPoolExecutor(1) as other:  # a notebook has a loop of its own
-                other.submit(lambda: asyncio.run(all_of_them())).result()
+        waited(all_of_them)
 
     async def results(self, captions: Iterable[Caption]) -> AsyncIterator[CaptionResult]:
         """What the model finds in each caption, in their order."""
