@@ -29,7 +29,7 @@ from formalimg.logic import parse
 from formalimg.models import Answer, Generated, ImageRequest, Setting, open_image_model
 from formalimg.runs import Order, Progress, Selection, carry_out
 from formalimg.suites import FormulaSpec, Item, load
-from formalimg.workers import Crew, Demand, open_crew
+from formalimg.cluster import Crew, Demand, open_crew
 
 WAIT = 0.5
 ROUNDS = 20

@@ -32,7 +32,7 @@ from best_binding import disturbed
 
 from formalimg import load
 from formalimg.scenes import draw
-from formalimg.serving import RewardClient
+from formalimg.rewards.server import RewardClient
 from formalimg.suites import Item
 
 CLIENTS = 32

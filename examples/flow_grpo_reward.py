@@ -22,7 +22,7 @@ import numpy as np
 import formalimg
 from formalimg.rewards import RewardFunction, Scorer, reward_function
 from formalimg.scenes import draw
-from formalimg.serving import RewardClient
+from formalimg.rewards.server import RewardClient
 
 
 def formalimg_score(device: object = None) -> RewardFunction:

@@ -16,8 +16,8 @@ from formalimg.runs import carry_out
 from formalimg.scenes import SolverLimitError, solve
 from formalimg.suites import FormulaSpec, Item
 from formalimg.web.playground.errands import ERRANDS
-from formalimg.writers.formulas.agreeing import agreement
-from tests.serving.servers import visitor
+from formalimg.authoring.formulas.agreeing import agreement
+from tests.rewards_server.servers import visitor
 from tests.support.command import formalimg
 from tests.support.hard_formulas import crowd, far_apart
 from tests.support.run_contents import order, outcomes

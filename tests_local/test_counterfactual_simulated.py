@@ -13,13 +13,13 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
-from tests.report.counterfactual_runs import WEIGHTS, ScoringJudge, groups_of, scored_run
+from tests.reporting.counterfactual_runs import WEIGHTS, ScoringJudge, groups_of, scored_run
 from tests.support.models import speckled
 from tests.support.run_contents import contents
 
 from formalimg.judges import Picture
 from formalimg.models import open_image_model
-from formalimg.report import Comparison, Figure, Section, compare
+from formalimg.reporting import Comparison, Figure, Section, compare
 from formalimg.runs import Order, carry_out, open_run
 from formalimg.stats import Interval
 from formalimg.suites import CounterfactualSpec, Item, load

@@ -12,7 +12,7 @@ from PIL import Image
 from tests.support.models import small_items
 from tests.support.run_contents import order
 
-from formalimg.artists import open_artist
+from formalimg.baselines import open_artist
 from formalimg.errors import FormalimgError
 from formalimg.judges import Grounding, Picture, SceneJudge
 from formalimg.judges.detector import DetectorGrounder, open_detector

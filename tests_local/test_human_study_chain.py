@@ -24,10 +24,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from PIL import Image
-from tests.rating.rated_runs import opened
+from tests.human_eval.rated_runs import opened
 from tests.support.command import formalimg
 
-from formalimg.rating import export_study, make_study, open_study
+from formalimg.human_eval import export_study, make_study, open_study
 from tests_local.implied_figures import ERRORS, MODELS, NO, YES, Picture, implied_figures
 from tests_local.raters import Rater, StudyServer
 

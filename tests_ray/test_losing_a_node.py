@@ -11,7 +11,7 @@ from tests.support.models import small_items
 from tests.support.run_contents import contents, order, until
 
 from formalimg.runs import carry_out
-from formalimg.workers import Demand, open_crew
+from formalimg.cluster import Demand, open_crew
 from tests_ray.models import Marked, open_judge
 
 ITEMS, MIDDLE = 60, 20

@@ -13,7 +13,7 @@ from tests.support.run_contents import order, outcomes, rows
 
 from formalimg.errors import FormalimgError
 from formalimg.runs import Progress, carry_out
-from formalimg.workers import Demand, open_crew, starting
+from formalimg.cluster import Demand, open_crew, starting
 from tests_ray.models import Marked, of_this_process, open_judge
 
 
@@ -115,6 +115,6 @@ def test_what_keeps_all_workers_from_starting_ends_the_run(
     def start_worker(*_: Any) -> Any:
         raise ValueError("Ray does not like this")
 
-    monkeypatch.setattr("formalimg.workers.crew.start_worker", start_worker)
+    monkeypatch.setattr("formalimg.cluster.crew.start_worker", start_worker)
     with pytest.raises(FormalimgError, match="no worker can be started: ValueError: Ray does not like this"):
         run(cluster, tmp_path / "run", partial(Marked, str(tmp_path / "log")))

@@ -46,19 +46,19 @@ class Evaluation:
             missing: what is done with pictures that have no verdict: `exclude`, `fail` or `error`.
             epsilon: the rate to hold; the suite's own if None.
         """
-        from formalimg.report import compare  # here, because it is large
+        from formalimg.reporting import compare  # here, because it is large
 
         return compare([self.run], missing=missing, epsilon=epsilon).sections[0].rows[0].summary
 
     def table(self, *, missing: Missing = "exclude") -> str:
         """The numbers as a table in Markdown."""
-        from formalimg.report import compare, render  # here, because most programs only want the numbers
+        from formalimg.reporting import compare, render  # here, because most programs only want the numbers
 
         return render(compare([self.run], missing=missing), "md")
 
     def write_report(self, path: str | Path, *, missing: Missing = "exclude") -> Path:
         """Write the report as one self-contained HTML file; its path is given back."""
-        from formalimg.report import write_html
+        from formalimg.reporting import write_html
 
         write_html([self.run], Path(path), missing=missing)
         return Path(path)

@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 
 from formalimg.cli import app
 from formalimg.errors import FormalimgError
-from formalimg.rating import open_study, read_study
-from tests.rating.rated_runs import concept_items, rated_run, take
+from formalimg.human_eval import open_study, read_study
+from tests.human_eval.rated_runs import concept_items, rated_run, take
 
 
 @pytest.fixture(scope="module")

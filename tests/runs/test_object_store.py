@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.report import thumbnail_of
+from formalimg.reporting import thumbnail_of
 from formalimg.runs import carry_out, judge_run, open_run, picture_in, pictures_url
 from formalimg.runs.picture_store_url import checked_url
 from tests.support.command import formalimg
@@ -255,8 +255,8 @@ def test_the_command_keeps_pictures_on_a_store_and_the_others_read_them(tmp_path
 
 def test_the_viewer_and_studies_show_what_lies_on_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("starlette", reason="pip install 'formalimg[web]'")
-    from formalimg.rating.places import read_picture
-    from formalimg.rating.rateable import rateable_pictures
+    from formalimg.human_eval.places import read_picture
+    from formalimg.human_eval.rateable import rateable_pictures
     from tests.web.sites import visitor
 
     monkeypatch.setenv("FORMALIMG_CACHE", str(tmp_path / "cache"))

@@ -17,7 +17,7 @@ PICTURES = 300
 GPT, DEEPSEEK, FRACTION = "ConceptMix, Table 4", "ConceptMix, Table 10", "ConceptMix, Table 9"
 TABLES = {
     table["source"]: table["rows"]
-    for table in tomllib.loads((files("formalimg.report.reference") / "conceptmix.toml").read_text("utf-8"))["tables"]
+    for table in tomllib.loads((files("formalimg.reporting.reference") / "conceptmix.toml").read_text("utf-8"))["tables"]
 }
 
 

@@ -22,7 +22,7 @@ from formalimg.stats import (
     weighted_score,
 )
 
-TABLES = tomllib.loads((files("formalimg.report.reference") / "cfworld.toml").read_text("utf-8"))["tables"]
+TABLES = tomllib.loads((files("formalimg.reporting.reference") / "cfworld.toml").read_text("utf-8"))["tables"]
 ROWS = [(table["judge"], row) for table in TABLES if table["suite"] == "cf-world" for row in table["rows"]]
 
 integrity, assessment, logic = "integrity", "assessment", "logic"

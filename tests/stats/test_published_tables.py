@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from formalimg.report.reference import reference_rows
+from formalimg.reporting.reference import reference_rows
 from formalimg.stats import Observation, generalizability, summarize
 from formalimg.suites.suite import suite
 
@@ -30,7 +30,7 @@ class Printed(NamedTuple):
 
 TABLE_1 = [
     Printed(**row)
-    for row in tomllib.loads((files("formalimg.report.reference") / "formalimg_table1.toml").read_text())["rows"]
+    for row in tomllib.loads((files("formalimg.reporting.reference") / "formalimg_table1.toml").read_text())["rows"]
 ]
 
 TABLE_3 = {

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from formalimg.rating import Protocol, open_study
+from formalimg.human_eval import Protocol, open_study
 from formalimg.web.annotating import make_annotation_app
 from tests.support.browser import PATIENCE, served_at
 from tests.web.rated_studies import studied

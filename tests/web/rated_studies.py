@@ -12,11 +12,11 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from formalimg.models import Answer, Generated, ImageRequest
-from formalimg.rating import MadeStudy, Protocol, make_study
+from formalimg.human_eval import MadeStudy, Protocol, make_study
 from formalimg.runs import Order, carry_out
 from formalimg.suites import Item
-from tests.rating.rated_runs import SEEN, concept_items, formula_items, grounded_run, opened
-from tests.studies.counterfactual_runs import scored_item
+from tests.human_eval.rated_runs import SEEN, concept_items, formula_items, grounded_run, opened
+from tests.analysis.counterfactual_runs import scored_item
 from tests.support.models import Speckles, speckled
 from tests.web.sites import HARM
 

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from formalimg.suites import Group, our_groups
 from formalimg.web import make_review_app
-from formalimg.writers import ReviewDesk, export_queue
+from formalimg.authoring import ReviewDesk, export_queue
 from tests.web.sites import HARM
 
 OURS = our_groups()

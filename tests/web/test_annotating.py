@@ -14,9 +14,9 @@ import pytest
 from PIL import Image
 from starlette.testclient import TestClient
 
-from formalimg.rating import Protocol, Study, Task, open_study, read_study
+from formalimg.human_eval import Protocol, Study, Task, open_study, read_study
 from formalimg.web.annotating import make_annotation_app
-from tests.rating.rated_runs import take
+from tests.human_eval.rated_runs import take
 from tests.web.rated_studies import MODEL, studied
 from tests.web.sites import HARM
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import uvicorn
 
-from formalimg.rating import Protocol, RatedTask, open_study, read_study
+from formalimg.human_eval import Protocol, RatedTask, open_study, read_study
 from formalimg.scenes import Scene
 from formalimg.web.annotating import make_annotation_app
 from tests.support.browser import PATIENCE, needs_browser

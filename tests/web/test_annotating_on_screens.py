@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from formalimg.rating import read_study
+from formalimg.human_eval import read_study
 from tests.support.browser import needs_browser
 from tests.web.rated_screens import DESK, PHONE, Look, at_picture
 from tests.web.rated_studies import MODEL

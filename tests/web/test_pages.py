@@ -15,9 +15,9 @@ from PIL import Image
 
 from formalimg.logic import parse
 from formalimg.models import CallableModel
-from formalimg.report import compare
+from formalimg.reporting import compare
 from formalimg.runs import Order, WantedPictures, carry_out, open_run
-from tests.studies.counterfactual_runs import scored_item, scored_run
+from tests.analysis.counterfactual_runs import scored_item, scored_run
 from tests.web.sites import Eye, change, concept_items, concept_run, picture, visitor
 
 

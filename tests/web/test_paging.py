@@ -16,8 +16,8 @@ from formalimg.judges import Verdict
 from formalimg.logic import parse
 from formalimg.runs import Judged, StoredRun, WantedPictures, open_run
 from formalimg.suites import FormulaSpec, Item
-from tests.rating.rated_runs import concept_items, rated_run
-from tests.studies.counterfactual_runs import scored_item
+from tests.human_eval.rated_runs import concept_items, rated_run
+from tests.analysis.counterfactual_runs import scored_item
 from tests.web.sites import CONCEPTS, HARM
 
 

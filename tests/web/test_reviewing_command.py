@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from formalimg.cli.review import review_app
 from formalimg.errors import FormalimgError
-from formalimg.writers import ReviewDesk, read_review
+from formalimg.authoring import ReviewDesk, read_review
 from tests.web.review_queues import OURS, queue_of
 
 

@@ -14,8 +14,8 @@ from formalimg.cli.studied import StudyFile, StudyFormat, put_out, studied_forma
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.report import DrawingFormat
-    from formalimg.studies import JudgesCompared, PeopleStudied, ScoresCompared, StudyOfPeople
+    from formalimg.reporting import DrawingFormat
+    from formalimg.analysis import JudgesCompared, PeopleStudied, ScoresCompared, StudyOfPeople
 
 
 def agree_command(
@@ -93,19 +93,19 @@ def agree_command(
         option = "--iou" if without_inattentive is None else "--without-inattentive"
         raise FormalimgError(f"{option} is about a study that was annotated: give it with --ratings")
     if ratings:
-        from formalimg.studies import people_table, people_text  # here, so that other commands start faster
+        from formalimg.analysis import people_table, people_text  # here, so that other commands start faster
 
         people = ratings_studied(runs, judges, ratings, without_inattentive, iou, profile)
         put_out(form, out, lambda: people_text(people, form), lambda: people_table(people))
         _draw(people, figures, drawn_as)
     elif scores:
-        from formalimg.studies import scores_table, scores_text
+        from formalimg.analysis import scores_table, scores_text
 
         found = scores_studied(runs, judges, scores, profile)
         put_out(form, out, lambda: scores_text(found, form), lambda: scores_table(found))
         _draw(found, figures, drawn_as)
     else:
-        from formalimg.studies import agreement_table, agreement_text
+        from formalimg.analysis import agreement_table, agreement_text
 
         studies: list[JudgesCompared | ScoresCompared | PeopleStudied] = [
             *(judges_compared(runs, judges, profile) if judges or not votes else []),
@@ -123,7 +123,7 @@ def _draw(
     """Write the figures of all studies; where there are several, each has a numbered folder of its own."""
     if figures is None:
         return
-    from formalimg.report import drawings_of_study
+    from formalimg.reporting import drawings_of_study
 
     for number, study in enumerate(studies, 1):
         folder = figures / str(number) if len(studies) > 1 else figures

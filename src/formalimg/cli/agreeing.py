@@ -13,7 +13,7 @@ from formalimg.errors import FormalimgError
 if TYPE_CHECKING:
     from formalimg.runs import Party, StoredRun
     from formalimg.stats import ScoreProfile
-    from formalimg.studies import JudgesCompared, PeopleStudied, ScoresCompared, ScoresStudied, StudyOfPeople
+    from formalimg.analysis import JudgesCompared, PeopleStudied, ScoresCompared, ScoresStudied, StudyOfPeople
 
 
 def judges_compared(
@@ -21,7 +21,7 @@ def judges_compared(
 ) -> Iterator[JudgesCompared | ScoresCompared]:
     """What two judges say about each run: whether pictures pass, or how they score."""
     from formalimg.runs import open_run
-    from formalimg.studies import compare_judges, compare_scores
+    from formalimg.analysis import compare_judges, compare_scores
     from formalimg.suites import suite
 
     for folder in runs:
@@ -36,7 +36,7 @@ def judges_compared(
 
 def people_studied(runs: list[Path], judges: tuple[str, str] | None, votes: Path) -> list[PeopleStudied]:
     """One study for each judge to compare with."""
-    from formalimg.studies import study_votes
+    from formalimg.analysis import study_votes
 
     return [study_votes(votes, there) for there in _opened(runs, judges)]
 
@@ -45,7 +45,7 @@ def scores_studied(
     runs: list[Path], judges: tuple[str, str] | None, scores: Path, profile: ScoreProfile
 ) -> list[ScoresStudied]:
     """One study for each judge to compare with."""
-    from formalimg.studies import study_scores
+    from formalimg.analysis import study_scores
 
     return [study_scores(scores, there, profile=profile) for there in _opened(runs, judges)]
 
@@ -60,8 +60,8 @@ def ratings_studied(
 ) -> list[StudyOfPeople]:
     """One study for each judge to compare with; boxes are those of one judge."""
     from formalimg.judges import LEAST_OVERLAP
-    from formalimg.rating import people_said
-    from formalimg.studies import BoxesStudied, study_people
+    from formalimg.human_eval import people_said
+    from formalimg.analysis import BoxesStudied, study_people
 
     found = [
         study_people(
@@ -100,7 +100,7 @@ def runs_of_rated_suite(runs: list[Path], ratings: Path) -> list[Path]:
 
 def _runs_named(ratings: Path) -> set[str]:
     """The runs, or their models, that a study or a table is about."""
-    from formalimg.rating import read_study_card
+    from formalimg.human_eval import read_study_card
 
     if ratings.is_dir():
         return {run.name for run in read_study_card(ratings).runs}
@@ -127,6 +127,6 @@ def _opened(runs: list[Path], judges: tuple[str, str] | None) -> Iterator[list[S
 
 
 def _named(run: StoredRun, judges: tuple[str, str]) -> tuple[Party, Party]:
-    from formalimg.studies import judge_named
+    from formalimg.analysis import judge_named
 
     return judge_named(run, judges[0]), judge_named(run, judges[1])

@@ -15,7 +15,7 @@ from formalimg.cli.serving_options import HERE, Browser, Host, Port, needing_web
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.rating import Protocol, Study, WantedStudy
+    from formalimg.human_eval import Protocol, Study, WantedStudy
 
 _RATERS = 5
 """How many people looked at each picture in the studies of the papers."""
@@ -106,7 +106,7 @@ def annotate_command(
 
     Links are shown once, when they are made. Answers are kept one by one: end it and go on with it at any time.
     """
-    from formalimg.rating import WantedStudy, is_study, open_study  # here, so that other commands start faster
+    from formalimg.human_eval import WantedStudy, is_study, open_study  # here, so that other commands start faster
 
     goes_on = study is None and len(folders) == 1 and is_study(folders[0])
     place = folders[0] if goes_on else study or _usual_place(folders, protocol)
@@ -157,7 +157,7 @@ def _usual_place(folders: Sequence[Path], protocol: Protocol | None) -> Path:
 def _made_or_found(place: Path, wanted: WantedStudy) -> Mapping[str, str]:
     """The links of a study that is made now; none, if it is there already and is the one that is wanted."""
     from formalimg import __version__
-    from formalimg.rating import make_study, read_study_card, require_wanted
+    from formalimg.human_eval import make_study, read_study_card, require_wanted
     from formalimg.runs import open_run
 
     if place.exists():
@@ -202,7 +202,7 @@ def _tell(study: Study, address: str, addresses: Mapping[str, str]) -> None:
 def _write_and_tell(place: Path, export: Path | None, leave_out: list[str]) -> None:
     from rich.table import Table
 
-    from formalimg.rating import export_study, read_study, summarize_raters
+    from formalimg.human_eval import export_study, read_study, summarize_raters
 
     raters = summarize_raters(read_study(place))
     table = Table(box=None, pad_edge=False)

@@ -40,7 +40,7 @@ def calibrate_command(
 
     People tell what they recognise in factual pictures; the gate is to open for those, and for no others.
     """
-    from formalimg.studies import (  # here, so that other commands start faster
+    from formalimg.analysis import (  # here, so that other commands start faster
         calibrate_gate,
         calibration_table,
         calibration_text,
@@ -51,7 +51,7 @@ def calibrate_command(
     with runs_judged_by(runs, judge) as opened:
         found = calibrate_gate(labels, opened, profile=profile)
     if figures is not None:
-        from formalimg.report import drawings_of_study
+        from formalimg.reporting import drawings_of_study
 
         put_figures(drawings_of_study(found), figures, drawn_as, "no labelled picture has a score")
     put_out(form, out, lambda: calibration_text(found, form), lambda: calibration_table(found))

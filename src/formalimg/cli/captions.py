@@ -17,7 +17,7 @@ from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
     from formalimg.models import ChatModel
-    from formalimg.studies import CaptionStudy
+    from formalimg.analysis import CaptionStudy
 
 _BETWEEN_STEPS = 100
 """How many captions are looked up between two steps of the bar, which takes longer than a caption."""
@@ -73,7 +73,7 @@ def captions_command(
 
     With a model and --out, the same command goes on where it was. Exit code 1 if captions have no answer in the end.
     """
-    from formalimg.studies import study_captions  # here, so that other commands start faster
+    from formalimg.analysis import study_captions  # here, so that other commands start faster
 
     if model is None and (model_options or prompts or dry_run):
         raise FormalimgError("-M, --prompts and --dry-run are for a chat model: name it with --model")
@@ -90,7 +90,7 @@ def captions_command(
         typer.echo(f"stopped; {kept or 'nothing was written'}", err=True)
         raise typer.Exit(130) from None
     if figures is not None:
-        from formalimg.report import drawings_of_study
+        from formalimg.reporting import drawings_of_study
 
         put_figures(drawings_of_study(study), figures, drawn_as, "no caption names a thing")
     _show(study, format)
@@ -105,7 +105,7 @@ def _progress(file: Path, column: str | None, limit: int | None, step: int) -> I
     if not file.is_file():  # what comes through a pipe can be read only once
         yield lambda done: None
         return
-    from formalimg.studies import read_captions
+    from formalimg.analysis import read_captions
 
     total = sum(bool(caption.text) for caption in read_captions(file, column=column, limit=limit))
     with progress_of("reading captions", total) as told:
@@ -121,7 +121,7 @@ def _opened(model: str | None, options: list[str] | None) -> ChatModel | None:
 
 
 def _show(study: CaptionStudy, form: Literal["terminal", "json", "csv"]) -> None:
-    from formalimg.studies import study_csv, study_json, study_table
+    from formalimg.analysis import study_csv, study_json, study_table
 
     if form == "terminal":
         print_table(study_table(study))
@@ -134,7 +134,7 @@ def _show(study: CaptionStudy, form: Literal["terminal", "json", "csv"]) -> None
 def _show_outlook(
     file: Path, model: ChatModel, column: str | None, limit: int | None, out: Path | None, prompts: Path | None
 ) -> None:
-    from formalimg.studies import foresee_study
+    from formalimg.analysis import foresee_study
 
     outlook = foresee_study(file, model, column=column, limit=limit, out=out, prompts=prompts)
     cost = "at a price that nobody knows" if outlook.cost is None else f"about ${outlook.cost:.4f}"

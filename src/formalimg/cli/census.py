@@ -37,7 +37,7 @@ def census_command(
     else:
         counted = load(suite, items)
     if figures is not None:
-        from formalimg.report import drawings_of_items
+        from formalimg.reporting import drawings_of_items
 
         put_figures(drawings_of_items(counted), figures, drawn_as, "there are no items")
     show_census(suite, counted)

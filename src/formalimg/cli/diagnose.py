@@ -54,7 +54,7 @@ def diagnose_command(
 
     It may be the changed rules, rare pairs, or the names of things.
     """
-    from formalimg.studies import diagnose, diagnosis_table, diagnosis_text  # here, so that other commands start faster
+    from formalimg.analysis import diagnose, diagnosis_table, diagnosis_text  # here, so that other commands start faster
 
     form = studied_format(format, out, "a diagnosis")
     with runs_judged_by(runs, judge) as opened:

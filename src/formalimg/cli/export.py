@@ -84,7 +84,7 @@ def _export_suite(
 
 
 def _export_run(run: Path, out: Path, name: str | None) -> None:
-    from formalimg.report import export_concepts
+    from formalimg.reporting import export_concepts
     from formalimg.runs import open_run
 
     called = name or run.resolve().name

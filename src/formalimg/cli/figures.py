@@ -11,7 +11,7 @@ import typer
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.report import Drawing, DrawingFormat
+    from formalimg.reporting import Drawing, DrawingFormat
 
 Figures = Annotated[
     Path | None,
@@ -30,7 +30,7 @@ def formats_of_figures(figures: Path | None, listed: str) -> tuple[DrawingFormat
     """
     if figures is None:
         return ()
-    from formalimg.report import drawing_formats  # here, so that other commands start faster
+    from formalimg.reporting import drawing_formats  # here, so that other commands start faster
 
     return drawing_formats(listed)
 
@@ -41,7 +41,7 @@ def put_figures(drawings: Sequence[Drawing], folder: Path, formats: Sequence[Dra
     Raises:
         FormalimgError: if there are none, for the reason that is given; or if they cannot be written.
     """
-    from formalimg.report import write_drawings
+    from formalimg.reporting import write_drawings
 
     if not drawings:
         raise FormalimgError(f"there is nothing to draw: {why_none}")

@@ -13,14 +13,14 @@ from formalimg.cli.agreeing import ratings_studied, runs_of_rated_suite
 from formalimg.cli.figures import Figures, FiguresAs, formats_of_figures, put_figures
 from formalimg.cli.printing import print_table
 from formalimg.errors import FormalimgError
-from formalimg.report import Format
+from formalimg.reporting import Format
 from formalimg.stats import Missing
 from formalimg.suites import Profile
 
 if TYPE_CHECKING:
-    from formalimg.report import Comparison, DrawingFormat
+    from formalimg.reporting import Comparison, DrawingFormat
     from formalimg.runs import StoredRun
-    from formalimg.studies import StudyOfPeople
+    from formalimg.analysis import StudyOfPeople
 
 _PAPERS_GATE = 0.5
 
@@ -116,9 +116,9 @@ def report_command(
     figures_as: FiguresAs = "svg,png",
 ) -> None:
     """Show runs side by side, and what could not be scored."""
-    from formalimg.report import compare, format_of, render, terminal_table, write_html
+    from formalimg.reporting import compare, format_of, render, terminal_table, write_html
     from formalimg.runs import write_atomically
-    from formalimg.studies import people_table
+    from formalimg.analysis import people_table
 
     if ratings is None and without_inattentive is not None:
         raise FormalimgError("--without-inattentive is about a study of people: give it with --ratings")
@@ -178,7 +178,7 @@ def _studied(
 def _draw(
     comparison: Comparison, studied: Sequence[StudyOfPeople], folder: Path, formats: Sequence[DrawingFormat]
 ) -> None:
-    from formalimg.report import drawings_of, drawings_of_study
+    from formalimg.reporting import drawings_of, drawings_of_study
 
     drawings = [*drawings_of(comparison), *(drawing for study in studied for drawing in drawings_of_study(study))]
     put_figures(drawings, folder, formats, "no picture of these runs is scored yet")

@@ -36,7 +36,7 @@ def export_queue_command(
     Decide with `formalimg review open`, or in the file: set the decision of each line to accept, reject, or edit; to
     edit, change the fields of the line itself.
     """
-    from formalimg.writers import export_queue  # here, so that other commands start faster
+    from formalimg.authoring import export_queue  # here, so that other commands start faster
 
     count = export_queue(source, out)
     typer.echo(f"{count:,} group{'s' * (count != 1)} in {out}: set each decision to accept, reject or edit")
@@ -70,7 +70,7 @@ def import_queue_command(
 
     Exit code 1 if some are undecided, or none is kept; 2 if a line makes no sense, and then nothing is written.
     """
-    from formalimg.writers import put_review, read_review
+    from formalimg.authoring import put_review, read_review
 
     review = read_review(queue)
     path = put_review(review, out, version)

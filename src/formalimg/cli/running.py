@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from formalimg.runs import Order
     from formalimg.scenes import Scene
     from formalimg.suites import Condition, FormulaSpec, Item
-    from formalimg.workers import Opened
+    from formalimg.cluster import Opened
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,10 @@ class Asked:
 
     def open_model(self, name: str) -> Opened[ImageModel]:
         """Who is to make pictures, or layouts."""
-        from formalimg.artists import open_planner
+        from formalimg.baselines import open_planner
         from formalimg.models import open_image_model
         from formalimg.runs import require_covered
-        from formalimg.workers import Opened
+        from formalimg.cluster import Opened
 
         given = read_options(self.model_option)
         if self.task == "layout":
@@ -119,7 +119,7 @@ def open_judges(
 ) -> list[Opened[Judge]]:
     """The judges of these names, each with its options; the one that works offline if there are no names."""
     from formalimg.judges import open_judge
-    from formalimg.workers import Opened
+    from formalimg.cluster import Opened
 
     opened = []
     for number, name in enumerate(names or [None], 1):
@@ -188,7 +188,7 @@ def carry_out_all(asked: Asked, *, judging: bool) -> Done:
 
 def show_numbers(done: Done) -> None:
     """Print the table of these runs, a row for each judge, and where they lie."""
-    from formalimg.report import compare, terminal_table
+    from formalimg.reporting import compare, terminal_table
     from formalimg.runs import Party, open_run
 
     parties = [Party(judge.name, judge.settings) for judge in done.judges]

@@ -13,7 +13,7 @@ from formalimg.cli.serving_options import HERE, Port, needing_web
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.serving import GrounderInProcesses
+    from formalimg.rewards.server import GrounderInProcesses
 
 _ICONS = "builtin/icons"
 _MEGABYTE = 1024 * 1024
@@ -110,7 +110,7 @@ def serve_command(
     """
     with needing_web("the reward server"):
         from formalimg import __version__
-        from formalimg.serving import Limits, Root, make_reward_app, serve_rewards
+        from formalimg.rewards.server import Limits, Root, make_reward_app, serve_rewards
     from formalimg.rewards import Scorer
 
     limits = Limits(most_megabytes * _MEGABYTE, most_items, at_once, most_waiting, timeout=timeout)
@@ -141,7 +141,7 @@ def _workers(grounder: str, options: list[str] | None, processes: int | None) ->
         if processes:
             raise FormalimgError(f"--processes is for {_ICONS} without options: leave it out")
         return None
-    from formalimg.serving import GrounderInProcesses
+    from formalimg.rewards.server import GrounderInProcesses
 
     wanted = (os.cpu_count() or 1) if processes is None else processes
     return GrounderInProcesses(grounder, wanted) if wanted else None

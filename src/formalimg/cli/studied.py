@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from formalimg.runs import StoredRun
-    from formalimg.studies import AgreementFormat
+    from formalimg.analysis import AgreementFormat
 
 
 _BY_ENDING: dict[str, AgreementFormat] = {".md": "md", ".csv": "csv", ".json": "json", ".txt": "terminal"}
@@ -70,7 +70,7 @@ def put_out(
 def runs_judged_by(folders: Sequence[Path], judge: str | None) -> Iterator[list[StoredRun]]:
     """Run folders, opened with the judge of this name or number; None for the last judge of each."""
     from formalimg.runs import open_run
-    from formalimg.studies import judge_named
+    from formalimg.analysis import judge_named
 
     with ExitStack() as opened:
         runs = [opened.enter_context(closing(open_run(folder))) for folder in folders]

@@ -15,7 +15,7 @@ from formalimg.errors import FormalimgError
 if TYPE_CHECKING:
     from formalimg.judges import Judge
     from formalimg.models import ImageModel
-    from formalimg.workers import Opened
+    from formalimg.cluster import Opened
 
 
 class AtWork(NamedTuple):
@@ -59,7 +59,7 @@ class Workforce:
             yield here
             return
         from formalimg.models import Matches
-        from formalimg.workers import Demand, open_crew
+        from formalimg.cluster import Demand, open_crew
 
         # Pictures that are there already need nobody else to hand them out.
         away = None if model and isinstance(model.here, Matches) else model

@@ -20,7 +20,7 @@ from formalimg.cli.progress import progress_of
 
 if TYPE_CHECKING:
     from formalimg.models import ChatModel
-    from formalimg.writers import WritingPlan, Written
+    from formalimg.authoring import WritingPlan, Written
 
 
 def write_command(
@@ -118,7 +118,7 @@ def write_command(
     from formalimg.models import open_chat_model
     from formalimg.suites import load
     from formalimg.suites import suite as suite_of
-    from formalimg.writers import (
+    from formalimg.authoring import (
         ConceptChoices,
         CounterfactualChoices,
         WritingPlan,
@@ -165,7 +165,7 @@ def write_command(
 def _show_outlook(
     plan: WritingPlan, writing: ChatModel, checking: ChatModel | None, out: Path, prompts: Path | None
 ) -> None:
-    from formalimg.writers import foresee_writing
+    from formalimg.authoring import foresee_writing
 
     outlook = foresee_writing(plan, writing, out, checker=checking, prompts=prompts)
     cost = "at a price that nobody knows" if outlook.cost is None else f"about ${outlook.cost:.4f}"
@@ -195,7 +195,7 @@ def _suite_of(name: str, task: str | None) -> str:
 def _show(written: Written, plan: WritingPlan) -> None:
     """Print what became of all attempts, and what is missing."""
     from formalimg.suites import suite
-    from formalimg.writers import REASONS
+    from formalimg.authoring import REASONS
 
     rows = [("accepted", written.accepted), ("not yet settled", written.unsettled)]
     rows += [(reason, written.rejections.get(reason, 0)) for reason in REASONS]

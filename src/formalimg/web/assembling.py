@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from formalimg.errors import FormalimgError
-from formalimg.report import page_style, theme_script
+from formalimg.reporting import page_style, theme_script
 from formalimg.web.guarding import Guard
 from formalimg.web.pages import page
 from formalimg.web.site import UnknownRunError

@@ -12,10 +12,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from formalimg.report import Comparison, Section, compare, curve, more_table, table, words_of
+from formalimg.reporting import Comparison, Section, compare, curve, more_table, table, words_of
 from formalimg.runs import StoredRun
 from formalimg.stats import Observation, Paired, ScoreObservation, paired, paired_scores
-from formalimg.studies import group_scores
+from formalimg.analysis import group_scores
 from formalimg.web.asking import address, number
 from formalimg.web.beside import what_failed
 from formalimg.web.figures import NOTHING

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from formalimg.logic import vocabulary, vocabulary_names
-from formalimg.report import Row, Section, level_name, words_of
+from formalimg.reporting import Row, Section, level_name, words_of
 from formalimg.runs import ListedPicture, StoredRun, WantedPictures
 from formalimg.web.asking import Look, address, look_of, number
 from formalimg.web.pages import page

@@ -11,9 +11,9 @@ from starlette.responses import Response
 
 from formalimg.judges import Unscored, Verdict
 from formalimg.logic import to_pretty_text, vocabulary_names
-from formalimg.report import Exhibit, level_name, picture, words_of
+from formalimg.reporting import Exhibit, level_name, picture, words_of
 from formalimg.runs import Judged, ListedPicture, PlannedItem, StoredRun
-from formalimg.studies import counterfactual_specs
+from formalimg.analysis import counterfactual_specs
 from formalimg.suites import FormulaSpec
 from formalimg.web.asking import Look, address, look_of, named, number
 from formalimg.web.beside import beside, why

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from formalimg.errors import FormalimgError
-from formalimg.report import Comparison
+from formalimg.reporting import Comparison
 from formalimg.runs import RunCard, Spent
 from formalimg.stats import Rate
 from formalimg.suites import Suite

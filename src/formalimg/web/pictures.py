@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from formalimg.errors import FormalimgError
 from formalimg.models import cache_folder, picture_type
-from formalimg.report import thumbnail_of
+from formalimg.reporting import thumbnail_of
 from formalimg.runs import PictureFile, write_atomically
 from formalimg.scenes import DrawingError, draw
 from formalimg.suites import FormulaSpec

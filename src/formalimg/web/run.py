@@ -9,7 +9,7 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from formalimg.report import Row, Section, Tally, curve, level_name, more_table, table, words_of
+from formalimg.reporting import Row, Section, Tally, curve, level_name, more_table, table, words_of
 from formalimg.runs import WantedPictures
 from formalimg.web.asking import Look, look_of
 from formalimg.web.figures import percent

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 
 from formalimg.errors import FormalimgError
-from formalimg.report import Comparison, compare
+from formalimg.reporting import Comparison, compare
 from formalimg.runs import StoredRun, open_run
 from formalimg.web.remembering import Remembered
 

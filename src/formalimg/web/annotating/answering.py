@@ -6,7 +6,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from formalimg.rating import AnswerError, OtherAnswersError, Study
+from formalimg.human_eval import AnswerError, OtherAnswersError, Study
 from formalimg.web.annotating.blinding import told_to_raters
 from formalimg.web.annotating.raters import rater_of
 from formalimg.web.bodies import Body, text_in

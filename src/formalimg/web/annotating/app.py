@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from formalimg.rating import Study
+from formalimg.human_eval import Study
 from formalimg.web.annotating.answering import keep_answer, keep_finished, put_off
 from formalimg.web.annotating.organising import export_file, progress_page
 from formalimg.web.annotating.raters import nowhere_page, rater_page, rater_picture, told_on_a_page

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored
-from formalimg.rating import AnswerError
+from formalimg.human_eval import AnswerError
 from formalimg.runs import inspect
 
 _QUICKLY = 3

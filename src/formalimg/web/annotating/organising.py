@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from formalimg.errors import FormalimgError
-from formalimg.rating import RaterSummary, Study, StudyRecord, exported_texts, read_study, summarize_raters
+from formalimg.human_eval import RaterSummary, Study, StudyRecord, exported_texts, read_study, summarize_raters
 from formalimg.web.pages import page
 
 _TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}

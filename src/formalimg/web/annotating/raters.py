@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from formalimg.errors import FormalimgError
 from formalimg.logic import vocabulary
-from formalimg.rating import AnswerError, Step, Study, Task
+from formalimg.human_eval import AnswerError, Step, Study, Task
 from formalimg.scenes import Scene
 from formalimg.web.annotating.blinding import bare_picture, told_to_raters
 from formalimg.web.pages import page

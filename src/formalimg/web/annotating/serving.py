@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from formalimg.rating import Study
+from formalimg.human_eval import Study
 from formalimg.web.annotating.app import make_annotation_app
 from formalimg.web.serving import Served, serve_app
 

@@ -16,7 +16,7 @@ from formalimg.web.reviewing.deciding import decide, try_out
 from formalimg.web.reviewing.group_page import group_page
 from formalimg.web.reviewing.queue_page import queue_page
 from formalimg.web.serving import serve_app
-from formalimg.writers import ReviewDesk
+from formalimg.authoring import ReviewDesk
 
 
 def make_review_app(desk: ReviewDesk, *, token: str | None) -> Starlette:

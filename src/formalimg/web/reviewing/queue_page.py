@@ -8,7 +8,7 @@ from starlette.responses import Response
 from formalimg.web.pages import page
 from formalimg.web.reviewing.wanted import FOUND, STATES, field_of, wanted_in
 from formalimg.web.reviewing.words import DECIDED, counted, findings_of
-from formalimg.writers import ReviewDesk
+from formalimg.authoring import ReviewDesk
 
 
 def queue_page(desk: ReviewDesk, request: Request) -> Response:

@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from formalimg.web.asking import address
 from formalimg.web.reviewing.words import DECIDED, findings_of
-from formalimg.writers import ReviewLine
+from formalimg.authoring import ReviewLine
 
 UNDECIDED = "undecided"
 STATES = (UNDECIDED, *filter(None, DECIDED))

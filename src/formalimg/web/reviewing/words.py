@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.suites import WeightedQuestion
-from formalimg.writers import ReviewLine, WrittenGroup
+from formalimg.authoring import ReviewLine, WrittenGroup
 
 DECIDED: Mapping[str, str] = {"accept": "accepted", "edit": "accepted as edited", "reject": "rejected", "": "undecided"}
 """What has become of a group, by its decision."""

@@ -1,0 +1,163 @@
+"""Measuring a grounder by corrected boxes, as FormalImg measures its parser (appendix, Knolling)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from math import fsum
+from typing import NamedTuple
+
+from formalimg.errors import FormalimgError
+from formalimg.judges import LEAST_OVERLAP, Match, match
+from formalimg.scenes import Scene, Thing
+from formalimg.stats import Found, Share, consistency, detection
+from formalimg.analysis.boxes_studied import Boxes, BoxesStudied, RatersBoxes
+from formalimg.analysis.cases import in_order
+from formalimg.analysis.corrections import Correction
+
+_ATTRIBUTES = ("color", "material", "shape", "state")
+_NOTHING = Scene.of([])
+
+
+class _Compared(NamedTuple):
+    """A correction beside what was found."""
+
+    correction: Correction
+    found: Scene
+    matches: Sequence[Match]
+
+    def of_class(self, label: str) -> _Compared:
+        return self._replace(
+            correction=self.correction._replace(corrected=_only(self.correction.corrected, label)),
+            found=_only(self.found, label),
+            matches=[pair for pair in self.matches if pair.truth.label == label],
+        )
+
+
+def study_boxes(
+    corrections: Sequence[Correction],
+    suite: str,
+    *,
+    judges: Mapping[str, str] | None = None,
+    iou: float = LEAST_OVERLAP,
+    confidence: float = 0.95,
+) -> BoxesStudied:
+    """How well a grounder finds things, by what people made of its boxes.
+
+    Where several people corrected a picture, each correction is taken for true in turn, and all of them are counted.
+    How far people themselves agree, `between` tells: no grounder can be expected to agree better with them.
+
+    Args:
+        corrections: the corrections.
+        suite: the benchmark.
+        judges: who found the boxes, by run, where it is known.
+        iou: how far boxes have to overlap (intersection over union) to be the same; the paper has 0.9.
+        confidence: of all intervals.
+
+    Raises:
+        FormalimgError: if there are no corrections, somebody corrected a picture twice, or this is no overlap.
+    """
+    if not corrections:
+        raise FormalimgError("nobody has corrected boxes yet: let people answer first")
+    keys = [(it.picture, it.rater) for it in corrections]
+    twice = next((key for key in keys if keys.count(key) > 1), None) if len(set(keys)) < len(keys) else None
+    if twice is not None:
+        (run, item, sample), rater = twice
+        raise FormalimgError(f"{rater} corrects item {item}, sample {sample}, of {run} twice: keep one correction")
+    compared = [_compared(it, iou) for it in sorted(corrections, key=lambda it: (it.picture, it.rater))]
+
+    def boxes(chosen: Iterable[_Compared]) -> Boxes:
+        return _boxes(list(chosen), confidence)
+
+    raters = in_order(it.rater for it in corrections)
+    labels = sorted(
+        {thing.label for it in compared for scene in (it.correction.corrected, it.found) for thing in scene.things}
+    )
+    by_class = {label: boxes(it.of_class(label) for it in compared) for label in labels}
+    between = _between(corrections, raters, iou)
+    known = [between[one][other].f1 for one, other in combinations(raters, 2)]
+    told = [f1 for f1 in known if f1 is not None]
+    return BoxesStudied(
+        suite,
+        dict(judges or {}),
+        iou,
+        tuple(raters),
+        len({it.picture for it in corrections}),
+        len(corrections),
+        sum(it.found is None for it in corrections),
+        sum(it.found is not None and _same(it.found, it.corrected) for it in corrections),
+        boxes(compared),
+        {
+            level: boxes(it for it in compared if it.correction.level == level)
+            for level in sorted({it.level for it in corrections})
+        },
+        {
+            run: boxes(it for it in compared if it.correction.run == run)
+            for run in sorted({it.run for it in corrections})
+        },
+        dict(sorted(by_class.items(), key=lambda it: (it[1].f1.value or 0.0, it[0]))),
+        between,
+        fsum(told) / len(told) if told else None,
+        confidence,
+    )
+
+
+def _compared(correction: Correction, iou: float) -> _Compared:
+    found = _NOTHING if correction.found is None else correction.found
+    return _Compared(correction, found, match(correction.corrected, found, iou))
+
+
+def _boxes(compared: Sequence[_Compared], confidence: float) -> Boxes:
+    counts = [Found(len(it.matches), len(it.found), len(it.correction.corrected)) for it in compared]
+    told = detection(counts, items=[it.correction.picture for it in compared], confidence=confidence)
+    return Boxes(
+        told.counts.things,
+        told.counts.found,
+        told.counts.matched,
+        told.precision,
+        told.recall,
+        told.f1,
+        dict(_attributes(compared, confidence)),
+    )
+
+
+def _attributes(compared: Sequence[_Compared], confidence: float) -> Iterable[tuple[str, Share]]:
+    matches = [(it.correction.picture, pair) for it in compared for pair in it.matches]
+    for kind in _ATTRIBUTES:
+        words = [(_words(pair.truth, kind), _words(pair.found, kind)) for _, pair in matches]
+        if kind == "color" or any(one or other for one, other in words):
+            found = consistency(
+                [(one == other, True) for one, other in words],
+                items=[picture for picture, _ in matches],
+                confidence=confidence,
+            )
+            yield kind, Share(found.equal, found.n, found.value, found.interval)
+
+
+def _words(thing: Thing, kind: str) -> set[str]:
+    """What is written on a thing; a word outside the vocabulary is none."""
+    return set(thing.values(kind)) - {"other"}
+
+
+def _between(corrections: Sequence[Correction], raters: Sequence[str], iou: float) -> dict[str, dict[str, RatersBoxes]]:
+    scenes: dict[str, dict[tuple[str, str, int], Scene]] = {rater: {} for rater in raters}
+    for it in corrections:
+        scenes[it.rater][it.picture] = it.corrected
+    found: dict[str, dict[str, RatersBoxes]] = {rater: {} for rater in raters}
+    for first, second in combinations(raters, 2):
+        both = [(scene, scenes[second][it]) for it, scene in scenes[first].items() if it in scenes[second]]
+        one, other = (sum(map(len, side)) for side in zip(*both, strict=True)) if both else (0, 0)
+        matched = sum(len(match(mine, yours, iou)) for mine, yours in both)
+        f1 = 2 * matched / (one + other) if one + other else None
+        found[first][second] = RatersBoxes(len(both), one, other, matched, f1)
+        found[second][first] = RatersBoxes(len(both), other, one, matched, f1)
+    return {rater: {other: row[other] for other in raters if other != rater} for rater, row in found.items()}
+
+
+def _only(scene: Scene, label: str) -> Scene:
+    return Scene.of([thing for thing in scene.things if thing.label == label])
+
+
+def _same(one: Scene, other: Scene) -> bool:
+    """The same things, in whatever order."""
+    return sorted(map(repr, one.things)) == sorted(map(repr, other.things))

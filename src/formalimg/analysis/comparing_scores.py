@@ -1,0 +1,170 @@
+"""Two judges of CF-World over the same pictures: how far their scores lie apart, and where most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from math import fsum
+from pathlib import Path
+from typing import NamedTuple
+
+from formalimg.errors import FormalimgError
+from formalimg.judges import Unscored, Verdict
+from formalimg.runs import Party, RunRecord
+from formalimg.stats import Consistency, ScoreProfile, consistency
+from formalimg.analysis.comparing_judges import judge_of, two_judges
+from formalimg.analysis.consistency_gaps import ScorePair, score_gap
+from formalimg.analysis.counterfactual_scores import counterfactual_specs, score_of_verdict, scores_by_question
+from formalimg.analysis.judges_compared import Scored
+from formalimg.analysis.opinions import numbered
+from formalimg.analysis.scores_compared import QuestionScores, ScoreDisagreement, ScoresApart, ScoresCompared
+from formalimg.suites import DIMENSIONS, PASS_MARK, CounterfactualSpec
+
+_DIGITS = 9
+"""Beyond these, scores differ by the rounding of floats."""
+
+
+class _Given(NamedTuple):
+    """What a judge gives a picture: its score, None if unscored, and score and reason of each question, by number."""
+
+    score: float | None
+    questions: Mapping[int, float]
+    reasons: Mapping[int, str]
+
+
+class _Seen(NamedTuple):
+    """A picture, and what both judges give it."""
+
+    item: str
+    sample: int
+    level: int
+    spec: CounterfactualSpec
+    first: _Given
+    second: _Given
+
+
+def compare_scores(
+    folder: str | Path,
+    first: Party | None = None,
+    second: Party | None = None,
+    *,
+    profile: ScoreProfile = "paper",
+    confidence: float = 0.95,
+) -> ScoresCompared:
+    """Compares the scores of two judges over the pictures of one run of CF-World or of one of its probes.
+
+    Args:
+        folder: the run folder.
+        first: one of those who judged it, as `StoredRun.judges()` names them; None for the last but one.
+        second: another of them; None for the last.
+        profile: `official-code` gives each question its full weight.
+        confidence: of all intervals.
+
+    Raises:
+        FormalimgError: if it is no run, no run of CF-World, or fewer than two have judged it.
+    """
+    with two_judges(folder, first, second) as (one, other):
+        seen = list(_seen(one, other, profile))
+        run, suite, judges = one.folder.name, one.card.suite, (judge_of(one), judge_of(other))
+    levels = sorted({picture.level for picture in seen})
+
+    def apart(pictures: Iterable[_Seen], score: Callable[[_Given, CounterfactualSpec], float | None]) -> ScoresApart:
+        pairs = [ScorePair(score(it.first, it.spec), score(it.second, it.spec), it.item) for it in pictures]
+        gap = score_gap(pairs, confidence)
+        means = gap.judge, gap.people, gap.mean
+        return ScoresApart(gap.n, gap.left_out, *means, gap.interval, gap.sd, gap.near, gap.r)
+
+    def passed(pictures: Iterable[_Seen]) -> Consistency:
+        chosen = list(pictures)
+        answers = [(_passes(it.first.score), _passes(it.second.score)) for it in chosen]
+        return consistency(answers, items=[it.item for it in chosen], confidence=confidence)
+
+    by_dimension: dict[str, ScoresApart] = {}
+    for dimension in DIMENSIONS:
+        asked = [it for it in seen if any(question.dimension == dimension for question in it.spec.questions)]
+        if asked:
+            by_dimension[dimension] = apart(asked, partial(_mean_of, dimension))
+    scored = [(it.first.score is not None, it.second.score is not None) for it in seen]
+    return ScoresCompared(
+        run,
+        suite,
+        *judges,
+        Scored(*(scored.count(which) for which in ((True, True), (True, False), (False, True), (False, False)))),
+        apart(seen, _whole),
+        {level: apart((it for it in seen if it.level == level), _whole) for level in levels},
+        by_dimension,
+        passed(seen),
+        {level: passed(it for it in seen if it.level == level) for level in levels},
+        tuple(_most_apart_first(_disagreements(seen))),
+        profile,
+        confidence,
+    )
+
+
+def _seen(one: RunRecord, other: RunRecord, profile: ScoreProfile) -> Iterator[_Seen]:
+    specs = counterfactual_specs(one)
+    for here, there in zip(one.judged(), other.judged(), strict=True):
+        item, level, sample, *_ = here.outcome
+        if (item, sample) != (there.outcome.item, there.outcome.sample):
+            raise FormalimgError(f"{one.folder} has grown meanwhile: compare the judges again")
+        given = [
+            _Given(
+                score_of_verdict(run, judged, profile),
+                scores_by_question(judged.verdict, specs[item]),
+                _reasons(judged.verdict, specs[item]),
+            )
+            for run, judged in ((one, here), (other, there))
+        ]
+        yield _Seen(item, sample, level, specs[item], *given)
+
+
+def _reasons(verdict: Verdict | Unscored, spec: CounterfactualSpec) -> dict[int, str]:
+    if isinstance(verdict, Unscored):
+        return {}
+    said = dict(zip(numbered(part.name for part in verdict.parts), verdict.parts, strict=True))
+    asked = enumerate(numbered(question.question for question in spec.questions), 1)
+    return {number: said[question].reason for number, question in asked if question in said}
+
+
+def _whole(given: _Given, _: CounterfactualSpec) -> float | None:
+    return given.score
+
+
+def _mean_of(dimension: str, given: _Given, spec: CounterfactualSpec) -> float | None:
+    """The mean of the questions of a dimension; None unless all of them have a score."""
+    numbers = [number for number, asked in enumerate(spec.questions, 1) if asked.dimension == dimension]
+    if not all(number in given.questions for number in numbers):
+        return None
+    return fsum(given.questions[number] for number in numbers) / len(numbers)
+
+
+def _passes(score: float | None) -> bool | None:
+    return None if score is None else round(score, _DIGITS) >= PASS_MARK
+
+
+def _disagreements(pictures: Iterable[_Seen]) -> Iterator[ScoreDisagreement]:
+    for it in pictures:
+        first, second = it.first.score, it.second.score
+        if first is None or second is None:
+            continue
+        questions = tuple(
+            QuestionScores(
+                asked.question,
+                asked.dimension,
+                it.first.questions.get(number),
+                it.second.questions.get(number),
+                it.first.reasons.get(number, ""),
+                it.second.reasons.get(number, ""),
+            )
+            for number, asked in enumerate(it.spec.questions, 1)
+        )
+        found = ScoreDisagreement(it.item, it.sample, it.level, first, second, questions)
+        if round(first - second, _DIGITS) or found.most_apart:
+            yield found
+
+
+def _most_apart_first(found: Iterable[ScoreDisagreement]) -> list[ScoreDisagreement]:
+    def apart(it: ScoreDisagreement) -> tuple[float, float]:
+        return -round(abs(it.first - it.second), _DIGITS), -max((one.apart for one in it.questions), default=0.0)
+
+    return sorted(found, key=apart)

@@ -1,0 +1,174 @@
+"""How far scores of people and of judges lie apart, as texts: tables for terminals, Markdown, CSV or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from formalimg.stats import Interval
+from formalimg.analysis.agreement_figures import plain
+from formalimg.analysis.agreement_tables import AgreementTable
+from formalimg.analysis.consistency_gaps import NEAR, QUANTILES, ScoreGap
+from formalimg.analysis.consistency_study import Gaps, ScoresStudied
+from formalimg.analysis.figures_in_words import alike_told, counted
+from formalimg.analysis.scores_of_people_in_words import tables_of_scores_of_people
+from formalimg.analysis.tables_in_words import AgreementFormat, rows_as_csv, study_as, tables_shown
+from formalimg.suites import suite
+
+if TYPE_CHECKING:
+    from rich.console import ConsoleRenderable
+
+_SHARES = tuple(f"q{100 * share:g}" for share in QUANTILES)
+_COLUMNS = (
+    *("judge", "of", "run", "level", "kind", "n", "left_out", "judge_mean", "people_mean"),
+    *("difference", "difference_low", "difference_high", "sd", *_SHARES),
+    *("near", "near_low", "near_high", "r", "bin_low", "bin_high", "pictures"),
+)
+_BAR = 40
+
+
+def scores_text(studies: Sequence[ScoresStudied], format: AgreementFormat) -> str:  # noqa: A002  # what users call it
+    """How far the scores of people and judges lie apart, as a text.
+
+    Args:
+        studies: what `study_scores` gave back, one for each judge.
+        format: terminal and md: tables; csv: one line for each figure, and for each bin of the histograms; json:
+            everything.
+    """
+    return study_as(
+        format,
+        lambda: _tables(studies),
+        lambda: rows_as_csv(_COLUMNS, (row for study in studies for row in _rows(study))),
+        lambda: {"scores": [plain(study) for study in studies]},
+    )
+
+
+def scores_table(studies: Sequence[ScoresStudied]) -> ConsoleRenderable:
+    """The same as something that `rich` can print."""
+    return tables_shown(_tables(studies))
+
+
+def tables_of_scores(study: ScoresStudied) -> Iterator[AgreementTable]:
+    """How far scores of people and a judge lie apart, how alike people score, and what passes by them."""
+    for title, gaps in _kinds(study):
+        yield _gaps(f"Judge minus people: {title}", _told(study), _named(study, title, gaps))
+    yield from tables_of_scores_of_people(study)
+    for title, gaps in _kinds(study):
+        yield _histogram(f"How far apart: {title}", gaps.overall)
+
+
+def _tables(studies: Sequence[ScoresStudied]) -> Iterator[AgreementTable]:
+    for study in studies:
+        yield from tables_of_scores(study)
+
+
+def _kinds(study: ScoresStudied) -> list[tuple[str, Gaps]]:
+    kinds = (("questions, summed up", study.questions), ("whole pictures", study.whole))
+    return [(title, gaps) for title, gaps in kinds if gaps is not None]
+
+
+def _named(study: ScoresStudied, title: str, gaps: Gaps) -> list[tuple[str, ScoreGap]]:
+    level = suite(study.suite).level
+    dimensions = study.by_dimension.items() if gaps is study.questions else ()
+    fields = study.by_tag.items() if len(study.by_tag) > 1 and gaps is (study.questions or study.whole) else ()
+    runs = gaps.by_run.items() if len(gaps.by_run) > 1 else ()
+    levels = [(f"{level}{at}", gap) for at, gap in gaps.by_level.items()]
+    return [*dimensions, *fields, *levels, *runs, ("all", gaps.overall)]
+
+
+def _told(study: ScoresStudied) -> str:
+    told = f"{counted(study.scores, 'score')} by {counted(len(study.raters), 'rater')} of "
+    told += f"{counted(study.pictures, 'picture')}; the judge is "
+    told += f"{study.judge.name}, before any gate. Intervals are {100 * study.confidence:g} %. "
+    told += f"Near: no more than {NEAR:g} apart, in percent."
+    if study.profile == "official-code":
+        told += " Questions are summed up as in the published code."
+    if study.incomplete:
+        told += f" Not all questions scored by people: {study.incomplete}."
+    for reason, pictures in study.unscored.items():
+        told += f" Unscored by the judge ({reason}): {pictures}."
+    if study.without_picture:
+        told += f" Scores without a picture: {'; '.join(study.without_picture)}."
+    if study.not_rated:
+        told += f" Pictures that nobody scored: {study.not_rated}."
+    return told + alike_told(study.raters)
+
+
+def _gaps(title: str, note: str, gaps: Sequence[tuple[str, ScoreGap]]) -> AgreementTable:
+    return AgreementTable(
+        title,
+        note,
+        ("", "judge", "people", "difference", "sd", "median", "near", "r", "n", "left out"),
+        tuple(
+            (
+                name,
+                _number(it.judge),
+                _number(it.people),
+                _signed(it.mean, it.interval),
+                _number(it.sd),
+                _signed(it.quantiles.get(0.5), None),
+                _percent(it.near.value, it.near.interval),
+                _number(it.r.value),
+                str(it.n),
+                str(it.left_out),
+            )
+            for name, it in gaps
+        ),
+        "result",
+    )
+
+
+def _histogram(title: str, gap: ScoreGap) -> AgreementTable:
+    """Five bins at a time, so that the one in the middle holds what is near."""
+    bins, middle = gap.histogram, len(gap.histogram) // 2
+    rows = []
+    for start in range(middle - 22, middle + 23, 5):
+        inside = bins[max(0, start) : start + 5]
+        count = sum(it.pictures for it in inside)
+        bar = "█" * round(_BAR * count / gap.n) if gap.n else ""
+        rows.append((f"{inside[0].low:+.3f} to {inside[-1].high:+.3f}", str(count), bar))
+    return AgreementTable(
+        title, "Judge minus people; the JSON and CSV have finer bins.", ("", "pictures", ""), (*rows,), "detail"
+    )
+
+
+def _rows(study: ScoresStudied) -> Iterator[dict[str, object]]:
+    for title, gaps in _kinds(study):
+        who = {"judge": study.judge.name, "of": title}
+        yield {**who, **_figures(gaps.overall)}
+        for level, gap in gaps.by_level.items():
+            yield {**who, "level": level, **_figures(gap)}
+        for run, gap in gaps.by_run.items():
+            yield {**who, "run": run, **_figures(gap)}
+        if gaps is study.questions:
+            for dimension, gap in study.by_dimension.items():
+                yield {**who, "kind": dimension, **_figures(gap)}
+        for low, high, pictures in gaps.overall.histogram:
+            yield {**who, "bin_low": low, "bin_high": high, "pictures": pictures}
+
+
+def _figures(gap: ScoreGap) -> dict[str, object]:
+    found: dict[str, object] = {"n": gap.n, "left_out": gap.left_out, "judge_mean": gap.judge}
+    found |= {"people_mean": gap.people, "difference": gap.mean, "sd": gap.sd, "near": gap.near.value, "r": gap.r.value}
+    found |= zip(_SHARES, gap.quantiles.values(), strict=False)
+    for name, interval in (("difference", gap.interval), ("near", gap.near.interval)):
+        if interval is not None:
+            found |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
+    return found
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _signed(value: float | None, interval: Interval | None) -> str:
+    if value is None:
+        return "–"
+    text = f"{value:+.2f}"
+    return text if interval is None else f"{text} ({interval.low:+.2f} to {interval.high:+.2f})"
+
+
+def _percent(value: float | None, interval: Interval | None) -> str:
+    if value is None or interval is None:
+        return "–"
+    return f"{100 * value:.1f} ({100 * interval.low:.1f}–{100 * interval.high:.1f})"

@@ -1,0 +1,164 @@
+"""What comes of comparing people with each other and with a judge, as tables of words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from formalimg.stats import Correlation, Rate
+from formalimg.analysis.agreement_tables import AgreementTable, agreements, by_level, intervals_told
+from formalimg.analysis.conduct_in_words import table_of_conduct
+from formalimg.analysis.figures_in_words import alike_told, counted, number_with_interval, percent_with_interval
+from formalimg.analysis.judge_tables import table_of_judge
+from formalimg.analysis.panels import Panel, Score
+from formalimg.analysis.people import PeopleStudied
+from formalimg.analysis.points_in_words import tables_of_points
+from formalimg.analysis.rater_tables import table_of_pairs, table_of_ranks, table_of_reliability
+from formalimg.suites import suite
+
+
+def tables_of_people(found: PeopleStudied) -> Iterator[AgreementTable]:
+    """What people and the judge say: first what the study was made for, then part by part, then what is looked up."""
+    first, *others = _tables(found)
+    yield first._replace(note=f"{_told(found)} {first.note}")
+    yield from others
+
+
+def _tables(found: PeopleStudied) -> Iterator[AgreementTable]:
+    level, intervals = suite(found.suite).level, intervals_told(found.confidence)
+    panels = {"whole pictures": found.whole, "all questions": found.all_questions, "questions": found.questions}
+    there = {name: panel for name, panel in panels.items() if panel is not None}
+    if (judge := table_of_judge(there, found.together, intervals)) is not None:
+        yield judge
+    yield _reliability(found, there, intervals)
+    if (ranks := table_of_ranks({name: it.ranks for name, it in there.items()}, level, intervals)) is not None:
+        yield ranks
+    for name, panel in there.items():
+        if panel.with_judge.n:
+            yield _with_judge(name, panel, found, level)
+    for name, panel in there.items():
+        yield _scores(name, panel, found, level)
+    for name, panel in there.items():
+        yield table_of_pairs(name, panel, found.together)
+    if found.divergence:
+        yield _divergence(found, level)
+    if found.conduct is not None:
+        yield table_of_conduct(found.conduct)
+    for name, panel in there.items():
+        yield from _scores_on_the_same(name, panel, found, level)
+    if correlations := [row for name, panel in there.items() for row in _correlations(name, panel, level)]:
+        heads = ("scores on", "from", "r", "points", "left out")
+        note = f"Pearson's r of the scores of people and judge on what both decided, {intervals} from four points on."
+        yield AgreementTable("Do scores go together?", note, heads, tuple(correlations), "detail")
+    if found.points is not None:
+        yield from tables_of_points(found.points, level, intervals)
+
+
+def _told(found: PeopleStudied) -> str:
+    judges = ", ".join(sorted({judge.name if judge else "nobody" for judge in found.judges.values()}))
+    said = counted(found.votes, "vote" if found.points is None else "rating")
+    told = f"{counted(len(found.raters), 'rater')}, {said}; the judge is {judges}."
+    if found.points is not None:
+        told += " A rater's 4 or 5 points are a yes, and together they say yes with a mean of 4 or more."
+    if found.unscored:
+        reasons = ", ".join(f"{reason} {pictures}" for reason, pictures in found.unscored.items())
+        told += f" Pictures without a verdict of the judge: {sum(found.unscored.values())} ({reasons})."
+    for run in found.without_votes:
+        told += f" Nobody voted on {run}."
+    return told + alike_told(found.raters)
+
+
+def _reliability(found: PeopleStudied, there: Mapping[str, Panel], intervals: str) -> AgreementTable:
+    alphas = {}
+    if found.points is not None:
+        alphas = {"Cronbach's, five points": found.points.cronbach, "Krippendorff's, five points": found.points.alpha}
+    for name, panel in there.items():
+        alphas |= {f"Cronbach's, {name}": panel.cronbach, f"Krippendorff's, {name}": panel.alpha}
+    by_turns = not all(panel.one_rater_per_column for panel in there.values())
+    return table_of_reliability(alphas, by_turns, intervals)
+
+
+def _with_judge(name: str, panel: Panel, found: PeopleStudied, level: str) -> AgreementTable:
+    return agreements(
+        f"People and judge: {name}",
+        f"How often {found.together} and judge say the same, in percent, {intervals_told(found.confidence)}.",
+        [
+            *panel.with_judge_by_kind.items(),
+            *by_level(panel.with_judge_by_level, level),
+            *(panel.with_judge_by_run.items() if len(panel.with_judge_by_run) > 1 else ()),
+            ("all", panel.with_judge),
+        ],
+    )
+
+
+def _scores(name: str, panel: Panel, found: PeopleStudied, level: str) -> AgreementTable:
+    """The scores of people and judge, each over all that they decided."""
+    count = f"{panel.undecided} of {panel.cases}"
+    waits = f"Yes by mean; {count} wait for ratings." if found.points is not None else f"Undecided: {count}."
+    return AgreementTable(
+        f"Scores: {name}",
+        f"The share of yes, in percent, {intervals_told(found.confidence)}. {waits}",
+        ("run", level, "people", "judge", "decided", "judged"),
+        tuple(
+            (*_whose(it), *map(percent_with_interval, (it.people, it.judge)), _of_all(it.people), _of_all(it.judge))
+            for it in panel.scores
+        ),
+    )
+
+
+def _scores_on_the_same(name: str, panel: Panel, found: PeopleStudied, level: str) -> Iterator[AgreementTable]:
+    """The scores over what both decided, where that is not everything."""
+    others = [it for it in panel.scores if it.people_of_both.coverage < 1]
+    if others and panel.with_judge.n:
+        yield AgreementTable(
+            f"Scores on the same: {name}",
+            f"In percent, {intervals_told(found.confidence)}. Only what has both a {found.together} and a verdict of "
+            "the judge; where that is everything, the scores are those above. Correlations and figures are of these.",
+            ("run", level, "people", "judge", "both"),
+            tuple(
+                (
+                    *_whose(it),
+                    *map(percent_with_interval, (it.people_of_both, it.judge_of_both)),
+                    _of_all(it.people_of_both),
+                )
+                for it in others
+            ),
+            "detail",
+        )
+
+
+def _whose(score: Score) -> tuple[str, str]:
+    return score.run, "all" if score.level is None else str(score.level)
+
+
+def _of_all(rate: Rate) -> str:
+    return f"{rate.scored}/{rate.expected}"
+
+
+def _correlations(name: str, panel: Panel, level: str) -> Iterator[tuple[str, ...]]:
+    """All correlations that there are enough points for; a dash where one side scores all the same."""
+    sources: dict[str, Correlation] = {f"{level} to {level}, {run}": r for run, r in panel.r_by_level.items()}
+    sources |= {f"run to run, {level} {at}": r for at, r in panel.r_by_run.items()}
+    for source, r in sources.items():
+        if r.n > 2:
+            yield name, source, number_with_interval(r), str(r.n), str(r.left_out)
+
+
+def _divergence(found: PeopleStudied, level: str) -> AgreementTable:
+    all_levels = [("all", found.divergence)] if found.divergence else []
+    return AgreementTable(
+        "Whole picture and questions, by the same person",
+        f"In percent, {intervals_told(found.confidence)}. Yes, no: yes for the whole, and no to a question. No, yes: "
+        "the other way round.",
+        ("", "the same", "yes, no", "no, yes", "n", "left out"),
+        tuple(
+            (
+                name,
+                percent_with_interval(it.agreement),
+                percent_with_interval(it.yes_then_no),
+                percent_with_interval(it.no_then_yes),
+                str(it.agreement.n),
+                str(it.agreement.left_out),
+            )
+            for name, it in [*by_level(found.divergence_by_level, level), *all_levels]
+        ),
+    )

@@ -1,0 +1,71 @@
+"""Writers: instructions written by a chat model, of which only those are kept that stand up to every check."""
+
+from typing import TYPE_CHECKING
+
+from formalimg.lazily import lazily
+from formalimg.authoring.counterfactuals.choices import CounterfactualChoices, Law, Told, outcomes_told
+from formalimg.authoring.plan import ConceptChoices, WritingPlan
+from formalimg.authoring.rejection import REASONS, Reason, Rejection
+
+if TYPE_CHECKING:
+    from formalimg.authoring.counterfactuals.laws import read_laws
+    from formalimg.authoring.counterfactuals.review_decisions import Review, put_review, read_review
+    from formalimg.authoring.counterfactuals.review_desk import Choice, ReviewDesk, StaleGroupError, UnknownGroupError
+    from formalimg.authoring.counterfactuals.review_line import BRANCHES, DISCIPLINES, ReviewLine
+    from formalimg.authoring.counterfactuals.review_queue import export_queue
+    from formalimg.authoring.counterfactuals.written_group import WrittenGroup, read_groups
+    from formalimg.authoring.formulas.assignment import Assignment, draw_assignment
+    from formalimg.authoring.formulas.examining import Sound, examine
+    from formalimg.authoring.outlook import WritingOutlook, foresee_writing
+    from formalimg.authoring.writing import Written, write_suite
+
+# Most programs write nothing, and asking takes pydantic and asyncio.
+__getattr__ = lazily(
+    "formalimg.authoring",
+    {
+        "counterfactuals.laws": ["read_laws"],
+        "counterfactuals.review_decisions": ["Review", "put_review", "read_review"],
+        "counterfactuals.review_desk": ["Choice", "ReviewDesk", "StaleGroupError", "UnknownGroupError"],
+        "counterfactuals.review_line": ["BRANCHES", "DISCIPLINES", "ReviewLine"],
+        "counterfactuals.review_queue": ["export_queue"],
+        "counterfactuals.written_group": ["WrittenGroup", "read_groups"],
+        "formulas.assignment": ["Assignment", "draw_assignment"],
+        "formulas.examining": ["Sound", "examine"],
+        "outlook": ["WritingOutlook", "foresee_writing"],
+        "writing": ["Written", "write_suite"],
+    },
+)
+
+__all__ = [
+    "BRANCHES",
+    "DISCIPLINES",
+    "REASONS",
+    "Assignment",
+    "Choice",
+    "ConceptChoices",
+    "CounterfactualChoices",
+    "Law",
+    "Reason",
+    "Rejection",
+    "Review",
+    "ReviewDesk",
+    "ReviewLine",
+    "Sound",
+    "StaleGroupError",
+    "Told",
+    "UnknownGroupError",
+    "WritingOutlook",
+    "WritingPlan",
+    "Written",
+    "WrittenGroup",
+    "draw_assignment",
+    "examine",
+    "export_queue",
+    "foresee_writing",
+    "outcomes_told",
+    "put_review",
+    "read_groups",
+    "read_laws",
+    "read_review",
+    "write_suite",
+]

@@ -1,0 +1,89 @@
+"""`writing.json`: what was asked of whom, what came of it, and what it cost."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from formalimg.errors import FormalimgError
+from formalimg.models import Setting, Usage
+from formalimg.authoring.outcome import Outcome, added
+from formalimg.authoring.rejection import REASONS
+from formalimg.authoring.standing import Standing
+
+CARD_FILE = "writing.json"
+
+
+class Card(NamedTuple):
+    """The sums of a writing."""
+
+    tried: int
+    usage: Usage
+    cost: float | None
+
+
+def save_card(
+    folder: Path,
+    asked: Mapping[str, object],
+    attempts: int,
+    items: int,
+    outcomes: Sequence[Outcome],
+    stands: Standing,
+    summary: Mapping[str, object],
+) -> Card:
+    """Write the card; the file is replaced all at once. The summary is what the craft has to say."""
+    card = _summed([outcome for outcome in outcomes if outcome.attempt < attempts])
+    text = json.dumps(
+        {
+            **asked,
+            "attempts": attempts,
+            "complete": not stands.to_ask,
+            "items": items,
+            "missing": dict(sorted(Counter(slot.level for slot in stands.missing).items())),
+            "outstanding": len(stands.to_ask),
+            "tried": card.tried,
+            "unsettled": stands.unsettled,
+            "rejections": {reason: stands.rejections[reason] for reason in REASONS if stands.rejections[reason]},
+            **summary,
+            "served": _served(outcomes),
+            "usage": {"input_tokens": card.usage.input_tokens, "output_tokens": card.usage.output_tokens},
+            "cost": card.cost,
+        },
+        indent=2,
+        ensure_ascii=False,
+    )
+    path = folder / CARD_FILE
+    try:
+        with tempfile.TemporaryDirectory(prefix=".card-", dir=folder) as made:
+            new = Path(made) / CARD_FILE
+            with new.open("w", encoding="utf-8") as file:
+                file.write(text + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(path)
+    except OSError as error:
+        raise FormalimgError(f"cannot write {path}: {error.strerror}") from error
+    return card
+
+
+def _summed(outcomes: Sequence[Outcome]) -> Card:
+    usage = Usage()
+    total: float | None = 0.0
+    for outcome in outcomes:
+        usage += outcome.expense.usage
+        total = added(total, outcome.expense.cost)
+    return Card(len(outcomes), usage, total)
+
+
+def _served(outcomes: Sequence[Outcome]) -> dict[str, list[Mapping[str, Setting]]]:
+    """Everything that was really used, by part: more than one entry if a server changed its model in between."""
+    found: dict[str, dict[str, Mapping[str, Setting]]] = {}
+    for outcome in outcomes:
+        for part, served in outcome.expense.served.items():
+            found.setdefault(part, {}).setdefault(json.dumps(served, sort_keys=True), served)
+    return {part: [entries[key] for key in sorted(entries)] for part, entries in sorted(found.items())}

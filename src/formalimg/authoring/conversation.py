@@ -1,0 +1,106 @@
+"""What is asked in one attempt: of the writer and the checker, and never twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import asdict, dataclass
+from typing import Literal, Protocol, TypeAlias, TypeVar
+
+from pydantic import BaseModel
+
+from formalimg.models import Answered, ChatModel, Message, Reply, Unanswered, Usage
+from formalimg.authoring.outcome import Expense
+from formalimg.authoring.rejection import Rejection
+
+AnswerType = TypeVar("AnswerType", bound=BaseModel)
+
+Part: TypeAlias = Literal["writer", "checker"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A chat model, and the door that only so many questions fit through at a time."""
+
+    chat: ChatModel
+    door: AbstractAsyncContextManager[object]
+
+
+class Memory(Protocol):
+    """Remembers what was answered in attempts that came to no end."""
+
+    def recall(self, slot: int, attempt: int, question: str) -> str | None:
+        """What `remember` was given for the question."""
+        ...
+
+    def remember(self, slot: int, attempt: int, question: str, answer: str) -> None:
+        """Keep an answer until its attempt has come to an end."""
+        ...
+
+
+class Conversation:
+    """The questions and answers of one attempt.
+
+    Attributes:
+        expense: what was heard so far, and what it cost.
+    """
+
+    def __init__(self, slot: int, attempt: int, parts: Mapping[Part, Asked], memory: Memory) -> None:
+        self.expense = Expense()
+        self._place = (slot, attempt)
+        self._parts = parts
+        self._memory = memory
+
+    def name_of(self, part: Part) -> str:
+        """The name of the model that plays a part."""
+        return self._parts[part].chat.name
+
+    async def ask(self, part: Part, text: str, answer_type: type[AnswerType]) -> AnswerType | Rejection:
+        """The answer to one question, or why there is none; what was answered before a stop is not asked again."""
+        question = hashlib.sha256(f"{part} {answer_type.__name__} {text}".encode("utf-8", "surrogatepass")).hexdigest()
+        known = self._memory.recall(*self._place, question)
+        if known is not None:
+            reply: Reply[AnswerType] = _decoded(known, answer_type)
+        else:
+            asked = self._parts[part]
+            async with asked.door:
+                reply = await asked.chat.ask([Message("user", (text,))], answer_type)
+            if isinstance(reply, Answered):
+                self._memory.remember(*self._place, question, _encoded(reply))
+        self.expense = self.expense.with_reply(part, reply)
+        return reply.value if isinstance(reply, Answered) else _unanswered(reply, part)
+
+
+def without_expense(answer: str) -> str:
+    """A remembered answer whose cost has been counted already."""
+    return json.dumps({**json.loads(answer), "usage": asdict(Usage()), "cost": 0.0})
+
+
+def _encoded(reply: Answered[AnswerType]) -> str:
+    kept = {
+        "value": reply.value.model_dump(mode="json", by_alias=True),
+        "raw": reply.raw,
+        "usage": asdict(reply.usage),
+        "cost": reply.cost,
+        "served": dict(reply.served),
+    }
+    return json.dumps(kept)  # in ASCII: an answer may hold half a character, which no file takes
+
+
+def _decoded(answer: str, answer_type: type[AnswerType]) -> Answered[AnswerType]:
+    kept = json.loads(answer)
+    value = answer_type.model_validate(kept["value"])
+    return Answered(value, kept["raw"], Usage(**kept["usage"]), kept["cost"], kept["served"], remembered=True)
+
+
+def _unanswered(reply: Unanswered, part: Part) -> Rejection:
+    checking = part == "checker"
+    match reply.kind:
+        case "failed":
+            return Rejection("unanswered", f"{'check ' if checking else ''}{reply.reason}")
+        case "refused":
+            return Rejection("check refused" if checking else "refused", reply.reason)
+        case "unreadable":
+            return Rejection("check unreadable" if checking else "unreadable", reply.reason)

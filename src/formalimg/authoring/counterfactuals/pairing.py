@@ -1,0 +1,106 @@
+"""Whether two prompts are a pair: the same thing and the same frame, with a rare and with a common partner."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import NamedTuple
+
+from formalimg.errors import presentable
+from formalimg.authoring.counterfactuals.answers import PairAnswer, RarityAnswer
+from formalimg.authoring.counterfactuals.fielding import fit_fields, in_one_line
+from formalimg.authoring.counterfactuals.safety import unsafe_word
+from formalimg.authoring.rejection import Reason, Rejection
+
+_TEXTS = ("a", "rare", "common", "rare_prompt", "common_prompt")
+_MOST_WORDS = 4
+_AROUND = 1
+"""So many words may go with a partner, as in on or in, besides its article."""
+
+_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
+
+
+class Pair(NamedTuple):
+    """A thing, its two partners, and a prompt with each."""
+
+    a: str
+    rare: str
+    common: str
+    rare_prompt: str
+    common_prompt: str
+
+
+def pair_of(answer: PairAnswer) -> Pair | Rejection:
+    """The pair that an answer gives, if nothing can be said against its words."""
+    texts = fit_fields({name: getattr(answer, name) for name in _TEXTS})
+    if isinstance(texts, Rejection):
+        return texts
+    pair = Pair(**texts)
+    for text in pair:
+        unsafe = unsafe_word(text)
+        if unsafe is not None:
+            return Rejection("unsafe", f"the pair {unsafe}")
+    return _form(pair) or _saying(pair) or _frame(pair) or pair
+
+
+def signature(pair: Pair) -> tuple[frozenset[str], frozenset[str]]:
+    """What pairs have in common that put the same things together: the thing and its rare partner."""
+    return frozenset(_words(pair.a)), frozenset(_words(pair.rare))
+
+
+def objection(answer: RarityAnswer) -> Rejection | None:
+    """Why the checker would not use a pair; None if it would."""
+    found: tuple[tuple[bool, Reason], ...] = (
+        (answer.safe, "check: unsafe"),
+        (answer.rare, "check: not rare"),
+        (answer.common, "check: not common"),
+    )
+    return next((Rejection(reason, in_one_line(answer.why)) for fine, reason in found if not fine), None)
+
+
+def _form(pair: Pair) -> Rejection | None:
+    for name in ("a", "rare", "common"):
+        if not 1 <= len(_words(getattr(pair, name))) <= _MOST_WORDS:
+            given = presentable(getattr(pair, name), 80, 20)
+            return Rejection("form", f"{name} must be one to {_MOST_WORDS} words: {given}")
+    for prompt in (pair.rare_prompt, pair.common_prompt):
+        if not prompt[0].isupper() or prompt[-1] not in ".!?":
+            return Rejection("form", f"no sentence: {presentable(prompt, 200, 50)}")
+    return None
+
+
+def _saying(pair: Pair) -> Rejection | None:
+    for prompt, own, other in ((pair.rare_prompt, "rare", "common"), (pair.common_prompt, "common", "rare")):
+        for name in ("a", own):
+            if not _has(prompt, getattr(pair, name)):
+                return Rejection("thing not said", f"{presentable(prompt, 200, 50)} has no {getattr(pair, name)!r}")
+        if _has(prompt, getattr(pair, other)):
+            return Rejection("thing not said", f"{presentable(prompt, 200, 50)} has {getattr(pair, other)!r} as well")
+    return None
+
+
+def _frame(pair: Pair) -> Rejection | None:
+    """The prompts must be the same but for the partner and what has to go with it."""
+    rare, common = _words(pair.rare_prompt), _words(pair.common_prompt)
+    start = _alike(rare, common)
+    end = _alike(rare[start:][::-1], common[start:][::-1])
+    for words, partner in ((rare, pair.rare), (common, pair.common)):
+        between = words[start : len(words) - end]
+        more = [word for word in between if word not in (*_words(partner), "a", "the")]
+        if len(more) > _AROUND or (set(_words(pair.a)) - set(_words(partner))) & set(between):
+            return Rejection("another frame", f"differs in {' '.join(between)!r}, not only in {partner!r}")
+    return None
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _has(prompt: str, name: str) -> bool:
+    return f" {' '.join(_words(name))} " in f" {' '.join(_words(prompt))} "
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text; articles count as the same, since they go with what follows."""
+    return ["a" if word == "an" else word for word in _WORD.findall(text.lower())]

@@ -1,0 +1,132 @@
+"""What has been asked and answered so far, in a file that survives being killed at any moment."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from formalimg.errors import FormalimgError
+from formalimg.authoring.conversation import without_expense
+from formalimg.authoring.outcome import Outcome, decode_outcome, encode_outcome
+
+JOURNAL_FILE = "writing.sqlite"
+
+_TABLES = """
+create table if not exists asked (name text primary key, value text not null);
+create table if not exists outcomes (
+    number integer primary key, slot integer not null, attempt integer not null, outcome text not null
+);
+create table if not exists heard (
+    slot integer not null, attempt integer not null, question text not null, answer text not null,
+    primary key (slot, attempt, question)
+);
+"""
+
+
+class Journal:
+    """All outcomes of a writing, in the order in which they came; one process at a time holds it."""
+
+    def __init__(self, folder: Path, suite: str, asked: Mapping[str, object]) -> None:
+        """Open the journal of a folder, or begin one.
+
+        Args:
+            folder: where it lies.
+            suite: whose items are written.
+            asked: everything that shapes the items. A journal goes on only with the same.
+
+        Raises:
+            FormalimgError: if the folder holds a writing of something else, another process is writing there, or the
+                file cannot be used.
+        """
+        self._path = folder / JOURNAL_FILE
+        self._suite = suite
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = sqlite3.connect(self._path, timeout=0.5, isolation_level=None)
+        except (OSError, sqlite3.Error) as error:
+            raise FormalimgError(f"cannot write to {folder}: {error}") from error
+        try:
+            # The lock is kept until the file is closed, and given back by the system if the process is killed.
+            self._file.execute("pragma locking_mode = exclusive")
+            self._file.execute("begin exclusive")
+            for statement in filter(str.strip, _TABLES.split(";")):
+                self._file.execute(statement)
+            self._require_same(asked)
+            self._file.execute("commit")
+        except sqlite3.Error as error:
+            self._file.close()
+            busy = "locked" in str(error)
+            advice = "another process is writing there: wait until it is done" if busy else f"cannot be used: {error}"
+            raise FormalimgError(f"{self._path}: {advice}") from error
+        except FormalimgError:
+            self._file.close()
+            raise
+
+    def outcomes(self) -> list[Outcome]:
+        """All outcomes so far.
+
+        Raises:
+            FormalimgError: if one of them cannot be read any more.
+        """
+        try:
+            rows = self._file.execute("select slot, attempt, outcome from outcomes order by number").fetchall()
+            return [decode_outcome(slot, attempt, text, self._suite) for slot, attempt, text in rows]
+        except (KeyError, TypeError, ValueError, sqlite3.Error) as error:
+            raise FormalimgError(f"{self._path} cannot be read: {error}; choose another folder") from error
+
+    def keep(self, outcome: Outcome) -> None:
+        """Keep an outcome: when this returns, it is on the disk."""
+        place = (outcome.slot, outcome.attempt)
+        with self._writing():
+            self._file.execute("begin")
+            self._file.execute(
+                "insert into outcomes (slot, attempt, outcome) values (?, ?, ?)", (*place, encode_outcome(outcome))
+            )
+            heard = self._file.execute("select question, answer from heard where slot = ? and attempt = ?", place)
+            counted = [(without_expense(answer), *place, question) for question, answer in heard.fetchall()]
+            if outcome.is_final:
+                self._file.execute("delete from heard where slot = ? and attempt = ?", place)
+            else:  # it is made again with what was answered, which the outcome has already counted
+                self._file.executemany(
+                    "update heard set answer = ? where slot = ? and attempt = ? and question = ?", counted
+                )
+            self._file.execute("commit")
+
+    def recall(self, slot: int, attempt: int, question: str) -> str | None:
+        """What was answered to a question of an attempt that came to no end."""
+        row = self._file.execute(
+            "select answer from heard where slot = ? and attempt = ? and question = ?", (slot, attempt, question)
+        ).fetchone()
+        return None if row is None else str(row[0])
+
+    def remember(self, slot: int, attempt: int, question: str, answer: str) -> None:
+        """Keep an answer until its attempt has come to an end: when this returns, it is on the disk."""
+        with self._writing():
+            self._file.execute("insert or replace into heard values (?, ?, ?, ?)", (slot, attempt, question, answer))
+
+    def close(self) -> None:
+        """Let others write."""
+        self._file.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise FormalimgError(f"cannot write {self._path}: {error}; the same command goes on from here") from error
+
+    def _require_same(self, asked: Mapping[str, object]) -> None:
+        wanted = {name: json.dumps(value, sort_keys=True) for name, value in asked.items()}
+        kept: dict[str, str] = dict(self._file.execute("select name, value from asked").fetchall())
+        if not kept:
+            self._file.executemany("insert into asked values (?, ?)", list(wanted.items()))
+            return
+        for name in {**wanted, **kept}:
+            if wanted.get(name) != kept.get(name):
+                raise FormalimgError(
+                    f"{self._path.parent} holds a writing with {name} {kept.get(name)}, not {wanted.get(name)}: "
+                    "give the same options to go on with it, or another folder"
+                )

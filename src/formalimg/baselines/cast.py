@@ -1,0 +1,81 @@
+"""The things that a text has named so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import TypeAlias
+
+from formalimg.baselines.noticing import Mention
+from formalimg.logic import vocabulary
+from formalimg.scenes import Box, Scene, Thing
+
+MOST_THINGS = 40
+"""No more things are taken in: the canvas has no room for more."""
+
+Unit: TypeAlias = tuple[int, ...]
+"""The numbers of things that are spoken of together, such as two cups. Mostly it is one thing."""
+
+
+@dataclass
+class Name:
+    """What things are called, and their numbers."""
+
+    label: str
+    color: str | None
+    mark: str | None
+    unit: Unit
+
+
+@dataclass
+class Cast:
+    """Keeps in mind which things have been named. `several` is how many "every cup" or "cups" are taken to be."""
+
+    several: int = 1
+    names: list[Name] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[tuple[int, Name]]:
+        return ((thing, name) for name in self.names for thing in name.unit)
+
+    def called(self, mention: Mention) -> Unit:
+        """The things that a mention means: those that were named so before, or else new ones.
+
+        "A cup" and "the cup" are the same cup: where an instruction speaks of two, a colour or "first" and "second"
+        tell them apart.
+        """
+        name = self._answering(mention)
+        if name:
+            name.color = name.color or mention.color
+            return name.unit
+        first = sum(len(name.unit) for name in self.names)
+        wanted = self.several if mention.several else mention.number
+        unit = tuple(range(first, min(first + wanted, MOST_THINGS)))
+        self.names.append(Name(mention.label, mention.color, mention.mark, unit))
+        return unit
+
+    def _answering(self, mention: Mention) -> Name | None:
+        """The latest name that fits; one with a mark also answers without it, but is not meant by "every"."""
+        fitting = [name for name in self.names if name.label == mention.label and _may_be(name.color, mention.color)]
+        same = [name for name in fitting if name.mark == mention.mark]
+        if not same and mention.mark is None and not mention.several:
+            same = fitting
+        return same[-1] if same else None
+
+    def paint(self, unit: Unit, color: str) -> None:
+        """Things get the colour that is said of them, unless they have one."""
+        for name in self.names:
+            if name.unit == unit:
+                name.color = name.color or color
+
+    def scene(self, boxes: Mapping[int, Box], chance: Random) -> Scene:
+        """The scene of all things that have a box; those of no colour get any."""
+        colors = vocabulary("knolling").words["color"]
+        painted = [(name, name.color or chance.choice(colors)) for name in self.names]
+        return Scene.of(
+            Thing(name.label, boxes[thing], color) for name, color in painted for thing in name.unit if thing in boxes
+        )
+
+
+def _may_be(one: str | None, other: str | None) -> bool:
+    return one is None or other is None or one == other

@@ -1,0 +1,104 @@
+"""Planners: models that answer an instruction with a layout instead of a picture (FormalImg, section 3.5).
+
+A layout is judged by the same logic as a picture, but nobody has to look: what fails here was not understood, and what
+passes here but fails as a picture was lost on the way from words to vision.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from formalimg.logic import vocabulary
+from formalimg.models import Answer, Answered, ChatModel, Failed, Generated, ImageRequest, Message, Refused, Setting
+from formalimg.prompts import Prompt, load_prompts
+from formalimg.scenes import Scene, SceneError, layout_file
+
+_OURS = Path(__file__).parent / "prompts"
+
+
+@dataclass(frozen=True)
+class ChatPlanner:
+    """A chat model that plans layouts.
+
+    Attributes:
+        chat: the chat model.
+        prompts: a folder with texts that replace ours.
+        batch, sees_spec: as for every image model.
+    """
+
+    chat: ChatModel
+    prompts: Path | None = None
+    batch: int = 1
+    sees_spec: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the chat model."""
+        return self.chat.name
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """The settings of the chat model, and the text it is sent."""
+        return {**self.chat.settings, "prompt": str(self._prompt)}
+
+    @property
+    def concurrency(self) -> int:
+        """As many questions as the chat model takes."""
+        return self.chat.concurrency
+
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+        """One layout for each request."""
+        for request in requests:
+            yield await self._planned(request)
+
+    def sent(self, request: ImageRequest) -> str:
+        """What the chat model is sent for a request."""
+        words = vocabulary("knolling").words
+        return self._prompt.fill(
+            {"classes": ", ".join(words["class"]), "colors": ", ".join(words["color"]), "prompt": request.prompt}
+        )
+
+    async def _planned(self, request: ImageRequest) -> Answer:
+        from formalimg.baselines.planning.answers import PlannedLayout  # needs pydantic
+
+        reply = await self.chat.ask([Message("user", (self.sent(request),))], PlannedLayout)
+        if not isinstance(reply, Answered):
+            return Refused(reply.reason) if reply.kind == "refused" else Failed(f"{reply.kind}: {reply.reason}")
+        try:
+            scene = Scene.from_json({"objects": [thing.model_dump() for thing in reply.value.objects]})
+        except SceneError as error:
+            return Failed(f"unreadable: the layout makes no sense: {error}")
+        data = await asyncio.to_thread(layout_file, scene)
+        return Generated(data, {**reply.served, "thoughts": reply.value.thoughts}, reply.cost)
+
+    @cached_property
+    def _prompt(self) -> Prompt:
+        return load_prompts(_OURS, self.prompts)["plan"]
+
+
+@dataclass(frozen=True)
+class SolvingPlanner:
+    """`builtin/solver`: the planner that always knows, because it sees the logic. It marks the ceiling."""
+
+    name: str = "builtin/solver"
+    settings: Mapping[str, Setting] = field(default_factory=lambda: {"version": 1})
+    batch: int = 1
+    concurrency: int = field(default_factory=lambda: os.cpu_count() or 1)
+    sees_spec: bool = True
+
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+        """One layout for each request: the witness of its formula, or a new one for further samples."""
+        for request in requests:
+            yield await asyncio.to_thread(_solved, request)
+
+
+def _solved(request: ImageRequest) -> Answer:
+    from formalimg.baselines.oracle import imagine  # needs the solver
+
+    found = imagine(request)
+    return Generated(layout_file(found)) if isinstance(found, Scene) else found

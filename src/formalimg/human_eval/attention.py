@@ -1,0 +1,83 @@
+"""Attention checks: a picture beside the words of another item, where whoever looks says no."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+
+from formalimg.errors import FormalimgError
+from formalimg.logic import FormulaError, verify
+from formalimg.human_eval.steps import Protocol, Step
+from formalimg.scenes import Box, Scene, Thing
+from formalimg.suites import PASS_MARK, ConceptSpec, CounterfactualSpec, FormulaSpec, Item
+
+_LITTLE = 2
+"""Of five points: no more than this for a picture of something else."""
+
+_NOTHING_NAMED = Scene.of([Thing("other", Box(0, 0, 10, 10), "other", "other", "other", ("other",))], ())
+
+
+def checks_per_rater(most: int, share: float) -> int:
+    """How many checks make this share of all that a rater sees, beside so many pictures; never fewer.
+
+    Raises:
+        FormalimgError: if the share is none.
+    """
+    if not 0 <= share <= 0.5:  # also refuses what is no number
+        raise FormalimgError(f"a share of {share:g} attention checks makes no sense: take 0 to 0.5, such as 0.05")
+    return math.ceil(most * share / (1 - share) - 1e-9)
+
+
+def other_words(
+    shown: Item[object], others: Sequence[Item[object]], protocol: Protocol, rng: random.Random
+) -> Item[object] | None:
+    """An item that a picture of the shown one surely does not fulfil; None if there is none."""
+    for _ in range(min(len(others), 20)):  # nearly always the first or second will do
+        found = rng.choice(others)
+        if is_foreign(shown, found, protocol):
+            return found
+    foreign = [other for other in others if is_foreign(shown, other, protocol)]
+    return rng.choice(foreign) if foreign else None
+
+
+def is_foreign(shown: Item[object], asked: Item[object], protocol: Protocol) -> bool:
+    """Is no to be said of a picture of one item beside the words of another?
+
+    They have no object in common; and the words ask for something that is there, not only for what is not. Groups of
+    CF-World are of different fields, and scores need a question about the point that decides.
+    """
+    match shown.spec, asked.spec:
+        case ConceptSpec() as one, ConceptSpec() as other:
+            return bool(_objects(other)) and not _objects(one) & _objects(other)
+        case CounterfactualSpec() as one, CounterfactualSpec() as other:
+            decides = protocol != "scores" or any(it.dimension == "assessment" for it in other.questions)
+            return decides and one.group != other.group and shown.tags != asked.tags
+        case FormulaSpec() as one, FormulaSpec() as other:
+            apart = not set(one.object_classes) & set(other.object_classes)
+            return apart and bool(other.object_classes) and _asks_for_something(other)
+    return False
+
+
+def was_attentive(protocol: Protocol, steps: Sequence[Step], answers: Mapping[str, object]) -> bool:
+    """Did somebody who finished a check see that the words are those of another picture?
+
+    That is: no more than 2 of 5 points; no to the picture as a whole; or less than half for the point that decides.
+    """
+    if protocol == "scores":
+        decisive = [answers[step.name] for step in steps if step.about == "assessment"]
+        return fmean(given for given in decisive if isinstance(given, int | float)) < PASS_MARK
+    first = answers[steps[0].name]
+    return isinstance(first, int) and first <= _LITTLE if protocol == "likert" else first is False
+
+
+def _objects(spec: ConceptSpec) -> set[str]:
+    return {concept.value for concept in spec.concepts if concept.category == "object"}
+
+
+def _asks_for_something(spec: FormulaSpec) -> bool:
+    try:
+        return not verify(spec.formula, _NOTHING_NAMED, style=spec.style).passed
+    except FormulaError:
+        return False

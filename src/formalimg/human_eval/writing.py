@@ -1,0 +1,166 @@
+"""A new study, written so that it is there as a whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from formalimg.errors import FormalimgError
+from formalimg.human_eval.asking import steps_for
+from formalimg.human_eval.assigning import Candidate
+from formalimg.human_eval.card import RatedRun, StudyCard, write_study_card
+from formalimg.human_eval.database import make_database, told
+from formalimg.human_eval.rateable import Rateable
+from formalimg.human_eval.steps import Protocol
+from formalimg.runs import StoredRun
+from formalimg.suites import Item
+
+
+class PlannedTask(NamedTuple):
+    """What a rater is to be shown: a picture beside the words of an item; of another item, if it is a check."""
+
+    rater: int
+    picture: Candidate
+    words: Item[object]
+    is_check: bool
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """All that a study is made of; see `make_study`. Tasks come in the order in which each rater sees them."""
+
+    protocol: Protocol
+    runs: Sequence[StoredRun]
+    chosen: Sequence[Candidate]
+    pictures: Mapping[Candidate, Rateable]
+    without_picture: Mapping[str, int]
+    tasks: Sequence[PlannedTask]
+    links: Mapping[str, str]
+    per_picture: int
+    levels: tuple[int, ...]
+    per_level: int
+    checks: float
+    seed: int
+    made_with: str
+
+
+def write_study(plan: StudyPlan, folder: Path) -> Path:
+    """Write a study into a new folder, and give the folder back.
+
+    Raises:
+        FormalimgError: if it is there already, or cannot be written.
+    """
+    if folder.exists():
+        raise FormalimgError(f"{folder} is there already: choose another folder for the study")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+    except OSError as error:
+        raise FormalimgError(f"cannot make a study in {folder}: {error.strerror}") from error
+    try:
+        with told(folder), closing(make_database(partial)) as database:
+            database.execute("BEGIN")
+            _write_tables(plan, database)
+            database.execute("COMMIT")
+        write_study_card(_card(plan, folder), partial)
+        partial.rename(folder)
+    except OSError as error:
+        raise FormalimgError(f"cannot make a study in {folder}: {error.strerror}") from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return folder
+
+
+def link_digest(link: str) -> str:
+    """How a link is kept. It is random and long, so that nobody can guess it from its digest."""
+    return hashlib.sha256(link.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _write_tables(plan: StudyPlan, database: sqlite3.Connection) -> None:
+    database.executemany(
+        "INSERT INTO raters VALUES (?, ?, ?)",
+        [(number, name, link_digest(link)) for number, (name, link) in enumerate(plan.links.items(), 1)],
+    )
+    shown = list(dict.fromkeys([*sorted(plan.chosen), *(task.picture for task in plan.tasks)]))
+    tokens = {picture: secrets.token_urlsafe(12) for picture in shown}
+    place = {picture: number for number, picture in enumerate(plan.pictures)}
+    for picture, token in tokens.items():
+        it = plan.pictures[picture]
+        grounded = None if it.grounded is None else json.dumps(it.grounded, ensure_ascii=False)
+        database.execute(
+            "INSERT INTO pictures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (token, place[picture], picture.run, it.item, it.sample, it.level, it.file, it.sha256, grounded),
+        )
+    asked: dict[tuple[str, str, str], int] = {}
+    written: dict[int, str] = {}
+    position: dict[int, int] = {}
+    for task in plan.tasks:
+        if id(task.words) not in written:  # the plan holds on to all items
+            steps = [asdict(step) for step in steps_for(task.words, plan.protocol)]
+            written[id(task.words)] = json.dumps(steps, ensure_ascii=False)
+        text = (task.words.id, task.words.prompt, written[id(task.words)])
+        if text not in asked:
+            asked[text] = len(asked) + 1
+            database.execute("INSERT INTO asked VALUES (?, ?, ?, ?)", (asked[text], *text))
+        position[task.rater] = position.get(task.rater, 0) + 1
+        database.execute(
+            "INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                secrets.token_urlsafe(12),
+                task.rater,
+                position[task.rater],
+                tokens[task.picture],
+                asked[text],
+                task.is_check,
+            ),
+        )
+
+
+def _card(plan: StudyPlan, folder: Path) -> StudyCard:
+    return StudyCard(
+        plan.protocol,
+        plan.runs[0].card.suite,
+        len(plan.links),
+        plan.per_picture,
+        plan.levels,
+        plan.per_level,
+        plan.checks,
+        plan.seed,
+        datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        plan.made_with,
+        tuple(_rated(plan, run, folder) for run in plan.runs),
+    )
+
+
+def _rated(plan: StudyPlan, run: StoredRun, folder: Path) -> RatedRun:
+    name = run.folder.resolve().name
+    chosen = sorted(picture for picture in plan.chosen if picture.run == name)
+    lines = [json.dumps([it.item, it.sample, plan.pictures[it].sha256]) for it in chosen]
+    return RatedRun(
+        name,
+        _way(folder, run.folder),
+        run.card.model.name,
+        run.card.items_digest,
+        len(chosen),
+        hashlib.sha256("\n".join(lines).encode()).hexdigest(),
+        plan.without_picture[name],
+    )
+
+
+def _way(study: Path, run: Path) -> str:
+    """From the study to the run, so that both can be moved together."""
+    try:
+        return Path(os.path.relpath(run.resolve(), study.resolve())).as_posix()
+    except ValueError:  # on another drive
+        return run.resolve().as_posix()

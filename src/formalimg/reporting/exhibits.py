@@ -1,0 +1,81 @@
+"""Pictures to be looked at: which ones, and what is shown of them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from formalimg.reporting.thumbnails import Shown
+from formalimg.runs import Judged, Outcome, PicturePlace, PlannedItem, RunRecord
+
+_UNSCORED_SHARE = 6
+"""At most one in so many pictures shown is an unscored one, unless there are no others."""
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One picture of a gallery.
+
+    Attributes:
+        item: what was asked.
+        judged: what is known of the picture.
+        thumbnail: the picture, made small; or why it cannot be shown; empty where pictures are left out on purpose.
+    """
+
+    item: PlannedItem
+    judged: Judged
+    thumbnail: Shown | str
+
+
+def exhibits_of(run: RunRecord, count: int, showing: Callable[[PicturePlace], Shown | str]) -> tuple[Exhibit, ...]:
+    """Up to `count` pictures of a run: passes and failures of all levels in equal parts, and some unscored ones.
+
+    Args:
+        run: the run.
+        count: how many.
+        showing: makes what is shown of the file of a picture.
+    """
+    wanted = [(outcome.item, outcome.sample) for outcome in choose(run.outcomes(), count)]
+    return tuple(
+        Exhibit(
+            run.items[judged.outcome.item],
+            judged,
+            "no picture" if judged.image is None else showing(judged.image),
+        )
+        for judged in (run.judged(wanted) if wanted else ())
+    )
+
+
+def choose(outcomes: Sequence[Outcome], count: int) -> list[Outcome]:
+    """Up to `count` outcomes, in the order of levels: half passes and half failures, and some unscored.
+
+    Each sort is spread over the levels, the unscored over their reasons. Pictures that were not made yet are
+    left out: there is nothing to see.
+    """
+    failed = list(_in_turns((outcome for outcome in outcomes if outcome.passed is False), lambda one: one.level))
+    passed = list(_in_turns((outcome for outcome in outcomes if outcome.passed), lambda one: one.level))
+    unscored = list(
+        _in_turns(
+            (outcome for outcome in outcomes if outcome.passed is None and outcome.reason != "no image"),
+            lambda one: one.reason,
+        )
+    )
+    rest = max(0, count - len(failed) - len(passed))
+    seen = unscored[: max(rest, -(-count // _UNSCORED_SHARE))]
+    places = count - len(seen)
+    shown = failed[: max(places // 2 + places % 2, places - len(passed))]
+    shown += passed[: places - len(shown)]
+    return sorted([*shown, *seen][:count], key=lambda one: (one.level, one.passed is None, bool(one.passed)))
+
+
+def _in_turns(outcomes: Iterable[Outcome], group: Callable[[Outcome], Hashable]) -> Iterator[Outcome]:
+    """One of each group, then the next of each, and so on."""
+    groups: dict[Hashable, deque[Outcome]] = {}
+    for outcome in outcomes:
+        groups.setdefault(group(outcome), deque()).append(outcome)
+    while groups:
+        for key in list(groups):
+            yield groups[key].popleft()
+            if not groups[key]:
+                del groups[key]

@@ -1,0 +1,25 @@
+"""Writes in a process of its own, slowly, so that it can be killed: `python -m … FOLDER SECONDS_PER_ANSWER`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from formalimg.authoring import WritingPlan, write_suite
+from tests.authoring.scripted import Scripted, honest_draft
+
+PLAN = WritingPlan("knolling", (1, 2, 3), 5, attempts=4)
+
+
+def main(folder: str, seconds: float) -> None:
+    def write(question: str) -> dict[str, Any]:
+        print("asked", flush=True)
+        time.sleep(seconds)
+        return honest_draft(question)
+
+    write_suite(PLAN, Scripted(write), folder)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], float(sys.argv[2]))

@@ -1,0 +1,85 @@
+"""The oracle draws what the formula asks for, or says why it cannot."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from PIL import Image, ImageChops
+
+from formalimg.baselines import open_artist
+from formalimg.baselines.artist import Artist
+from formalimg.baselines.oracle import imagine
+from formalimg.logic import parse, verify
+from formalimg.models import Failed, Generated, ImageRequest, Refused
+from formalimg.scenes import Box, Scene, Thing, draw
+from formalimg.suites import FormulaSpec
+from tests.baselines.knolling import knolling
+
+FORMULA = parse("(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'pen') (LeftOf ?a ?b))))")
+WITNESS = Scene.of([Thing("cup", Box(100, 100, 300, 300), "red"), Thing("pen", Box(500, 100, 560, 400), "blue")])
+
+
+def _request(spec: object, sample: int = 0, seed: int = 0) -> ImageRequest:
+    return ImageRequest("1", sample, "", seed, 256, spec)
+
+
+def test_the_first_sample_is_the_witness() -> None:
+    oracle = open_artist("oracle", {})
+    assert isinstance(oracle, Artist)
+    answer = oracle.answer(_request(FormulaSpec.of(FORMULA, WITNESS)))
+    assert isinstance(answer, Generated)
+    with Image.open(io.BytesIO(answer.data)) as picture:
+        assert ImageChops.difference(picture, draw(WITNESS, 256)).getbbox() is None
+
+
+def test_further_samples_differ_and_satisfy_the_formula() -> None:
+    for item in knolling()[::250]:
+        scenes = [imagine(_request(item.spec, sample, seed=sample)) for sample in range(3)]
+        for scene in scenes:
+            assert isinstance(scene, Scene)
+            assert verify(item.spec.formula, scene)
+        assert scenes[0] == item.spec.witness
+        assert len({str(scene) for scene in scenes}) == 3
+
+
+def test_without_a_witness_one_is_found() -> None:
+    scene = imagine(_request(FormulaSpec.of(FORMULA)))
+    assert isinstance(scene, Scene)
+    assert verify(FORMULA, scene)
+
+
+def test_what_no_picture_can_show_is_refused() -> None:
+    formula = parse("(exists ?a (and (Is ?a 'cup') (OnLeftSide ?a) (OnRightSide ?a)))")
+    answer = imagine(_request(FormulaSpec.of(formula)))
+    assert isinstance(answer, Refused)
+    assert answer.reason.endswith("(OnLeftSide ?a) and (OnRightSide ?a) cannot be true together")
+
+
+def test_what_is_not_proven_impossible_is_a_failure_not_a_refusal() -> None:
+    """No finite scene satisfies it, which trying scenes of up to so many things cannot prove."""
+    follows = "(exists ?b (and (Is ?b 'cup') (LeftOf ?a ?b) (LargerThan ?a ?b)))"
+    answer = imagine(_request(FormulaSpec.of(parse(f"(forall ?a (implies (Is ?a 'cup') {follows}))"))))
+    assert isinstance(answer, Failed)
+    assert "no scene of up to" in answer.reason
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "(exists ?a (Is ?a 'cat'))",
+        "(and (IsStyle 'photo') (exists ?a (Is ?a 'cup')))",
+        "(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'bowl') (In ?a ?b))))",
+        "(exists ?a (and (Is ?a 'cup') (HasMaterial ?a 'glass')))",
+    ],
+)
+def test_other_suites_are_failures_that_say_what_to_use(formula: str) -> None:
+    answer = imagine(_request(FormulaSpec.of(parse(formula))))
+    assert isinstance(answer, Failed)
+    assert "draws only knolling" in answer.reason
+    assert "\n" not in answer.reason
+
+
+def test_specs_of_another_kind_are_failures() -> None:
+    for spec in (None, {"questions": ["is it red?"]}):
+        assert isinstance(imagine(_request(spec)), Failed)

@@ -1,0 +1,175 @@
+"""Planning: layouts in place of pictures, by the solver or by a chat model, and painted again."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from formalimg import FormalimgError, Scene, verify
+from formalimg.baselines import ChatPlanner, SolvingPlanner, open_artist, open_planner
+from formalimg.judges import LayoutJudge, Picture, Unscored, Verdict
+from formalimg.models import (
+    Answer,
+    Answered,
+    AnswerType,
+    Failed,
+    Generated,
+    ImageModel,
+    ImageRequest,
+    Message,
+    Refused,
+    Reply,
+    Setting,
+    Unanswered,
+)
+from formalimg.runs import Order, Selection, carry_out, layouts_of, open_run
+from formalimg.scenes import layout_file, read_layout
+from formalimg.suites import Condition
+from tests.baselines.knolling import knolling
+from tests.support.sizes import tries
+
+ONE_OF_EACH = [item for item in knolling() if int(item.id) % 200 == 3]
+
+
+class Scripted:
+    """A chat model that answers with whatever it is given, and keeps what it was asked."""
+
+    name = "test/scripted"
+    settings: Mapping[str, Setting] = {"temperature": 0}
+    concurrency = 2
+
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+        self.asked: list[str] = []
+
+    async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:
+        self.asked.append(str(messages[0].parts[0]))
+        if isinstance(self.answer, Unanswered):
+            return self.answer
+        return Answered(answer_type.model_validate(self.answer, strict=True), "raw", cost=0.5)
+
+
+def asked(model: ImageModel, prompt: str = "There is a red cup.") -> Answer:
+    async def first() -> Answer:
+        (answer,) = [answer async for answer in model.generate([ImageRequest("0", 0, prompt, 1)])]
+        return answer
+
+    return asyncio.run(first())
+
+
+def layout_in(answer: Answer) -> Scene:
+    assert isinstance(answer, Generated), answer
+    with Image.open(io.BytesIO(answer.data)) as picture:
+        return read_layout(picture)
+
+
+def test_a_chat_model_plans() -> None:
+    chat = Scripted({"thoughts": "easy", "objects": [{"label": "cup", "color": "red", "box_2d": [1, 2, 30, 40]}]})
+    answer = asked(ChatPlanner(chat))
+    assert layout_in(answer).to_json() == {"objects": [{"label": "cup", "color": "red", "box_2d": [1, 2, 30, 40]}]}
+    assert isinstance(answer, Generated)
+    assert answer.cost == 0.5
+    assert answer.served["thoughts"] == "easy"
+    assert "There is a red cup." in chat.asked[0]
+    assert "cutting_board" in chat.asked[0]
+
+
+def test_whatever_is_planned_can_be_shown() -> None:
+    things = [
+        {"label": "unicorn", "color": "mauve", "box_2d": [0, 0, 1, 1]},
+        {"label": "cup", "color": "other", "box_2d": [900, 900, 1000, 950]},
+    ]
+    assert len(layout_in(asked(ChatPlanner(Scripted({"thoughts": "", "objects": things}))))) == 2
+    assert len(layout_in(asked(ChatPlanner(Scripted({"thoughts": "", "objects": []}))))) == 0
+
+
+def test_plans_that_make_no_sense_are_no_layouts() -> None:
+    for box in ([30, 2, 1, 40], [0, 0, 2000, 10]):
+        plan = {"thoughts": "", "objects": [{"label": "cup", "color": "red", "box_2d": box}]}
+        answer = asked(ChatPlanner(Scripted(plan)))
+        assert isinstance(answer, Failed)
+        assert answer.reason.startswith("unreadable: ")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (Unanswered("refused", "I will not"), Refused("I will not")),
+        (Unanswered("unreadable", "no JSON"), Failed("unreadable: no JSON")),
+        (Unanswered("failed", "busy: 429"), Failed("failed: busy: 429")),
+    ],
+)
+def test_no_answer_is_no_layout(given: Unanswered, expected: Answer) -> None:
+    assert asked(ChatPlanner(Scripted(given))) == expected
+
+
+def test_a_text_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "plan.txt").write_text("Plan {prompt} with {classes} in {colors}.")
+    chat = Scripted({"thoughts": "", "objects": []})
+    planner = ChatPlanner(chat, tmp_path)
+    asked(planner, "a {cup}")
+    assert chat.asked[0].startswith("Plan a {cup} with ")
+    assert planner.settings != ChatPlanner(chat).settings
+
+
+def test_names_of_planners() -> None:
+    assert open_planner("builtin/solver").name == "builtin/solver"
+    with pytest.raises(FormalimgError, match="plans no layouts"):
+        open_planner("builtin/reader")
+    with pytest.raises(FormalimgError, match="no options"):
+        open_planner("builtin/solver", {"x": "1"})
+
+
+def test_the_solver_plans_what_is_asked_and_the_painter_paints_it(tmp_path: Path) -> None:
+    planned = tmp_path / "planned"
+    samples = tries(1, 2)
+    done = carry_out(Order(ONE_OF_EACH, SolvingPlanner(), samples=samples), planned, LayoutJudge())
+    assert (done.passed, done.not_passed, done.unscored) == (10 * samples, 0, 0)
+    layouts = layouts_of(open_run(planned))
+    assert all(verify(item.spec.formula, layouts[item.id]) for item in ONE_OF_EACH)
+
+    for form in ("text-layout", "image-layout"):
+        for words in (True, False):
+            condition = Condition(form, words)
+            painter = open_artist("painter", {})
+            painted = ONE_OF_EACH[:: tries(4, 1)]
+            order = Order(painted, painter, size=512, condition=condition, layouts=layouts)
+            folder = tmp_path / condition.name
+            carry_out(order, folder)
+            assert {outcome.reason for outcome in open_run(folder).outcomes()} == {"not judged"}
+            assert open_run(folder).card.condition == condition.name
+
+
+def test_the_painter_needs_a_layout(tmp_path: Path) -> None:
+    answer = asked(open_artist("painter", {}))
+    assert isinstance(answer, Failed)
+    assert "draws layouts only" in answer.reason
+
+
+def test_models_that_take_no_pictures_say_so() -> None:
+    with pytest.raises(FormalimgError, match="cannot be given a picture"):
+        Order(ONE_OF_EACH, open_artist("reader", {}), condition=Condition("image-layout"))
+
+
+def test_items_without_a_layout_are_named(tmp_path: Path) -> None:
+    order = Order(
+        knolling(), open_artist("painter", {}), Selection(per_level=1), condition=Condition("text-layout"), layouts={}
+    )
+    with pytest.raises(FormalimgError, match="no layout for item 0"):
+        carry_out(order, tmp_path / "run")
+
+
+def test_pictures_are_no_layouts(tmp_path: Path) -> None:
+    item = ONE_OF_EACH[0]
+    picture = Image.new("RGB", (64, 64), "white")
+    assert isinstance(asyncio.run(LayoutJudge().judge(item, Picture(b"", picture))), Unscored)
+    assert item.spec.witness is not None
+    with Image.open(io.BytesIO(layout_file(item.spec.witness))) as layout:
+        verdict = asyncio.run(LayoutJudge().judge(item, Picture(b"", layout)))
+    assert isinstance(verdict, Verdict)
+    assert verdict.passed

@@ -1,0 +1,104 @@
+"""How many workers fit on a cluster, whose turn it is, and how their pace is told; no Ray is needed for any of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from formalimg.errors import FormalimgError
+from formalimg.cluster import Demand
+from formalimg.cluster.rates import Pace, told
+from formalimg.cluster.seat import Seat
+from formalimg.cluster.turns import Turns
+
+
+def node(cpus: float, gpus: float = 0, alive: bool = True) -> dict[str, Any]:
+    return {"Alive": alive, "Resources": {"CPU": cpus, "GPU": gpus, "memory": 1e9}}
+
+
+@pytest.mark.parametrize(
+    ("demand", "fit"),
+    [
+        (Demand(), 10),
+        (Demand(cpus=4), 1),  # what is left on one machine does not add up with what is left on another
+        (Demand(gpus=1), 3),
+        (Demand(cpus=4, gpus=1), 1),
+        (Demand(cpus=0, gpus=0.5), 6),
+        (Demand(cpus=0, gpus=0.4), 6),  # two on each: nobody gets parts of two
+        (Demand(gpus=8), 0),
+        (Demand(cpus=0), None),
+    ],
+)
+def test_workers_fit_machine_by_machine(demand: Demand, fit: int | None) -> None:
+    nodes = [node(7, 1), node(3, 2), node(64, 8, alive=False), {"Alive": True, "Resources": {}}]
+    assert demand.fits(nodes) == fit
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"cpus": -1}, {"gpus": -0.5}, {"gpus": 1.5}, {"cpus": 0.00001}, {"gpus": float("nan")}]
+)
+def test_demands_that_nobody_can_meet_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(FormalimgError):
+        Demand(**wrong)
+
+
+def test_paces_are_told_by_machine() -> None:
+    assert told([Pace("b", 0.9), Pace("a", 1.25), Pace("a", 1.31), Pace("", 0)]) == (
+        "3 workers: a 1.2 + 1.3/s, b 0.9/s; 1 starting"
+    )
+    assert told([Pace("", 0)]) == "0 workers; 1 starting"
+    assert told([Pace("a", rate) for rate in range(1, 10)]) == "9 workers: a 9 × 1.0 to 9.0/s"
+
+
+def seats(count: int) -> list[Seat]:
+    found = [Seat() for _ in range(count)]
+    for number, seat in enumerate(found):
+        seat.take(f"worker {number}", "here")
+    return found
+
+
+def test_whoever_has_the_fewest_calls_is_asked() -> None:
+    async def loads() -> list[list[int]]:
+        turns = Turns()
+        for seat in seats(3):
+            turns.add(seat, 2)
+        taken: Counter[str] = Counter()
+        found = []
+        for _ in range(6):
+            turn = await turns.next().__aenter__()
+            taken[turn.worker] += 1
+            found.append(sorted(taken.values()))
+        return found
+
+    assert asyncio.run(loads()) == [[1], [1, 1], [1, 1, 1], [1, 1, 2], [1, 2, 2], [2, 2, 2]]
+
+
+def test_turns_of_a_worker_that_is_gone_are_passed_over_and_never_come_back() -> None:
+    async def asked() -> list[str]:
+        turns = Turns()
+        first, second = seats(2)
+        turns.add(first, 1)
+        turns.add(second, 1)
+        async with turns.next() as turn:
+            turn.seat.leave()  # it dies while it is asked
+        found = []
+        for _ in range(3):
+            async with turns.next() as turn:
+                found.append(turn.worker)
+        return found
+
+    assert asyncio.run(asked()) == ["worker 1"] * 3
+
+
+def test_everyone_who_waits_hears_that_there_is_nobody_left() -> None:
+    async def heard() -> list[object]:
+        turns = Turns()
+        waiting = [asyncio.create_task(turns.next().__aenter__()) for _ in range(3)]
+        await asyncio.sleep(0)
+        turns.end(FormalimgError("nobody"))
+        return [str(error) for error in await asyncio.gather(*waiting, return_exceptions=True)]
+
+    assert asyncio.run(heard()) == ["nobody"] * 3

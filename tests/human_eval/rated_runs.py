@@ -1,0 +1,108 @@
+"""Quick runs to be rated, of each kind of suite, and ways through a study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+from formalimg.judges import Picture, Unscored, Verdict
+from formalimg.models import Answer, Generated, ImageRequest, Refused
+from formalimg.human_eval import Protocol, Step, Study, Task, Value, make_study, open_study
+from formalimg.runs import Order, StoredRun, carry_out, open_run
+from formalimg.suites import AskedConcept, ConceptSpec, FormulaSpec, Item
+from tests.support.models import NumberJudge, Speckles, small_items, speckled
+
+OBJECTS = ("cat", "boat", "lamp", "tree", "chair", "piano", "clock")
+
+
+def concept_items(count: int, levels: int = 2) -> list[Item[ConceptSpec]]:
+    """Items of ConceptMix, level by level, whose objects take turns."""
+    found = []
+    for number in range(count):
+        thing, level = OBJECTS[number % len(OBJECTS)], 1 + number * levels // count
+        asked = [AskedConcept("object", thing, f"a {thing}", f"Is there a {thing}?", (1,))]
+        asked += [
+            AskedConcept("color", colour, f"it is {colour}", f"Is the {thing} {colour}?", (1,))
+            for colour in ("red", "blue", "green")[:level]
+        ]
+        item = Item("conceptmix", f"{number:03}", level, f"A {thing}, number {number}.", ConceptSpec(tuple(asked)))
+        found.append(item)
+    return found
+
+
+def picture_in(run: str, item: str, sample: int = 0) -> bytes:
+    """The picture of an item in a run: no two are the same."""
+    return speckled(f"{run} {item} {sample}", 16)
+
+
+def rated_run(
+    folder: Path, items: Sequence[Item[object]], *, refused: frozenset[str] = frozenset(), samples: int = 1
+) -> Path:
+    """A run without a judge, of a model that is called secret/ and the name of the folder."""
+
+    def answer(request: ImageRequest) -> Answer:
+        if request.item in refused:
+            return Refused("no")
+        return Generated(picture_in(folder.name, request.item, request.sample))
+
+    model = Speckles(name=f"secret/{folder.name}", answer=answer)
+    carry_out(Order(items, model, samples=samples, size=16), folder)
+    return folder
+
+
+SEEN = {"objects": [{"label": "cup", "color": "red", "box_2d": [100, 100, 300, 400]}]}
+
+
+def grounded_run(
+    folder: Path,
+    items: Sequence[Item[FormulaSpec]],
+    seen: Mapping[str, object] = SEEN,
+    unread: frozenset[str] = frozenset(),
+) -> Path:
+    """A run whose judge saw the same in each picture, a red cup, but for those it could not read."""
+
+    def verdict(item: Item[object], picture: Picture) -> Verdict | Unscored:
+        return Unscored("not understood", "?") if item.id in unread else Verdict(True, (), {"scene": seen})
+
+    carry_out(Order(items, Speckles(), size=16), folder, NumberJudge(verdict=verdict))
+    return folder
+
+
+@contextmanager
+def opened(*folders: Path) -> Iterator[list[StoredRun]]:
+    with ExitStack() as stack:
+        yield [stack.enter_context(closing(open_run(folder))) for folder in folders]
+
+
+@contextmanager
+def small_study(home: Path, protocol: Protocol, items: Sequence[Item[object]], **how: object) -> Iterator[Study]:
+    """A study of one rater over one run of these items."""
+    run = home / "run"
+    if not run.exists():
+        rated_run(run, items)
+    with opened(run) as runs:
+        make_study(home / "study", runs, protocol, **{"raters": 1, "per_picture": 1, **how})  # type: ignore[arg-type]
+    with open_study(home / "study") as study:
+        yield study
+
+
+def take(study: Study, rater: str, say: Callable[[Task, Step], Value], most: int = 1 << 30) -> int:
+    """Let a rater answer so many tasks, step by step as they are shown."""
+    done = 0
+    while done < most and (task := study.next_task(rater)) is not None:
+        while not task.is_complete:
+            step = next(step for step in task.steps if step.name not in task.answers)
+            study.answer(rater, task.id, step.name, say(task, step), 1.5)
+            again = study.next_task(rater)
+            assert again is not None
+            assert again.id == task.id
+            task = again
+        study.finish(rater, task.id)
+        done += 1
+    return done
+
+
+def formula_items(count: int) -> list[Item[FormulaSpec]]:
+    """Items of Knolling."""
+    return small_items(count)

@@ -1,0 +1,196 @@
+"""Answering: one task after the other, nothing lost, no way back where there is none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from formalimg.errors import FormalimgError
+from formalimg.human_eval import AnswerError, Study, open_study, read_study
+from formalimg.runs import LockedError
+from tests.human_eval.rated_runs import SEEN, concept_items, formula_items, grounded_run, small_study, take
+from tests.analysis.counterfactual_runs import scored_item
+
+ME = "rater-1"
+
+
+def _refused(study: Study, message: str, *answer: object) -> None:
+    """An answer is refused in one line, and nothing is kept of it."""
+    before = read_study(study.folder)
+    with pytest.raises(AnswerError, match=message) as refused:
+        study.answer(*answer)  # type: ignore[arg-type]
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 500
+    assert read_study(study.folder) == before
+
+
+def test_questions_come_after_the_whole_and_there_is_no_way_back(tmp_path: Path) -> None:
+    with small_study(tmp_path, "questions", concept_items(2)) as study:
+        task = study.next_task(ME)
+        assert task is not None
+        assert [step.name for step in task.steps] == ["alignment"]
+        assert "Is there" not in json.dumps([step.asks for step in task.steps])
+        _refused(study, "answer alignment first", ME, task.id, "question 1", True, 1)
+        study.answer(ME, task.id, "alignment", True, 2.5)
+        _refused(study, "no way back", ME, task.id, "alignment", False, 1)
+        task = study.next_task(ME)
+        assert task is not None
+        assert task.answers == {"alignment": True}
+        assert [step.name for step in task.steps][1:] == [f"question {number}" for number in range(1, len(task.steps))]
+        with pytest.raises(AnswerError, match="question 1 has no answer yet"):
+            study.finish(ME, task.id)
+        for step in task.steps[1:]:
+            study.answer(ME, task.id, step.name, False, 1)
+        _refused(study, "no way back", ME, task.id, "alignment", False, 1)
+        study.finish(ME, task.id)
+        _refused(study, "is finished", ME, task.id, "question 1", True, 1)
+        with pytest.raises(AnswerError, match="is finished"):
+            study.finish(ME, task.id)
+
+
+def test_answers_can_be_corrected_until_the_task_is_finished(tmp_path: Path) -> None:
+    with small_study(tmp_path, "likert", concept_items(2)) as study:
+        task = study.next_task(ME)
+        assert task is not None
+        for points in (2, 5, 4):
+            study.answer(ME, task.id, "compliance", points, points)
+        again = study.next_task(ME)
+        assert again is not None
+        assert (again.id, again.answers, again.is_complete) == (task.id, {"compliance": 4}, True)
+        study.finish(ME, task.id)
+        _refused(study, "is finished", ME, task.id, "compliance", 1, 1)
+        (kept,) = [task for task in read_study(study.folder).tasks if task.finished]
+        assert [(it.value, it.seconds) for it in kept.history] == [(2, 2.0), (5, 5.0), (4, 4.0)]
+        assert kept.answers["compliance"].value == 4
+        following = study.next_task(ME)
+        assert following is not None
+        assert (following.number, following.of) == (2, 2)
+
+
+def test_an_answer_that_arrives_again_under_its_key_is_kept_once(tmp_path: Path) -> None:
+    with small_study(tmp_path, "questions", concept_items(2), raters=2) as study:
+        task = study.next_task(ME)
+        assert task is not None
+        for _ in range(2):
+            study.answer(ME, task.id, "alignment", True, 1, "a")
+        _refused(study, "no way back", ME, task.id, "alignment", True, 1, "b")
+        _refused(study, "not your current task", "rater-2", task.id, "alignment", True, 1, "a")  # a key is no way in
+        for step in study.next_task(ME).steps[1:]:  # type: ignore[union-attr]
+            study.answer(ME, task.id, step.name, True, 1, "a")  # the same key, but of another step
+            study.answer(ME, task.id, step.name, False, 1, None)
+            study.answer(ME, task.id, step.name, False, 1, None)
+        study.finish(ME, task.id)
+        study.answer(ME, task.id, "alignment", True, 1, "a")  # late
+        (kept,) = [task for task in read_study(study.folder).tasks if task.finished]
+        assert [it.value for it in kept.history] == [True, *[True, False, False] * (len(kept.steps) - 1)]
+
+
+def test_a_study_goes_on_where_it_was_left(tmp_path: Path) -> None:
+    with small_study(tmp_path, "questions", concept_items(4)) as study:
+        take(study, ME, lambda task, step: True, 2)
+        begun = study.next_task(ME)
+        assert begun is not None
+        study.answer(ME, begun.id, "alignment", False, 1)
+        left = study.next_task(ME)
+    with open_study(tmp_path / "study") as study:
+        assert study.next_task(ME) == left
+        (progress,) = study.progress()
+        assert (progress.finished, progress.of) == (2, 4)
+        assert progress.seconds == 1 + 1.5 * sum(
+            len(task.history) for task in read_study(study.folder).tasks if task.finished
+        )
+        assert progress.last.endswith("Z")
+        assert take(study, ME, lambda task, step: True) == 2
+        assert study.next_task(ME) is None
+        _refused(study, "not your current task", ME, "unknown", "alignment", True, 1)
+
+
+def test_strangers_and_other_peoples_tasks_are_refused(tmp_path: Path) -> None:
+    with small_study(tmp_path, "likert", concept_items(4), raters=2) as study:
+        mine, yours = study.next_task(ME), study.next_task("rater-2")
+        assert mine is not None
+        assert yours is not None
+        _refused(study, "not your current task", ME, yours.id, "compliance", 3, 1)
+        _refused(study, "nobody's task", ME, "\ud800", "compliance", 3, 1)
+        _refused(study, "no step", ME, mine.id, "\n" * 5000, 3, 1)
+        _refused(study, "no rater 'eve'", "eve", mine.id, "compliance", 3, 1)
+        with pytest.raises(AnswerError, match="no such picture among yours"):
+            study.picture(ME, yours.picture)
+        with pytest.raises(AnswerError, match="no rater"):
+            study.next_task("")
+        with pytest.raises(AnswerError, match="no rater"):
+            study.new_link("eve")
+
+
+@pytest.mark.parametrize("value", [0, 6, 3.0, True, None, "4", [4], float("nan"), "x" * 5000 + "\n"])
+def test_points_are_whole_numbers_from_one_to_five(tmp_path: Path, value: object) -> None:
+    with small_study(tmp_path, "likert", concept_items(2)) as study:
+        task = study.next_task(ME)
+        assert task is not None
+        _refused(study, "whole number from 1 to 5", ME, task.id, "compliance", value, 1)
+
+
+def test_other_answers_that_make_no_sense_are_refused(tmp_path: Path) -> None:
+    with small_study(tmp_path, "questions", concept_items(2)) as study:
+        task = study.next_task(ME)
+        assert task is not None
+        for value in (1, 0, "yes", None):
+            _refused(study, "yes or no", ME, task.id, "alignment", value, 1)
+        for seconds in (-1, float("nan"), float("inf"), "1", None, True, 1e9):
+            _refused(study, "took .* seconds", ME, task.id, "alignment", True, seconds)
+        _refused(study, "no step 'compliance': answer one of alignment$", ME, task.id, "compliance", True, 1)
+
+
+def test_scores_are_given_question_by_question(tmp_path: Path) -> None:
+    item = scored_item("a-l1", dimensions=("integrity", "assessment"))
+    with small_study(tmp_path, "scores", [item]) as study:
+        task = study.next_task(ME)
+        assert task is not None
+        assert [(step.asks, step.criteria) for step in task.steps] == [
+            (f"Question {number}?", "1.0: yes, 0.0: no") for number in (1, 2)
+        ]
+        for value in (-0.01, 1.01, 0.123, True, "0.5", None, float("nan")):
+            _refused(study, "from 0 to 1 with no more than two decimals", ME, task.id, "question 2", value, 1)
+        for value in (0.35, 1, -0.0):
+            study.answer(ME, task.id, "question 2", value, 1)
+        assert str(study.next_task(ME).answers["question 2"]) == "0.0"  # type: ignore[union-attr]
+        with pytest.raises(AnswerError, match="question 1 has no answer"):
+            study.finish(ME, task.id)
+
+
+def test_boxes_are_corrected(tmp_path: Path) -> None:
+    odd = {"objects": [*SEEN["objects"], {"label": "gizmo", "color": "mauve", "box_2d": [1, 1, 5, 9]}]}
+    grounded_run(tmp_path / "run", formula_items(2), odd, unread=frozenset({"1"}))
+    with small_study(tmp_path, "boxes", ()) as study:
+        found = []
+        while (task := study.next_task(ME)) is not None:
+            found.append(task.grounded)
+            for scene, message in (
+                ([], "a scene is an object"),
+                ({"objects": [{"label": "cup", "color": "red", "box_2d": [1, 1, 2]}]}, "four numbers"),
+                ({"objects": [{"label": "cup", "color": "red", "box_2d": [5, 5, 5, 9]}]}, "has no area"),
+                ({"objects": [{"label": "cupp", "color": "red", "box_2d": [1, 1, 5, 9]}]}, "did you mean 'cup'"),
+                ({"objects": [{"label": "cup", "color": "redd", "box_2d": [1, 1, 5, 9]}]}, "did you mean 'red'"),
+                ({"objects": [{"label": "mauve", "color": "red", "box_2d": [1, 1, 5, 9]}]}, "no class 'mauve'"),
+                ({"objects": [{}] * 1001}, "no more than 1000"),
+            ):
+                _refused(study, message, ME, task.id, "boxes", scene, 1)
+            if task.grounded:  # words of the grounder's own may stay, also beside others
+                kept = {"objects": [{"label": "gizmo", "color": "red", "box_2d": [1, 1, 5, 9]}]}
+                study.answer(ME, task.id, "boxes", kept, 1)
+            study.answer(ME, task.id, "boxes", SEEN, 1)
+            study.answer(ME, task.id, "boxes", {"objects": []}, 1)
+            study.finish(ME, task.id)
+        assert sorted(found, key=bool) == [None, odd]
+
+
+def test_one_process_at_a_time_takes_answers(tmp_path: Path) -> None:
+    with small_study(tmp_path, "likert", concept_items(2)) as study:
+        with pytest.raises(LockedError, match="taking answers already"):
+            open_study(study.folder)
+        assert len(read_study(study.folder).tasks) == 2  # reading is always possible
+    open_study(tmp_path / "study").close()
+    with pytest.raises(FormalimgError, match="is closed"):
+        study.next_task(ME)

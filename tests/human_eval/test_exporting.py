@@ -1,0 +1,196 @@
+"""Exports: what people said, in the forms that agreement and calibration read."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from formalimg.errors import FormalimgError
+from formalimg.human_eval import Step, Task, Value, export_study, make_study, open_study, people_said, read_study
+from formalimg.analysis import calibrate_gate, read_human_scores, read_labels, read_votes, study_scores
+from tests.human_eval.rated_runs import (
+    SEEN,
+    concept_items,
+    formula_items,
+    grounded_run,
+    opened,
+    picture_in,
+    rated_run,
+    small_study,
+    take,
+)
+from tests.analysis.counterfactual_runs import scored_item, scored_run
+
+ME = "rater-1"
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _objects(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_votes_have_the_last_answers_of_finished_tasks(tmp_path: Path) -> None:
+    with small_study(tmp_path, "questions", concept_items(3, levels=1)) as study:
+        with pytest.raises(FormalimgError, match="nobody has finished a picture"):
+            export_study(study.folder, tmp_path / "out")
+        task = study.next_task(ME)
+        assert task is not None
+        for step, value in (("alignment", False), ("question 1", False), ("question 2", True), ("question 1", True)):
+            study.answer(ME, task.id, step, value, 2)
+        study.finish(ME, task.id)
+        begun = study.next_task(ME)
+        assert begun is not None
+        study.answer(ME, begun.id, "alignment", True, 2)
+        done = export_study(study.folder, tmp_path / "out")  # while answers are taken
+    assert (done.finished, done.unfinished) == (1, 2)
+    assert [path.name for path in done.files] == ["answers.jsonl", "raters.csv", "votes.csv"]
+    (rated,) = [it for it in read_study(tmp_path / "study").tasks if it.finished]
+    votes = read_votes(tmp_path / "out" / "votes.csv")
+    assert [it[:6] for it in votes] == [
+        ("run", rated.item, 0, question, ME, yes) for question, yes in ((None, False), (1, True), (2, True))
+    ]
+    said = _objects(tmp_path / "out" / "answers.jsonl")
+    assert len(said) == 5
+    mine = [(it["step"], it["value"], it["counts"]) for it in said if it["finished"]]
+    assert mine == [
+        ("alignment", False, True),
+        ("question 1", False, False),
+        ("question 2", True, True),
+        ("question 1", True, True),
+    ]
+    (rater,) = _rows(tmp_path / "out" / "raters.csv")
+    assert rater == {
+        "rater": ME,
+        "finished": "1",
+        "of": "3",
+        "checks": "0",
+        "checks_passed": "0",
+        "seconds": "10.0",
+        "median_seconds": "8.0",
+    }
+
+
+@pytest.mark.parametrize(
+    ("points", "mean", "passed"),
+    [((5, 4, 3), "4", "1"), ((5, 5, 1), "3.667", "0"), ((4, 4, 4), "4", "1"), ((5, 4, None), "4.5", "")],
+)
+def test_pictures_pass_with_a_mean_of_four(
+    tmp_path: Path, points: tuple[int | None, ...], mean: str, passed: str
+) -> None:
+    with small_study(tmp_path, "likert", concept_items(1, levels=1), raters=3, per_picture=3) as study:
+        for number, given in enumerate(points, 1):
+            if given is not None:
+                take(study, f"rater-{number}", lambda task, step, given=given: given)  # type: ignore[misc]
+    export_study(tmp_path / "study", tmp_path / "out")
+    (row,) = _rows(tmp_path / "out" / "compliance.csv")
+    assert (row["model"], row["item"], row["mean"], row["passed"]) == ("run", "000", mean, passed)
+    likert = _rows(tmp_path / "out" / "likert.csv")
+    assert [int(it["rating"]) for it in likert] == [it for it in points if it is not None]
+    if passed:
+        (vote,) = read_votes(tmp_path / "out" / "votes.csv")
+        assert (vote.rater, vote.question, vote.yes) == ("people", None, passed == "1")
+    else:
+        assert _rows(tmp_path / "out" / "votes.csv") == []
+        leave_out = export_study(tmp_path / "study", tmp_path / "out", leave_out=["rater-3"])
+        assert leave_out.unfinished == 0
+        assert [it["passed"] for it in _rows(tmp_path / "out" / "compliance.csv")] == ["1"]
+    with pytest.raises(FormalimgError, match="no rater 'eve'"):
+        export_study(tmp_path / "study", tmp_path / "out", leave_out=["eve"])
+    with pytest.raises(FormalimgError, match="leave out fewer"):
+        export_study(tmp_path / "study", tmp_path / "out", leave_out=["rater-1", "rater-2", "rater-3"])
+
+
+def test_scores_are_read_back_and_compared_with_the_judge(tmp_path: Path) -> None:
+    items = [scored_item(f"g{number}-l1", dimensions=("integrity", "assessment")) for number in range(3)]
+    scores: Mapping[str, list[list[float]]] = {item.id: [[1.0, 0.4]] for item in items}
+    given = {"question 1": 0.9, "question 2": 0.07}
+    with opened(scored_run(tmp_path / "run", items, scores)) as runs:
+        make_study(tmp_path / "study", runs, "scores", raters=2, per_picture=2)
+        with open_study(tmp_path / "study") as study:
+            for rater in ("rater-1", "rater-2"):
+                take(study, rater, lambda task, step: given[step.name])
+        export_study(tmp_path / "study", tmp_path / "out")
+        ratings = read_human_scores(tmp_path / "out" / "scores.csv")
+        assert {(it.question, it.value) for it in ratings} == {(1, 0.9), (2, 0.07)}
+        assert len(ratings) == 12
+        found = study_scores(tmp_path / "out" / "scores.csv", runs)
+    assert found.questions is not None
+    # The judge: (3 + 15 · 0.4) / 18 = 0.5. People: (3 · 0.9 + 15 · 0.07) / 18.
+    assert found.questions.overall.mean == pytest.approx(0.5 - (3 * 0.9 + 15 * 0.07) / 18)
+
+
+def test_labels_are_what_the_gate_is_calibrated_with(tmp_path: Path) -> None:
+    items = [scored_item(f"g{number}-l{level}", level) for number in range(6) for level in (1, 2)]
+    scores = {item.id: [number / 12] for number, item in enumerate(items)}
+    with opened(scored_run(tmp_path / "run", items, scores)) as runs:
+        with pytest.raises(FormalimgError, match=r"\(level 2\) cannot be rated by questions"):
+            make_study(tmp_path / "study", runs, "questions", raters=1, per_picture=1)
+        make_study(tmp_path / "study", runs, "questions", raters=1, per_picture=1, levels=[1])
+        with open_study(tmp_path / "study") as study:
+            take(study, ME, lambda task, step: scores[task.words.split()[-1].strip(".")][0] >= 0.4)
+        export_study(tmp_path / "study", tmp_path / "out")
+        labels = read_labels(tmp_path / "out" / "labels.csv")
+        assert {it.item: it.value for it in labels} == {
+            item.id: float(scores[item.id][0] >= 0.4) for item in items if item.level == 1
+        }
+        found = calibrate_gate(tmp_path / "out" / "labels.csv", runs)
+    assert found.best is not None
+    assert 4 / 12 < found.best.value <= 6 / 12
+
+
+def test_boxes_come_with_what_was_found(tmp_path: Path) -> None:
+    mended = {"objects": [{"label": "cup", "color": "blue", "box_2d": [100, 120, 300, 400.5]}]}
+    grounded_run(tmp_path / "run", formula_items(2), unread=frozenset({"1"}))
+    with small_study(tmp_path, "boxes", ()) as study:
+        take(study, ME, lambda task, step: mended)
+    export_study(tmp_path / "study", tmp_path / "out")
+    rows = _objects(tmp_path / "out" / "boxes.jsonl")
+    assert [(it["item"], it["grounded"], it["corrected"]) for it in rows] == [("0", SEEN, mended), ("1", None, mended)]
+
+
+def test_attention_is_told_by_rater_and_checks_stay_out_of_the_votes(tmp_path: Path) -> None:
+    items = concept_items(20)
+    with opened(rated_run(tmp_path / "run", items)) as runs:
+        make_study(tmp_path / "study", runs, "questions", raters=2, per_picture=1, checks=0.2)
+    shown = {picture_in("run", item.id): item.prompt for item in items}
+
+    def careful(task: Task, step: Step) -> Value:
+        return shown[study.picture("rater-1", task.picture)] == task.words
+
+    with open_study(tmp_path / "study") as study:
+        take(study, "rater-1", careful)
+        take(study, "rater-2", lambda task, step: True)
+    done = export_study(tmp_path / "study", tmp_path / "out")
+    assert [(it.checks, it.checks_passed) for it in done.raters] == [(3, 3), (3, 0)]
+    assert done.finished == 20
+    assert len({(vote.item, vote.rater) for vote in read_votes(tmp_path / "out" / "votes.csv")}) == 20
+    assert sum(bool(it["check"]) for it in _objects(tmp_path / "out" / "answers.jsonl")) >= 6
+
+
+def test_nothing_is_still_to_come_from_raters_who_are_left_out(tmp_path: Path) -> None:
+    items = concept_items(20)
+    run = rated_run(tmp_path / "run", items)
+    with opened(run) as runs:
+        make_study(tmp_path / "study", runs, "questions", raters=2, per_picture=1, checks=0.2)
+    shown = {picture_in("run", item.id): item.prompt for item in items}
+    with open_study(tmp_path / "study") as study:
+        take(study, ME, lambda task, step: shown[study.picture(ME, task.picture)] == task.words, most=9)
+        take(study, "rater-2", lambda task, step: True, most=11)  # of 13: at least one of three checks is among them
+    mine = [task for task in read_study(tmp_path / "study").tasks if task.rater == ME and not task.is_check]
+    to_come = sum(not task.finished for task in mine)
+    with opened(run) as runs:
+        said = people_said(tmp_path / "study", runs, 0.0)
+    assert said.conduct is not None
+    assert (said.conduct.left_out, said.conduct.unfinished) == (("rater-2",), to_come)
+    assert {vote.rater for vote in said.votes} == {ME}
+    done = export_study(tmp_path / "study", tmp_path / "out", leave_out=["rater-2"])
+    assert (done.finished, done.unfinished) == (10 - to_come, to_come)
+    assert to_come > 0

@@ -1,0 +1,94 @@
+"""A whole study with simulated raters whose error rates are known: what comes out is what was put in."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import combinations
+from math import sqrt
+from pathlib import Path
+
+import pytest
+
+from formalimg.human_eval import Step, Task, Value, export_study, make_study, open_study, read_study
+from formalimg.runs import StoredRun
+from formalimg.analysis import read_votes, study_votes
+from tests.human_eval.rated_runs import concept_items, opened, take
+from tests.analysis.concept_runs import PlannedJudge, concept_run
+from tests.support.models import speckled
+
+ERRORS = {"rater-1": 0.02, "rater-2": 0.05, "rater-3": 0.1, "rater-4": 0.15, "rater-5": 0.25}
+JUDGE_ERROR = 0.2
+MODELS = ("one", "two", "three", "four")
+
+
+def _truth(run: str, item: str) -> bool:
+    """Does a picture really show all that is asked for? Better models more often."""
+    return random.Random(f"{run} {item}").random() < 0.3 + 0.15 * MODELS.index(run)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[StoredRun]]:
+    """Four models, a hundred items: 400 pictures, and a judge who errs as often as planned."""
+    home = tmp_path_factory.mktemp("runs")
+    items = concept_items(100, levels=1)
+    for run in MODELS:
+        chance = random.Random(run)
+        said = {item.id: _truth(run, item.id) ^ (chance.random() < JUDGE_ERROR) for item in items}
+        judge = PlannedJudge("test/judge", lambda item, said=said: [said[item.id]] * len(item.spec.concepts))  # type: ignore[misc]
+        concept_run(home / run, items, [judge], model=f"test/{run}")
+    with opened(*(home / run for run in MODELS)) as found:
+        yield found
+
+
+def _near(found: float | None, expected: float, n: int) -> None:
+    """Within four standard errors."""
+    assert found is not None
+    assert abs(found - expected) < 4 * sqrt(expected * (1 - expected) / n)
+
+
+def test_error_rates_of_simulated_raters_come_out(runs: list[StoredRun], tmp_path: Path) -> None:
+    made = make_study(tmp_path / "study", runs, "questions", raters=5, per_picture=5, seed=3)
+    truth = {speckled(f"test/{run} {item}", 16): _truth(run, item) for run in MODELS for item in runs[0].items}
+    with open_study(made.folder) as study:
+
+        def rate(rater: str) -> int:
+            chance = random.Random(rater)
+            said: dict[str, bool] = {}
+
+            def say(task: Task, step: Step) -> Value:
+                if step.name == "alignment":
+                    said[task.id] = truth[study.picture(rater, task.picture)] ^ (chance.random() < ERRORS[rater])
+                return said[task.id]
+
+            return take(study, rater, say)
+
+        assert sum(map(rate, ERRORS)) == 2000
+    done = export_study(made.folder, tmp_path / "out")
+    assert (done.finished, done.unfinished) == (2000, 0)
+
+    votes = read_votes(tmp_path / "out" / "votes.csv")
+    assert len(votes) == sum(len(task.steps) for task in read_study(made.folder).tasks)
+    for rater, error in ERRORS.items():
+        wrong = [
+            vote.yes != _truth(vote.model, vote.item) for vote in votes if (vote.rater, vote.question) == (rater, None)
+        ]
+        assert len(wrong) == 400
+        _near(sum(wrong) / 400, error, 400)
+
+    found = study_votes(votes, runs)
+    whole = found.whole
+    assert whole is not None
+    assert (whole.cases, whole.undecided) == (400, 0)
+    for one, other in combinations(ERRORS, 2):
+        both = ERRORS[one] * ERRORS[other] + (1 - ERRORS[one]) * (1 - ERRORS[other])
+        _near(whole.matrix[one][other].value, both, 400)
+    _near(whole.with_judge.value, 1 - JUDGE_ERROR, 400)  # the majority of five is nearly always right
+    people = {score.run: score.people.value for score in whole.scores if score.level is None}
+    for run in MODELS:
+        share = sum(_truth(run, item) for item in runs[0].items) / 100
+        value = people[run]
+        assert value is not None
+        assert abs(value - share) <= 0.03
+    assert found.divergence is not None
+    assert found.divergence.agreement.value == 1  # they answer the questions as they answered the whole

@@ -1,0 +1,258 @@
+"""The tables of ConceptMix: figures worked out by hand, from run folders."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from formalimg.errors import FormalimgError
+from formalimg.judges import Part, Verdict
+from formalimg.reporting import Figure, Table, compare, reference_rows
+from formalimg.reporting.cells import cell_text, note_of
+from formalimg.runs import Judged, PlannedItem, StoredRun
+from formalimg.stats import Missing, clopper_pearson, mean_interval
+from formalimg.suites import Profile
+from tests.reporting.concept_runs import Answers, concept_item, concept_run
+from tests.reporting.drawn_runs import DrawnRun, card_of, outcome_of
+
+ITEMS = [
+    concept_item("a", ("object", "cat"), ("color", "red"), prompt="a red cat"),
+    concept_item("b", ("object", "cat"), ("color", "black"), prompt="one cat that is black"),
+    concept_item("c", ("object", "dog"), ("object", "cat"), prompt="a dog, a cat"),
+    concept_item("d", ("object", "dog"), ("style", "ink"), prompt="dog in ink"),
+    concept_item("e", ("object", "cat"), ("object", "orange"), ("color", "orange")),
+    concept_item("f", ("object", "dog"), ("number", "2"), ("spatial", "left")),
+]
+ANSWERS: dict[str, Answers] = {
+    "a": [True, True],
+    "b": [True, False],
+    "c": [False, True],
+    "d": "not understood",
+    "e": [True, False, True],
+    "f": [True, True, True],
+}
+COSTS = {"a": 0.01, "b": 0.02, "c": None, "d": 0.03}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
+    return concept_run(tmp_path_factory.mktemp("runs") / "one", "lab/one", ITEMS, ANSWERS, COSTS)
+
+
+def tables(*runs: StoredRun | DrawnRun, missing: Missing = "exclude", profile: Profile = "paper") -> dict[str, Table]:
+    (section,) = compare(runs, missing=missing, profile=profile).sections
+    return {table.name: table for table in section.tables}
+
+
+def texts(table: Table) -> list[list[str]]:
+    return [[cell_text(cell) for cell in row.cells] for row in table.rows]
+
+
+def test_full_marks_and_fractions_are_written_as_the_paper_does(run: StoredRun) -> None:
+    found = tables(run)
+    # 1 of 3: Clopper and Pearson give .0084 to .9057. Of 1, 1/2, 1/2 the standard deviation is .2887.
+    assert texts(found["full mark"]) == [["lab/one", ".33 ± .57†", ".50 ± .49", "5/6"]]
+    assert texts(found["concept fraction"]) == [["lab/one", ".67 ± .33†", ".83 ± .33", "5/6"]]
+    assert "mean over pictures" in found["concept fraction"].note
+
+
+def test_missing_verdicts_may_count_as_failures_of_all_concepts(run: StoredRun) -> None:
+    found = tables(run, missing="fail")
+    assert texts(found["concept fraction"])[0][1:] == [".50 ± .40†", ".83 ± .33", "5/6"]
+    asked = {tuple(line[:1]): line[1:] for line in texts(found["categories"])}
+    assert asked["object",][:3] == ["8", "7†", "5"]
+    assert asked["object",][3].startswith("62.5")
+    assert asked["style",][:3] == ["1", "0†", "0"]
+    assert "rate: shown of asked," in found["values"].note
+    assert all("(missing: fail)" in found[name].note for name in ("full mark", "concept fraction", "values"))
+
+
+def test_one_more_concept_by_category(run: StoredRun) -> None:
+    table = tables(run)["categories at k = 1"]
+    assert table.heads == ("category", "pictures", "scored", "shown", "full mark")
+    assert texts(table) == [
+        ["object", "1", "1", "100.0 (2.5–100.0)", "0.0 (0.0–97.5)"],  # the second object
+        ["color", "2", "2", "50.0 (1.3–98.7)", "50.0 (1.3–98.7)"],
+        ["style", "1", "0†", "–", "–"],
+    ]
+    assert note_of(table).endswith("† not all pictures were scored.")
+
+
+def test_one_more_concept_by_value_adds_up_to_its_category(run: StoredRun) -> None:
+    """What Figures 5 and 13 of the paper show: k = 1 alone, value by value."""
+    found = tables(run)
+    table = found["values at k = 1"]
+    assert table.heads == ("category", "value", "band", "pictures", "scored", "shown", "full mark")
+    lines = {(line[0], line[1]): line[2:5] for line in texts(table)}
+    assert lines["style", "ink"] == ["", "1", "0†"]
+    assert lines["color", "black"] == ["hard", "1", "1"]
+    by_category = {line[0]: int(line[1]) for line in texts(found["categories at k = 1"])}
+    summed = {name: sum(int(line[1]) for (of, _), line in lines.items() if of == name) for name in by_category}
+    assert summed == by_category
+
+
+def test_concepts_by_category_and_by_value(run: StoredRun) -> None:
+    found = tables(run)
+    assert found["categories"].heads == ("category", "asked", "answered", "shown", "rate")
+    assert [line[:4] for line in texts(found["categories"])] == [
+        ["object", "8", "7†", "5"],
+        ["color", "3", "3", "2"],
+        ["number", "1", "1", "1"],
+        ["spatial", "1", "1", "1"],
+        ["style", "1", "0†", "0"],
+    ]
+    assert "rate: shown of answered," in found["values"].note
+    rate = found["categories"].rows[1].cells[-1]
+    assert isinstance(rate, Figure)
+    assert rate.interval == clopper_pearson(2, 3)
+    values = {(line[0], line[1]): line[2:6] for line in texts(found["values"])}
+    assert values["object", "orange"] == ["", "1", "1", "0"]
+    assert values["color", "orange"] == ["", "1", "1", "1"]
+    assert values["color", "black"] == ["hard", "1", "1", "0"]
+    assert values["object", "cat"] == ["", "4", "4", "4"]
+    assert values["style", "ink"] == ["", "1", "0†", "0"]  # asked for, and nobody could tell
+    assert [line[:5] for line in texts(found["easy and hard values"])] == [
+        ["color", "easy", "1", "1", "1"],
+        ["color", "hard", "1", "1", "0"],
+        ["spatial", "hard", "1", "1", "1"],
+    ]
+
+
+def test_prompts_are_measured_in_words_and_characters(run: StoredRun) -> None:
+    lines = {(line[0], line[1]): line[2:] for line in texts(tables(run)["prompt length"])}
+    # 3, 5, 4 and 3 words; 9, 21, 12 and 10 characters
+    assert lines["words", "1"] == ["4", "3.8", "1.0", "3.0", "3.5", "4.2"]
+    assert lines["characters", "1"] == ["4", "13.0", "5.5", "9.8", "11.0", "14.2"]
+
+
+def test_the_cost_of_grading_names_unknown_prices(run: StoredRun, tmp_path: Path) -> None:
+    # a, b, d, e and f cost 0.06 in all; what c cost nobody knows
+    assert texts(tables(run)["cost of grading"]) == [["lab/one", "6", "$0.0120", "$0.0600", "1"]]
+    assert "cost of grading" not in tables(concept_run(tmp_path / "free", "lab/free", ITEMS, ANSWERS))
+
+
+def test_the_published_code_weighs_questions_and_the_paper_pictures() -> None:
+    run = in_memory({"a": (1, [True]), "b": (1, [True, False, False, False])})
+    assert texts(tables(run)["concept fraction"])[0][1].startswith(".62 ±")  # (1 + 1/4) / 2
+    assert texts(tables(run, profile="official-code")["concept fraction"])[0][1].startswith(".40 ±")  # 2 of 5
+    assert "published code" in tables(run, profile="official-code")["concept fraction"].note
+
+
+def test_verdicts_that_do_not_go_into_concepts_are_no_answers(tmp_path: Path) -> None:
+    """A picture that passes shows everything; of one that just fails, nobody knows what it lacks."""
+    complete: dict[str, Answers] = {**ANSWERS, "d": [True, True]}
+    some = concept_run(tmp_path / "some", "lab/some", ITEMS, complete, silent=["a", "b"])
+    assert texts(tables(some)["concept fraction"])[0][1:] == [".83 ± .33†", ".83 ± .33", "5/6"]
+    with pytest.raises(FormalimgError, match="on 1 picture of lab/some do not say which concepts are shown"):
+        tables(some, missing="error")
+    none = concept_run(tmp_path / "none", "lab/none", ITEMS, complete, silent=list(complete))
+    assert set(tables(none, missing="error")) == {"full mark", "prompt length"}
+
+
+def test_pictures_that_fail_by_rule_show_none_of_their_concepts(tmp_path: Path) -> None:
+    """Else a model could raise its concept fraction by empty pictures."""
+    complete: dict[str, Answers] = {**ANSWERS, "d": [True, True]}
+    empty = {name: [False] * len(answers) for name, answers in complete.items()}
+    told = concept_run(tmp_path / "told", "lab/one", ITEMS, {**complete, "a": empty["a"], "f": empty["f"]}, COSTS)
+    flat = concept_run(tmp_path / "flat", "lab/one", ITEMS, complete, COSTS, flat=["a", "f"])
+    with_flat, without = tables(flat, missing="error"), tables(told, missing="error")
+    for name in ("full mark", "concept fraction", "categories", "values"):
+        assert texts(with_flat[name]) == texts(without[name])
+    assert texts(with_flat["cost of grading"])[0][1] == "4", "nobody was asked about the others"
+    all_flat = tables(concept_run(tmp_path / "all", "lab/one", ITEMS, complete, flat=[item.id for item in ITEMS]))
+    assert texts(all_flat["concept fraction"]) == [["lab/one", ".00", ".00", "6/6"]]
+
+
+def test_several_pictures_of_an_item_are_taken_together(tmp_path: Path) -> None:
+    run = concept_run(tmp_path / "two", "lab/two", ITEMS, ANSWERS, samples=2)
+    found = tables(run)
+    assert texts(found["concept fraction"])[0][1:] == [".67 ± .33†", ".83 ± .33", "10/12"]  # no surer than with one
+
+
+def test_runs_stand_below_each_other_and_prompts_are_told_once(run: StoredRun, tmp_path: Path) -> None:
+    better = concept_run(tmp_path / "b", "lab/better", ITEMS, {item.id: [True] * (item.level + 1) for item in ITEMS})
+    found = tables(run, better)
+    assert [line[:2] for line in texts(found["categories"])][:2] == [["object", "lab/one"], ["object", "lab/better"]]
+    assert texts(found["concept fraction"])[1] == ["lab/better", "1.00", "1.00", "6/6"]  # no ± where all are alike
+    assert len(found["prompt length"].rows) == 4
+    assert "run" not in found["prompt length"].heads
+
+
+def test_nothing_judged_yet_leaves_the_prompts_to_be_told(tmp_path: Path) -> None:
+    run = concept_run(tmp_path / "none", "lab/none", ITEMS, {item.id: "judge failed" for item in ITEMS})
+    assert set(tables(run)) == {"prompt length"}
+    assert texts(tables(run, missing="fail")["concept fraction"]) == [["lab/none", ".00†", ".00†", "0/6"]]
+
+
+def test_suites_of_formulas_have_no_such_tables() -> None:
+    run = in_memory({"a": (1, [True, False])})
+    knolling = replace(run, card=card_of("m"))
+    assert compare([knolling]).sections[0].tables == ()
+
+
+def test_published_figures_stand_in_the_tables_they_belong_to(run: StoredRun) -> None:
+    (section,) = compare([run], references=True).sections
+    found = {table.name: table for table in section.tables}
+    full = {line[0]: line[1:] for line in texts(found["full mark"])}
+    assert full["DALL-E 3, by GPT-4o"][:2] == [".83 ± .05", ".61 ± .06"]
+    assert full["DALL-E 3, by Deepseek-vl-7b-chat"][6:] == [".18 ± .05", "published"]
+    assert full["lab/one"][2:] == ["–"] * 5 + ["5/6"]
+    fractions = {line[0]: line[1:] for line in texts(found["concept fraction"])}
+    assert fractions["SD v1.4, by GPT-4o"][6] == ".36 ± .02"
+    assert len(fractions) == 9
+    assert "ConceptMix, Table 9" in found["concept fraction"].note
+    assert [row.name for row in section.published] == [row.name for row in reference_rows("conceptmix")]
+    assert section.published[7].rates[3] == 0.5
+
+
+@pytest.mark.parametrize("figure", ["rate", "concept fraction"])
+def test_published_figures_are_whole_and_fall_with_k(figure: str) -> None:
+    rows = reference_rows("conceptmix", figure)  # type: ignore[arg-type]
+    assert len(rows) == (16 if figure == "rate" else 8)
+    for row in rows:
+        assert list(row.rates) == list(row.margins) == list(range(1, 8))
+        assert list(row.rates.values()) == sorted(row.rates.values(), reverse=True)
+        assert all(0 < margin < 0.07 for margin in row.margins.values())
+
+
+@pytest.mark.parametrize("row", reference_rows("conceptmix"), ids=lambda row: row.name)
+def test_our_margin_of_a_published_rate_is_the_printed_one(row: object) -> None:
+    """The paper has 300 pictures for each k, and prints the larger side of the exact interval."""
+    assert isinstance(row, type(reference_rows("conceptmix")[0]))
+    for level, rate in row.rates.items():
+        ours = Figure(rate, "share", clopper_pearson(round(300 * rate), 300))
+        assert cell_text(ours) == cell_text(Figure(rate, "share", plus_minus=row.margins[level]))
+
+
+@given(st.dictionaries(st.text("abc", min_size=1), st.tuples(st.integers(1, 3), st.lists(st.booleans(), min_size=1))))
+def test_counts_are_those_of_the_answers(plan: dict[str, tuple[int, list[bool]]]) -> None:
+    if not plan:
+        return
+    found = tables(in_memory(plan))
+    ((_, asked, answered, shown, _),) = texts(found["categories"])
+    assert int(asked) == int(answered) == sum(len(answers) for _, answers in plan.values())
+    assert int(shown) == sum(sum(answers) for _, answers in plan.values())
+    fractions = [cell for cell in found["concept fraction"].rows[0].cells if isinstance(cell, Figure)]
+    for level, figure in zip(sorted({level for level, _ in plan.values()}), fractions, strict=True):
+        shares = [sum(answers) / len(answers) for at, answers in plan.values() if at == level]
+        assert figure.value == pytest.approx(sum(shares) / len(shares))
+        usual = mean_interval(shares)
+        assert (figure.interval is None) == (usual is None)
+        if usual is not None and figure.interval is not None:  # the ± is that of the paper, whatever shares can be
+            assert figure.margin == pytest.approx((usual.high - usual.low) / 2)
+            assert figure.interval == pytest.approx((max(0, usual.low), min(1, usual.high)))
+
+
+def in_memory(plan: dict[str, tuple[int, list[bool]]]) -> DrawnRun:
+    """A run that is over what items ask, with colours alone: for each item its level and answers."""
+    judged = []
+    for name, (level, answers) in plan.items():
+        parts = tuple(Part("Is it red?", "color", float(answer), about=("red",)) for answer in answers)
+        verdict = Verdict(all(answers), parts)
+        judged.append(Judged(outcome_of(name, level, verdict), 0, None, {}, verdict))
+    items = {name: PlannedItem(name, level, "a red thing", "", ()) for name, (level, _) in plan.items()}
+    return DrawnRun(Path("runs/memory"), card_of("m", suite="conceptmix"), items, tuple(judged))

@@ -1,0 +1,118 @@
+"""A run of ConceptMix in the form of the authors' own scripts, and read back from it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from formalimg import FormalimgError
+from formalimg.models import CallableModel, open_folder
+from formalimg.reporting import export_concepts
+from formalimg.runs import Order, StoredRun, carry_out, open_run
+from formalimg.suites import read_scores
+from tests.reporting.concept_runs import Answers, PlannedJudge, concept_item, concept_run
+
+ITEMS = [
+    concept_item("a", ("object", "cat"), ("color", "red"), prompt="A cat, and it is red: “scarlet”!"),
+    concept_item("b", ("object", "dog"), ("size", "tiny"), prompt="A tiny dog."),
+    concept_item("c", ("object", "fork"), ("style", "ink"), prompt="A fork in ink."),
+    concept_item("d", ("object", "lion"), ("color", "pink"), ("number", "2"), prompt="Two pink lions."),
+]
+ANSWERS: dict[str, Answers] = {"a": [True, True], "b": [True, False], "c": "not understood", "d": [False, True, True]}
+
+
+def _shade(prompt: str) -> Image.Image:
+    """Another picture for each prompt; two halves, because of a flat one no judge is asked."""
+    number = [item.prompt for item in ITEMS].index(prompt)
+    picture = Image.new("RGB", (64, 64), (50 * number, 10, 200))
+    picture.paste((255, 255, 255), (32, 0, 64, 64))
+    return picture
+
+
+def _run(folder: Path, *, missing: str = "", samples: int = 1) -> StoredRun:
+    def paint(prompt: str) -> Image.Image:
+        if prompt == missing:
+            raise RuntimeError("no picture today")
+        return _shade(prompt)
+
+    order = Order(ITEMS, CallableModel(paint, name="test/painter"), size=64, samples=samples, made_with="formalimg")
+    carry_out(order, folder, PlannedJudge(ANSWERS, {}))
+    return open_run(folder)
+
+
+def test_scores_read_back_as_they_were_judged(tmp_path: Path) -> None:
+    done = export_concepts(_run(tmp_path / "run"), tmp_path / "out", "painter")
+    assert (done.pictures, done.scored) == (4, 3)
+    scores = tmp_path / "out" / "all_ind_scores"
+    first = read_scores(scores / "k_results_3" / "painter_k=1_score.json")
+    assert [(picture.scores, picture.passed, picture.fraction) for picture in first] == [
+        ((1, 1), True, 1.0),
+        ((1, 0), False, 0.5),
+    ]
+    assert first[0].questions == ("Is the object cat?", "Is the color red?")
+    assert all(Path(picture.image_path).is_file() for picture in first)
+    (second,) = read_scores(scores / "k_results_1" / "painter_k=2_score.json")
+    assert second.scores == (0, 1, 1)
+    totals = json.loads((scores / "k_results_3" / "painter_k=1_score.json").read_text("utf-8"))[-1]
+    assert totals == {"proportion_all_correct": 0.5, "average_score_per_image": 0.75}
+
+
+def test_pictures_without_scores_are_named_and_never_zero(tmp_path: Path) -> None:
+    done = export_concepts(_run(tmp_path / "run", missing="A tiny dog."), tmp_path / "out", "painter")
+    assert (done.pictures, done.scored) == (3, 2)
+    assert sum(done.without.values()) == 2
+    unscored = json.loads((tmp_path / "out" / "all_ind_scores" / "painter_unscored.json").read_text("utf-8"))
+    assert {(entry["item"], entry["prompt"], entry["score"]) for entry in unscored} == {
+        ("b", "A tiny dog.", None),
+        ("c", "A fork in ink.", None),
+    }
+    (only,) = read_scores(tmp_path / "out" / "all_ind_scores" / "k_results_3" / "painter_k=1_score.json")
+    assert only.passed
+
+
+def test_verdicts_that_do_not_go_into_concepts_are_never_taken_for_zeros(tmp_path: Path) -> None:
+    answers: dict[str, Answers] = {"a": [True, True], "b": [True, False], "c": [True, True], "d": [True, True, False]}
+    run = concept_run(tmp_path / "run", "m", ITEMS, answers, silent=["a", "b"], flat=["c"])
+    done = export_concepts(run, tmp_path / "out", "m")
+    assert (done.pictures, done.scored) == (4, 3)
+    assert done.without == {"the verdict does not say which concepts are shown": 1}
+    scores = tmp_path / "out" / "all_ind_scores"
+    # The first passes, so it shows all; the second fails, and nobody knows by what; the third is of one colour.
+    assert [one.scores for one in read_scores(scores / "k_results_3" / "m_k=1_score.json")] == [(1, 1), (0, 0)]
+    (unscored,) = json.loads((scores / "m_unscored.json").read_text("utf-8"))
+    assert (unscored["item"], unscored["passed"]) == ("b", False)
+    assert unscored["reason"] == "the verdict does not say which concepts are shown"
+
+
+@pytest.mark.parametrize("samples", [1, 2])
+def test_the_pictures_are_found_again_in_the_authors_layout(samples: int, tmp_path: Path) -> None:
+    export_concepts(_run(tmp_path / "run", samples=samples), tmp_path / "out", "painter")
+    results = json.loads((tmp_path / "out" / "painter" / "2" / "result.json").read_text("utf-8"))
+    assert [record["num_skills"] for record in results] == [2] * samples
+    assert results[0]["categories"] == ["object", "color", "number"]
+    assert results[0]["skill"] == ["lion", "pink", "2"]
+    again = open_folder(str(tmp_path / "out" / "painter"), {"layout": "conceptmix"})
+    order = Order(ITEMS, again, size=64, samples=samples, made_with="formalimg")
+    carry_out(order, tmp_path / "again", PlannedJudge(ANSWERS, {}))
+    found = [(judged.outcome, judged.image) for judged in open_run(tmp_path / "again").judged()]
+    prompts = {item.id: item.prompt for item in ITEMS}
+    assert len(found) == 4 * samples
+    for outcome, picture in found:
+        assert isinstance(picture, Path), outcome
+        with Image.open(picture) as opened:
+            assert opened.getpixel((9, 9)) == _shade(prompts[outcome.item]).getpixel((9, 9))
+
+
+def test_a_model_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
+    run = _run(tmp_path / "run")
+    export_concepts(run, tmp_path / "out", "painter")
+    before = sorted(tmp_path.joinpath("out").rglob("*"))
+    with pytest.raises(FormalimgError, match="already holds something"):
+        export_concepts(run, tmp_path / "out", "painter")
+    with pytest.raises(FormalimgError, match="cannot be a folder"):
+        export_concepts(run, tmp_path / "out", "../painter")
+    export_concepts(run, tmp_path / "out", "other")
+    assert set(before) < set(tmp_path.joinpath("out").rglob("*"))

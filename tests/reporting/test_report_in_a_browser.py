@@ -1,0 +1,204 @@
+"""The page in a real browser without a network: everything is there, it can be filtered and printed, nothing acts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from formalimg import load
+from formalimg.judges import Part, Unscored, Verdict, open_judge
+from formalimg.models import open_image_model
+from formalimg.reporting import write_html
+from formalimg.runs import Order, RunRecord, Selection, carry_out, open_run
+from tests.reporting.drawn_runs import DrawnRun, drawn_run, plain_run
+from tests.support.browser import PATIENCE, needs_browser, playwright, started_browser
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = needs_browser
+
+EMBEDDED = ("builtin/oracle", "builtin/reader", "builtin/scatter")
+
+HARM = (
+    "<script>pwned=1;alert(1)</script><img src=x onerror=pwned=1><svg onload=pwned=1>'\"&</style></title></script>"
+    "<!--]]><a href=javascript:pwned=1>x</a><meta http-equiv=refresh content=0;url=http://127.0.0.1:9/>\x00\x1b\u202e"
+)
+"""Text that does something wherever it is taken for markup."""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sequence[RunRecord]]:
+    """The three embedded models, as in `make demo`, with one picture of four levels."""
+    folder = tmp_path_factory.mktemp("demo")
+    items = load("knolling")
+    for model in EMBEDDED:
+        order = Order(items, open_image_model(model), Selection((1, 3, 6, 9), 1), size=256)
+        carry_out(order, folder / model, open_judge("knolling"))
+    with ExitStack() as opened:
+        yield [opened.enter_context(closing(open_run(folder / model))) for model in EMBEDDED]
+
+
+@pytest.fixture(scope="module")
+def report(runs: Sequence[RunRecord], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    write_html(runs, path, references=True)
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with started_browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def asked_for() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def page(browser: Browser, asked_for: list[str]) -> Iterator[Page]:
+    """A page without a network, of which there was no complaint, and which asked for nothing but files."""
+    complaints: list[str] = []
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True, color_scheme="light")
+    context.set_default_timeout(PATIENCE)
+    opened = context.new_page()
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    opened.on("dialog", lambda dialog: complaints.append(dialog.message))
+    opened.on("request", lambda request: asked_for.append(request.url))
+    yield opened
+    harmed = opened.evaluate("typeof pwned")
+    context.close()
+    assert not complaints
+    assert harmed == "undefined"
+    assert not [address for address in asked_for if not address.startswith(("file:///", "data:image/"))]
+
+
+PICTURES = "Promise.all([...document.images].map((one) => one.decode().then(() => one.naturalWidth)))"
+PAPER = "getComputedStyle(document.documentElement).backgroundColor"
+
+
+def test_everything_is_there_from_the_disk_alone(page: Page, report: Path, asked_for: list[str]) -> None:
+    assert report.stat().st_size < 15_000_000
+    page.goto(report.as_uri())
+    assert page.locator("svg.curve .run:not(.published)").count() == 3
+    assert page.locator("svg.curve .run.published").count() >= 10
+    assert page.locator("table.rates tbody").first.locator("tr").count() == 3
+    assert page.locator(".failures table").count() == 2
+    widths = page.evaluate(PICTURES)
+    assert len(widths) == 12
+    assert min(widths) > 100
+    page.get_by_role("navigation").get_by_role("link", name="pictures").click()
+    assert page.locator(".gallery").evaluate("(one) => one.getBoundingClientRect().top") < 400
+    assert {address.partition("#")[0] for address in asked_for if not address.startswith("data:")} == {report.as_uri()}
+
+
+def test_pictures_can_be_filtered_and_boxes_be_shown(page: Page, report: Path) -> None:
+    page.goto(report.as_uri())
+    shown = page.locator(".exhibit:visible")
+    assert shown.count() == 12
+    page.get_by_label("level").select_option("3")
+    assert shown.count() == 3
+    page.get_by_label("run").select_option("2")
+    assert shown.count() == 1
+    assert page.get_by_role("status").inner_text() == "1 of 12"
+    page.get_by_label("words").fill("no picture speaks of this")
+    assert shown.count() == 0
+    assert page.get_by_text("No picture matches.").is_visible()
+    page.get_by_label("words").fill("KNOLLING")
+    page.get_by_label("level").select_option("")
+    assert shown.count() == 4
+    seen = "[...document.querySelectorAll('.exhibit:not([hidden]) .thing')].map((one) => getComputedStyle(one).opacity)"
+    page.mouse.move(2, 2)
+    assert "0" in page.evaluate(seen)
+    assert (
+        page.locator(".exhibit.fail:visible .thing.fault").first.evaluate("(one) => getComputedStyle(one).opacity")
+        == "1"
+    )
+    page.get_by_label("show all boxes").check()
+    assert set(page.evaluate(seen)) == {"1"}
+
+
+def test_the_colours_can_be_switched(page: Page, report: Path) -> None:
+    page.goto(report.as_uri())
+    light = page.evaluate(PAPER)
+    page.get_by_role("button", name="Switch to dark colours").click()
+    assert page.evaluate(PAPER) != light
+    page.get_by_role("button", name="Switch to light colours").click()
+    assert page.evaluate(PAPER) == light
+
+
+def test_on_paper_everything_is_unfolded_and_nothing_is_dark(page: Page, report: Path) -> None:
+    page.emulate_media(color_scheme="dark")
+    page.goto(report.as_uri())
+    folded = page.locator("details:not([open])")
+    before = folded.count()
+    assert before > 20
+    page.emulate_media(media="print")
+    playwright.expect(folded).to_have_count(0)
+    assert page.evaluate(PAPER) == "rgba(0, 0, 0, 0)"
+    ink = page.evaluate("getComputedStyle(document.querySelector('h1')).color")
+    assert max(map(int, ink.removeprefix("rgb(").rstrip(")").split(","))) < 60
+    assert not page.locator(".theme, .filters").locator("visible=true").count()
+    page.emulate_media(media="screen")
+    playwright.expect(folded).to_have_count(before)
+
+
+def test_narrow_windows_do_not_scroll_sideways(page: Page, report: Path) -> None:
+    page.set_viewport_size({"width": 360, "height": 700})
+    page.goto(report.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_pictures_may_lie_in_a_folder_beside_the_page(
+    page: Page, runs: Sequence[RunRecord], tmp_path: Path, asked_for: list[str]
+) -> None:
+    path = tmp_path / "my 100% report.html"
+    write_html(runs, path, gallery=2, images="folder")
+    page.goto(path.as_uri())
+    assert min(page.evaluate(PICTURES)) == 256
+    beside = (tmp_path / "my 100% report_files").as_uri()
+    assert {address.startswith(beside) for address in asked_for[1:]} == {True}
+    page.get_by_role("link", name="larger").first.click()
+    page.wait_for_url(f"{beside}/*.webp")
+
+
+def test_whatever_is_written_stays_text(page: Page, tmp_path: Path) -> None:
+    page.goto(_harmful(tmp_path).as_uri())
+    assert page.locator("script").count() == 2  # the theme, and the gallery
+    assert page.locator("main a, iframe, object, embed, link").count() == 0
+    assert page.locator("meta[http-equiv=refresh]").count() == 0
+    assert page.locator("body").inner_text().count("<script>pwned=1;alert(1)</script>") > 10
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    page.locator(".picture").first.hover()
+
+
+def _harmful(folder: Path) -> Path:
+    """A page of runs in which every text that somebody else writes tries to do harm."""
+    drawn = drawn_run(folder / "<img src=x onerror=pwned=1>", HARM, per_level=1, unscored=0, size=128)
+    pictures = []
+    for number, judged in enumerate(drawn.pictures):
+        assert isinstance(judged.verdict, Verdict)
+        things = [{"label": HARM, "attributes": {"color": HARM}, "box_2d": [0, 0, 500, 500]}]
+        evidence = {**judged.verdict.evidence, "explanation": HARM, "rule": HARM, "answer": HARM}
+        if number % 2:
+            evidence["scene"] = {"objects": things}
+        verdict = Verdict(False, (Part(HARM, HARM, 0, about=(HARM,), reason=HARM),), evidence)
+        unscored = Unscored("not understood", HARM, {"answer": HARM})
+        pictures.append(replace(judged, verdict=unscored if number % 5 == 4 else verdict))
+    items = {
+        name: item._replace(prompt=HARM, formula=HARM if item.level % 2 else item.formula)
+        for name, item in drawn.items.items()
+    }
+    card = replace(drawn.card, suite_version=HARM, condition=HARM, made_with=HARM, prompts=HARM)
+    second = plain_run(HARM, {1: [False, "refused"]})
+    path = folder / "report.html"
+    write_html([DrawnRun(drawn.folder, card, items, tuple(pictures)), second], path)
+    return path
