@@ -1,7 +1,7 @@
 """The baseline: a straightforward interpreter that tries assignments.
 
 Exists-hoisting as in the published evaluator (a conjunct that does not mention the variable of an `exists` is moved in
-front of it), short-circuit `and`, `or` and quantifiers, things tried in their order, the strict rule for `forall`.
+front of it), short-circuit `and`, `or` and quantifiers, objects tried in their order, the strict rule for `forall`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from formalimg.logic import (
     Variable,
     free_variables,
 )
-from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO, Scene, Thing
+from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO, Scene, SceneObject
 
 
 class OutOfTimeError(Exception):
@@ -75,11 +75,11 @@ def _conjunction(parts: list[Formula]) -> Formula:
 
 class _Search:
     def __init__(self, scene: Scene, deadline: float) -> None:
-        self.things = scene.things
+        self.objects = scene.objects
         self.deadline = deadline
         self.steps = 0
 
-    def holds(self, formula: Formula, binding: dict[str, Thing]) -> bool:
+    def holds(self, formula: Formula, binding: dict[str, SceneObject]) -> bool:
         kind = type(formula)
         if kind is Atom:
             return self.atom(formula, binding)  # type: ignore[arg-type]
@@ -97,7 +97,7 @@ class _Search:
                             return False
                 return found
             case Forall(variable, body):
-                return bool(self.things) and all(
+                return bool(self.objects) and all(
                     self.holds(body, inner) for inner in self.choices(variable.name, binding)
                 )
             case Or(parts):
@@ -111,23 +111,23 @@ class _Search:
             case _:
                 raise AssertionError(formula)
 
-    def choices(self, name: str, binding: dict[str, Thing]):  # type: ignore[no-untyped-def]
-        for thing in self.things:
-            binding[name] = thing
+    def choices(self, name: str, binding: dict[str, SceneObject]):  # type: ignore[no-untyped-def]
+        for obj in self.objects:
+            binding[name] = obj
             yield binding
 
-    def atom(self, atom: Atom, binding: dict[str, Thing]) -> bool:
+    def atom(self, atom: Atom, binding: dict[str, SceneObject]) -> bool:
         self.steps += 1
         if self.steps % 4096 == 0 and time.perf_counter() > self.deadline:
             raise OutOfTimeError
         arguments = atom.arguments
         first = arguments[0]
         assert isinstance(first, Variable)
-        thing = binding[first.name]
+        obj = binding[first.name]
         if atom.predicate == "Is":
-            return thing.label == arguments[1].text  # type: ignore[union-attr]
+            return obj.label == arguments[1].text  # type: ignore[union-attr]
         if atom.predicate == "Has":
-            return thing.color == arguments[1].text  # type: ignore[union-attr]
+            return obj.color == arguments[1].text  # type: ignore[union-attr]
         if len(arguments) == 1:
-            return RULES_OF_ONE[atom.predicate].holds(thing.box)
-        return RULES_OF_TWO[atom.predicate].holds(thing.box, binding[arguments[1].name].box)  # type: ignore[union-attr]
+            return RULES_OF_ONE[atom.predicate].holds(obj.box)
+        return RULES_OF_TWO[atom.predicate].holds(obj.box, binding[arguments[1].name].box)  # type: ignore[union-attr]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from formalimg import load, verify
 from formalimg.logic import Formula, FormulaError, best_binding
-from formalimg.scenes import Box, Scene, Thing
+from formalimg.scenes import Box, Scene, SceneObject
 from formalimg.suites import FormulaSpec
 
 COLORS = ("red", "blue", "green", "white", None)
@@ -21,7 +21,7 @@ def main() -> None:
     for least in (0, 30):
         scenes = [disturbed(spec, random.Random(f"disturbed {n}"), least) for n, spec in enumerate(specs)]
         passed = sum(verify(spec.formula, scene).passed for spec, scene in zip(specs, scenes, strict=True))
-        size = f"scenes of at least {least} things" if least else "scenes as they are"
+        size = f"scenes of at least {least} objects" if least else "scenes as they are"
         print(f"{len(specs)} items, {size}, {passed} still pass")
         show("verify", [timed(verify, spec.formula, scene) for spec, scene in zip(specs, scenes, strict=True)])
         show(
@@ -31,23 +31,23 @@ def main() -> None:
 
 
 def disturbed(spec: FormulaSpec, chance: random.Random, least: int) -> Scene:
-    """The witness with one to three things moved, recoloured, relabelled or gone, filled up with more of the same."""
+    """The witness with one to three objects moved, recoloured, relabelled or gone, filled up with more of the same."""
     assert spec.witness is not None
-    things = list(spec.witness.things)
-    classes = [thing.label for thing in things]
-    for _ in range(min(chance.randint(1, 3), len(things))):
-        number = chance.randrange(len(things))
-        thing = things.pop(number)
+    objects = list(spec.witness.objects)
+    classes = [obj.label for obj in objects]
+    for _ in range(min(chance.randint(1, 3), len(objects))):
+        number = chance.randrange(len(objects))
+        obj = objects.pop(number)
         change = chance.choice(["move", "recolour", "relabel", "drop"])
         if change == "move":
-            things.insert(number, Thing(thing.label, somewhere(chance), thing.color))
+            objects.insert(number, SceneObject(obj.label, somewhere(chance), obj.color))
         elif change == "recolour":
-            things.insert(number, Thing(thing.label, thing.box, chance.choice(COLORS)))
+            objects.insert(number, SceneObject(obj.label, obj.box, chance.choice(COLORS)))
         elif change == "relabel":
-            things.insert(number, Thing(chance.choice(classes), thing.box, thing.color))
-    while len(things) < least:
-        things.append(Thing(chance.choice(classes), somewhere(chance), chance.choice(COLORS)))
-    return Scene.of(things)
+            objects.insert(number, SceneObject(chance.choice(classes), obj.box, obj.color))
+    while len(objects) < least:
+        objects.append(SceneObject(chance.choice(classes), somewhere(chance), chance.choice(COLORS)))
+    return Scene.of(objects)
 
 
 def somewhere(chance: random.Random) -> Box:
@@ -57,7 +57,7 @@ def somewhere(chance: random.Random) -> Box:
 
 
 def timed(function: Callable[[Formula, Scene], object], formula: Formula, scene: Scene) -> float:
-    fresh = Scene(scene.things)  # nothing remembered from before
+    fresh = Scene(scene.objects)  # nothing remembered from before
     start = time.perf_counter()
     try:
         function(formula, fresh)

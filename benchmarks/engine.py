@@ -1,8 +1,8 @@
 """Speed and memory of the run engine: models and judges that only wait, against a plain loop without overlap.
 
-The time that nobody can beat is that of the connections alone: n pictures, each 50 ms, 64 at a time, and 0.1 s until
-the first picture is through both stages. The plain loop makes all pictures and then judges all, with as many
-connections; it decodes the pictures, but keeps nothing. Each measurement runs in a process of its own.
+The time that nobody can beat is that of the connections alone: n images, each 50 ms, 64 at a time, and 0.1 s until
+the first image is through both stages. The plain loop makes all images and then judges all, with as many
+connections; it decodes the images, but keeps nothing. Each measurement runs in a process of its own.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from pathlib import Path
 
 from PIL import Image
 
-from formalimg.judges import Part, Picture, Verdict
+from formalimg.judges import LoadedImage, Part, Verdict
 from formalimg.logic import parse
 from formalimg.models import Answer, Generated, ImageRequest, Setting
-from formalimg.runs import Order, carry_out
+from formalimg.runs import RunConfig, execute
 from formalimg.suites import FormulaSpec, Item
 
 WAIT = 0.05
@@ -34,7 +34,7 @@ CONNECTIONS = 64
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--items", type=int, default=5000, help="pictures to make and judge (default 5,000)")
+    options.add_argument("--items", type=int, default=5000, help="images to make and judge (default 5,000)")
     options.add_argument("--alone", choices=["engine", "plain"], help=argparse.SUPPRESS)
     chosen = options.parse_args()
     if chosen.alone:
@@ -42,18 +42,18 @@ def main() -> None:
         return
     ideal = chosen.items * WAIT / CONNECTIONS + 2 * WAIT
     load = f"{CONNECTIONS} connections each, {WAIT * 1000:.0f} ms an answer"
-    print(f"{chosen.items:,} pictures, {load}: ideal {ideal:.2f} s")
+    print(f"{chosen.items:,} images, {load}: ideal {ideal:.2f} s")
     engine = in_its_own_process("engine", chosen.items)
     plain = in_its_own_process("plain", chosen.items)
     for name, found in (("engine", engine), ("plain loop, keeps nothing", plain)):
         print(
             f"{name}: {found['seconds']:.2f} s from the first request to the last answer, "
             f"{ideal / found['seconds']:.2f} of the ideal; {found['whole']:.2f} s in all, "
-            f"{found['cpu'] / chosen.items * 1e6:.0f} µs of processor time per picture"
+            f"{found['cpu'] / chosen.items * 1e6:.0f} µs of processor time per image"
         )
     few = in_its_own_process("engine", chosen.items // 5)
     growth = (engine["peak"] - few["peak"]) / 1024
-    print(f"memory: peak {engine['peak'] / 1024:.0f} MB, {growth:+.1f} MB against {chosen.items // 5:,} pictures")
+    print(f"memory: peak {engine['peak'] / 1024:.0f} MB, {growth:+.1f} MB against {chosen.items // 5:,} images")
 
 
 def in_its_own_process(sort: str, items: int) -> Mapping[str, float]:
@@ -68,13 +68,13 @@ def measured(sort: str, count: int) -> dict[str, float]:
     """Seconds from the first request to the last answer and in all, processor seconds, and peak memory (KB)."""
     spec = FormulaSpec.of(parse("(exists ?x (and (Is ?x 'cup') (Has ?x 'red')))"))
     items = [Item("knolling", str(number), 1, f"A red cup, number {number}.", spec, (), "1") for number in range(count)]
-    model, judge = WaitingModel(small_picture()), WaitingJudge()
+    model, judge = WaitingModel(small_image()), WaitingJudge()
     called = time.monotonic()
     if sort == "plain":
         asyncio.run(plain_loop(items, model, judge))
     else:
         with tempfile.TemporaryDirectory() as place:
-            carry_out(Order(items, model, size=64), Path(place) / "run", judge)
+            execute(RunConfig(items, model, size=64), Path(place) / "run", judge)
     whole = time.monotonic() - called
     cpu = time.process_time() - model.began[1]
     usage = resource.getrusage(resource.RUSAGE_SELF)
@@ -82,25 +82,25 @@ def measured(sort: str, count: int) -> dict[str, float]:
 
 
 async def plain_loop(items: Sequence[Item[object]], model: WaitingModel, judge: WaitingJudge) -> None:
-    pictures: dict[str, bytes] = {}
+    images: dict[str, bytes] = {}
 
     async def make(left: Iterator[Item[object]]) -> None:
         for item in left:
             async for answer in model.generate([ImageRequest(item.id, 0, item.prompt, 1, 64)]):
                 assert isinstance(answer, Generated)
-                pictures[item.id] = answer.data
+                images[item.id] = answer.data
 
     async def look(left: Iterator[Item[object]]) -> None:
         for item in left:
-            data = pictures[item.id]
-            await judge.judge(item, Picture(data, Image.open(io.BytesIO(data)).convert("RGB")))
+            data = images[item.id]
+            await judge.judge(item, LoadedImage(data, Image.open(io.BytesIO(data)).convert("RGB")))
 
     for work in (make, look):
         left = iter(items)
         await asyncio.gather(*(work(left) for _ in range(CONNECTIONS)))
 
 
-def small_picture() -> bytes:
+def small_image() -> bytes:
     file = io.BytesIO()
     Image.radial_gradient("L").resize((64, 64)).convert("RGB").save(file, "PNG")
     return file.getvalue()
@@ -110,7 +110,7 @@ def small_picture() -> bytes:
 class WaitingModel:
     """Answers each request after a while; remembers when it was first asked."""
 
-    picture: bytes
+    image: bytes
     name: str = "benchmark/waiting"
     settings: Mapping[str, Setting] = field(default_factory=dict)
     batch: int = 1
@@ -123,20 +123,20 @@ class WaitingModel:
             self.began = time.monotonic(), time.process_time()
         for request in requests:
             await asyncio.sleep(WAIT)
-            # What follows the end of a PNG file is ignored: each picture has its own bytes.
-            yield Generated(self.picture + request.item.encode())
+            # What follows the end of a PNG file is ignored: each image has its own bytes.
+            yield Generated(self.image + request.item.encode())
 
 
 @dataclass
 class WaitingJudge:
-    """Passes each picture after a while; remembers when it was last asked."""
+    """Passes each image after a while; remembers when it was last asked."""
 
     name: str = "benchmark/waiting"
     settings: Mapping[str, Setting] = field(default_factory=dict)
     concurrency: int = CONNECTIONS
     ended: float = 0.0
 
-    async def judge(self, item: Item[object], picture: Picture) -> Verdict:
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict:
         await asyncio.sleep(WAIT)
         self.ended = time.monotonic()
         return Verdict(True, (Part("shown", "object", 1.0),), {"scene": [], "explanation": item.prompt})

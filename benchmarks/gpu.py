@@ -1,7 +1,7 @@
 """Speed on a GPU: our runs against bare loops of diffusers and transformers over the same weights.
 
 The models have the sizes of real ones and random weights, so nothing has to be fetched. Bare loops do what anyone would
-write: pictures come as PIL images and nothing is kept; questions are put together into batches and generated. Ours is
+write: images come as PIL images and nothing is kept; questions are put together into batches and generated. Ours is
 all that users get: a run folder with PNG files, and answers that are read.
 """
 
@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from gpu_chat import measure_chat
+from gpu_images import measure_images
 from gpu_load import Load
-from gpu_pictures import measure_pictures
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
@@ -25,8 +25,8 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--out", type=Path, help="a file for all numbers, as JSON")
     options.add_argument("--tiny", action="store_true", help="tiny models on the CPU, to see whether it all works")
-    options.add_argument("--pictures", type=int, help="pictures of each measurement (default 48)")
-    options.add_argument("--batch", type=int, help="pictures at once (default 8)")
+    options.add_argument("--pictures", type=int, help="images of each measurement (default 48)")
+    options.add_argument("--batch", type=int, help="images at once (default 8)")
     options.add_argument("--questions", type=int, help="questions of each measurement (default 256)")
     options.add_argument("--at-once", type=int, help="questions at once (default 32)")
     options.add_argument("--without", choices=["pictures", "chat"], help="leave out one half")
@@ -35,7 +35,7 @@ def main() -> None:
     load = Load(
         "cpu" if tiny else "cuda:0",
         tiny,
-        chosen.pictures or (6 if tiny else 48),
+        chosen.images or (6 if tiny else 48),
         chosen.batch or (2 if tiny else 8),
         2 if tiny else 20,
         64 if tiny else 1024,
@@ -45,7 +45,7 @@ def main() -> None:
     )
     found: dict[str, Any] = {"machine": machine(), "load": vars(load)}
     with tempfile.TemporaryDirectory() as place:
-        for name, measure in (("pictures", measure_pictures), ("chat", measure_chat)):
+        for name, measure in (("pictures", measure_images), ("chat", measure_chat)):
             if chosen.without != name:
                 found[name] = measure(load, Path(place))
                 if chosen.out:  # what is known so far, should the rest go wrong

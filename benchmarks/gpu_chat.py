@@ -20,7 +20,7 @@ def measure_chat(load: Load, place: Path) -> dict[str, Any]:
         lambda: save_chat_model(folder, load.device, tiny=load.tiny)
     )
     free()
-    files = [picture(number) for number in range(load.questions)]
+    files = [image(number) for number in range(load.questions)]
     found["bare"] = bare_answers(load, folder, files)
     free()
     found["ours"] = our_answers(load, folder, files, load.asked_at_once)
@@ -116,7 +116,7 @@ def answer_type() -> Any:
     return create_model("Answer", yes=(bool, ...))
 
 
-def picture(number: int) -> bytes:
+def image(number: int) -> bytes:
     import numpy as np
     from PIL import Image
 

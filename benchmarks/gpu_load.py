@@ -18,7 +18,7 @@ class Load:
 
     device: str
     tiny: bool
-    pictures: int
+    images: int
     batch: int
     steps: int
     size: int

@@ -64,7 +64,7 @@ def save_pipeline(folder: Path, device: str, *, tiny: bool) -> float:
 
 
 def save_chat_model(folder: Path, device: str, *, tiny: bool) -> float:
-    """A LLaVA that speaks with a model of the sizes of Qwen2.5 3B and sees 576 patches of a picture.
+    """A LLaVA that speaks with a model of the sizes of Qwen2.5 3B and sees 576 patches of an image.
 
     Gives back its billions of parameters.
     """

@@ -1,7 +1,7 @@
 """Instructions and scenes for the benchmarks: shaped like the published ones, made from a seed.
 
-A scene is drawn first, its classes few enough that several things share one. The instruction then speaks of K of its
-things: their classes, some colours and sides, and relations read off the scene that hang all of them together. About
+A scene is drawn first, its classes few enough that several objects share one. The instruction then speaks of K of its
+objects: their classes, some colours and sides, and relations read off the scene that hang all of them together. About
 half of the instructions end in a `forall` around the last variables. In half of all cases one relation is turned into
 its opposite, so that the formula fails late, if at all: the hard case for a search.
 """
@@ -12,7 +12,7 @@ import random
 from typing import NamedTuple
 
 from formalimg.logic import And, Atom, Exists, Forall, Formula, Implies, Value, Variable, parse, vocabulary
-from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO, Box, Scene, Thing
+from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO, Box, Scene, SceneObject
 
 _OPPOSITE = {"LeftOf": "RightOf", "Above": "Below", "LargerThan": "SmallerThan"}
 _OPPOSITE |= {right: left for left, right in _OPPOSITE.items()}
@@ -26,15 +26,17 @@ class Case(NamedTuple):
     scene: Scene
 
 
-def draw_case(k: int, things: int, seed: int) -> Case:
-    """A case with K variables and a scene of so many things; the same for the same seed."""
-    chance = random.Random(f"{k} {things} {seed}")
+def draw_case(k: int, objects: int, seed: int) -> Case:
+    """A case with K variables and a scene of so many objects; the same for the same seed."""
+    chance = random.Random(f"{k} {objects} {seed}")
     words = vocabulary("knolling").words
     classes = chance.sample(words["class"], chance.randint(1, k))
-    scene = Scene.of(Thing(chance.choice(classes), _box(chance), chance.choice(words["color"])) for _ in range(things))
-    spoken_of = [chance.randrange(things) for _ in range(k)]
+    scene = Scene.of(
+        SceneObject(chance.choice(classes), _box(chance), chance.choice(words["color"])) for _ in range(objects)
+    )
+    spoken_of = [chance.randrange(objects) for _ in range(k)]
     names = [f"x{number}" for number in range(k)]
-    one = [_about(name, scene.things[thing], chance) for name, thing in zip(names, spoken_of, strict=True)]
+    one = [_about(name, scene.objects[obj], chance) for name, obj in zip(names, spoken_of, strict=True)]
     relations: list[tuple[int, Atom]] = []  # each with the later of its two variables
     for later in range(1, k):
         for earlier in {later - 1 if chance.random() < 0.6 else chance.randrange(later), chance.randrange(later)}:
@@ -56,13 +58,13 @@ def _box(chance: random.Random) -> Box:
     return Box(x, y, x + width, y + height)
 
 
-def _about(name: str, thing: Thing, chance: random.Random) -> list[Atom]:
+def _about(name: str, obj: SceneObject, chance: random.Random) -> list[Atom]:
     variable = Variable(name)
-    atoms = [Atom("Is", (variable, Value(thing.label)))]
-    if chance.random() < 0.4 and thing.color:
-        atoms.append(Atom("Has", (variable, Value(thing.color))))
+    atoms = [Atom("Is", (variable, Value(obj.label)))]
+    if chance.random() < 0.4 and obj.color:
+        atoms.append(Atom("Has", (variable, Value(obj.color))))
     if chance.random() < 0.3:
-        sides = [side for side, rule in RULES_OF_ONE.items() if rule.holds(thing.box)]
+        sides = [side for side, rule in RULES_OF_ONE.items() if rule.holds(obj.box)]
         if sides:
             atoms.append(Atom(chance.choice(sides), (variable,)))
     return atoms
@@ -73,7 +75,7 @@ def _relation(
 ) -> Atom | None:
     order = [earlier, later]
     chance.shuffle(order)
-    boxes = [scene.things[spoken_of[place]].box for place in order]
+    boxes = [scene.objects[spoken_of[place]].box for place in order]
     true = [predicate for predicate, rule in RULES_OF_TWO.items() if rule.holds(boxes[0], boxes[1])]
     return Atom(chance.choice(true), (Variable(names[order[0]]), Variable(names[order[1]]))) if true else None
 

@@ -1,10 +1,10 @@
 """Speed of the run engine through the real openai library, against a server on this machine that only waits.
 
 The server, in a process of its own, answers each request after 100 ms. The time that nobody can beat is that of the
-connections alone: n pictures, each 100 ms, 64 at a time. Each measurement runs in a process of its own:
+connections alone: n images, each 100 ms, 64 at a time. Each measurement runs in a process of its own:
 
-- `pictures`: pictures come over HTTP, a judge in the same process looks at them;
-- `pictures and verdicts`: a chat model on the same server judges them too, one question a picture, at the same time.
+- `images`: images come over HTTP, a judge in the same process looks at them;
+- `images and verdicts`: a chat model on the same server judges them too, one question an image, at the same time.
 
 The machine should have nothing else to do: two processes work, and whoever shares their cores is measured with them.
 Where aiohttp is installed, the library uses it, which is quicker.
@@ -28,20 +28,20 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from formalimg.judges import Judge, Part, Picture, Verdict, open_judge
+from formalimg.judges import Judge, LoadedImage, Part, Verdict, open_judge
 from formalimg.logic import parse
 from formalimg.models import Setting, open_image_model
-from formalimg.runs import Order, Progress, carry_out
+from formalimg.runs import Progress, RunConfig, execute
 from formalimg.suites import FormulaSpec, Item
 
 LATENCY = 0.1
 CONNECTIONS = 64
-SORTS = ("pictures", "pictures and verdicts")
+SORTS = ("pictures", "images and verdicts")
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--items", type=int, default=5000, help="pictures to make and judge (default 5,000)")
+    options.add_argument("--items", type=int, default=5000, help="images to make and judge (default 5,000)")
     options.add_argument("--times", type=int, default=3, help="how often each is measured (default 3)")
     options.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options.add_argument("--alone", choices=SORTS, help=argparse.SUPPRESS)
@@ -59,14 +59,14 @@ def report(items: int, times: int) -> None:
     ideal = items * LATENCY / CONNECTIONS
     load = f"{CONNECTIONS} connections, {LATENCY * 1000:.0f} ms an answer"
     way = "with aiohttp" if find_spec("aiohttp") else "without aiohttp"
-    print(f"{items:,} pictures, {load}: ideal {ideal:.2f} s; {os.cpu_count()} cores; {way}")
+    print(f"{items:,} images, {load}: ideal {ideal:.2f} s; {os.cpu_count()} cores; {way}")
     for sort in SORTS:
         for _ in range(times):
             busy = os.getloadavg()[0]
             found = in_its_own_process(sort, items)
             print(
                 f"{sort}: {found['seconds']:.2f} s, {ideal / found['seconds']:.2f} of the ideal; "
-                f"{found['cpu'] / items * 1e3:.2f} ms of processor time per picture, "
+                f"{found['cpu'] / items * 1e3:.2f} ms of processor time per image, "
                 f"{found['server'] / items * 1e3:.2f} ms in the server; load before: {busy:.1f}"
             )
 
@@ -113,10 +113,10 @@ def serve() -> None:
     """Print the address, and serve until the input ends."""
     from tests.support.loopback import Asked, Loopback, Wish
 
-    gradient = small_picture()
+    gradient = small_image()
 
     def paint(wish: Wish) -> bytes:
-        # What follows the end of a PNG file is ignored: each picture has its own bytes.
+        # What follows the end of a PNG file is ignored: each image has its own bytes.
         return gradient + wish.prompt.encode()
 
     def reply(asked: Asked) -> str:
@@ -127,7 +127,7 @@ def serve() -> None:
         sys.stdin.read()
 
 
-def small_picture() -> bytes:
+def small_image() -> bytes:
     from PIL import Image
 
     file = io.BytesIO()
@@ -145,7 +145,7 @@ def measured(sort: str, url: str, count: int) -> dict[str, float]:
     options = {"base_url": f"{url}/v1", "concurrency": str(CONNECTIONS)}
     os.environ.setdefault("OPENAI_API_KEY", "not-a-key-of-anyone")
     judge: Judge = PassingJudge()
-    if sort == "pictures and verdicts":
+    if sort == "images and verdicts":
         judge = open_judge("knolling", "openai/looker", {**options, "cache": "off"})
     model = open_image_model("openai/painter", options)
     steps: list[tuple[float, float]] = []
@@ -154,7 +154,7 @@ def measured(sort: str, url: str, count: int) -> dict[str, float]:
         steps[1:] = [(time.monotonic(), time.process_time())]
 
     with tempfile.TemporaryDirectory() as place:
-        done = carry_out(Order(items, model, size=64), Path(place) / "run", judge, told=told)
+        done = execute(RunConfig(items, model, size=64), Path(place) / "run", judge, told=told)
     assert (done.made, done.passed) == (count, count), done
     (_, cpu_at_first), (ended, cpu_at_last) = steps
     return {"seconds": ended - done.started, "cpu": cpu_at_last - cpu_at_first}
@@ -162,13 +162,13 @@ def measured(sort: str, url: str, count: int) -> dict[str, float]:
 
 @dataclass
 class PassingJudge:
-    """Passes each picture at once."""
+    """Passes each image at once."""
 
     name: str = "benchmark/passing"
     settings: Mapping[str, Setting] = field(default_factory=dict)
     concurrency: int = CONNECTIONS
 
-    async def judge(self, item: Item[object], picture: Picture) -> Verdict:
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict:
         return Verdict(True, (Part("shown", "object", 1.0),), {"explanation": item.prompt})
 
 

@@ -1,4 +1,4 @@
-"""Speed of rewards in process, on one core: scenes by logic, and pictures through the embedded grounder.
+"""Speed of rewards in process, on one core: scenes by logic, and images through the embedded grounder.
 
 The baseline does what a program does that scores formulas as they come, and keeps nothing: read the formula, read the
 scene, `verify`, `best_binding`. The numbers must be the same.
@@ -29,10 +29,10 @@ def main() -> None:
         pairs = [
             (json.dumps(scene.to_json()), str(item.spec.formula)) for scene, item in zip(scenes, items, strict=True)
         ]
-        things = statistics.mean(map(len, scenes))
-        print(f"K = {level}: {len(pairs)} formulas, each with a JSON scene of {things:.0f} things on average")
+        objects = statistics.mean(map(len, scenes))
+        print(f"K = {level}: {len(pairs)} formulas, each with a JSON scene of {objects:.0f} objects on average")
         compare(pairs)
-    pictures()
+    images()
 
 
 def compare(pairs: Sequence[tuple[str, str]]) -> None:
@@ -79,7 +79,7 @@ def show(name: str, function: Callable[[str, str], object], pairs: Sequence[tupl
     print(f"  {name:36} {rate:6.0f} verdicts/s, median {middle:.2f} ms, 99 % {high:.2f} ms, max {times[-1]:.1f} ms")
 
 
-def pictures() -> None:
+def images() -> None:
     items = [item for item in load("knolling") if item.level in (5, 10)][::20]
     drawn = [draw(item.spec.witness, 512) for item in items if item.spec.witness is not None]
     scorer = Scorer()
@@ -88,8 +88,8 @@ def pictures() -> None:
     found = [scorer.score_all([(image, item)])[0] for image, item in zip(drawn, items, strict=True)]
     took, used = time.perf_counter() - start, time.process_time() - used
     passed = sum(scored.passed is True for scored in found)
-    print(f"pictures of 512 x 512 through builtin/icons, one by one ({passed} of {len(found)} pass)")
-    print(f"  {len(drawn) / took:.1f} pictures/s, {1000 * used / len(drawn):.0f} ms of the processor each")
+    print(f"images of 512 x 512 through builtin/icons, one by one ({passed} of {len(found)} pass)")
+    print(f"  {len(drawn) / took:.1f} images/s, {1000 * used / len(drawn):.0f} ms of the processor each")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """What workers bring, and what they cost: runs on a Ray cluster on this machine against the local engine.
 
 Embedded models compute, so two workers on two cores should be faster than one; overhead is the processor time of all
-processes together that a picture with its verdict takes more than in the local engine. Waiting models stand for remote
+processes together that an image with its verdict takes more than in the local engine. Waiting models stand for remote
 ones: each worker waits for one answer at a time and takes no processor, so that n workers should make n times the
-pictures of one. Counted is the time in which all workers are at work, not how long they take to start.
+images of one. Counted is the time in which all workers are at work, not how long they take to start.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from typing import NamedTuple
 
 from PIL import Image
 
+from formalimg.cluster import Crew, ResourceRequest, open_crew
 from formalimg.judges import open_judge
 from formalimg.logic import parse
 from formalimg.models import Answer, Generated, ImageRequest, Setting, open_image_model
-from formalimg.runs import Order, Progress, Selection, carry_out
+from formalimg.runs import Progress, RunConfig, Selection, execute
 from formalimg.suites import FormulaSpec, Item, load
-from formalimg.cluster import Crew, Demand, open_crew
 
 WAIT = 0.5
 ROUNDS = 20
-"""So many pictures each waiting worker makes."""
+"""So many images each waiting worker makes."""
 
 WARM = 20
-"""So many pictures are made by all before the clock starts: the first ones load libraries."""
+"""So many images are made by all before the clock starts: the first ones load libraries."""
 
 
 def main() -> None:
@@ -83,13 +83,13 @@ class Clock:
 
     @property
     def rate(self) -> float:
-        """Pictures per second."""
+        """Images per second."""
         assert self.began is not None, "the run was over before all workers were there: ask for more items"
         return (self.ended.done - self.began.done) / (self.ended.seconds - self.began.seconds)
 
     @property
     def cpu(self) -> float:
-        """Processor seconds per picture, of this process and all that it started."""
+        """Processor seconds per image, of this process and all that it started."""
         assert self.began is not None
         return (cpu_seconds() - self.began.cpu) / (self.ended.done - self.began.done)
 
@@ -119,8 +119,8 @@ def cpu_seconds() -> float:
 
 
 def embedded(count: int, per_level: int) -> None:
-    print(f"builtin/reader and builtin/icons, {count:,} pictures of 512 pixels, {os.cpu_count()} cores")
-    print(f"  {'':<20}{'pictures/s':>12}{'of 1 worker':>13}{'CPU ms/picture':>16}{'more than local':>17}")
+    print(f"builtin/reader and builtin/icons, {count:,} images of 512 pixels, {os.cpu_count()} cores")
+    print(f"  {'':<20}{'pictures/s':>12}{'of 1 worker':>13}{'CPU ms/image':>16}{'more than local':>17}")
     local = _embedded(None, per_level)
     print(f"  {'local engine':<20}{local.rate:>12.1f}{'':>13}{local.cpu * 1000:>16.1f}", flush=True)
     one = None
@@ -133,7 +133,7 @@ def embedded(count: int, per_level: int) -> None:
 
 
 class Found(NamedTuple):
-    """Pictures per second, and processor seconds per picture."""
+    """Images per second, and processor seconds per image."""
 
     rate: float
     cpu: float
@@ -146,12 +146,12 @@ def _embedded(workers: int | None, per_level: int) -> Found:
         folder = Path(place) / "run"
         if workers is None:
             clock = Clock(None, WARM)
-            carry_out(Order(items, opening(), selection, size=512), folder, judging(), told=clock)
+            execute(RunConfig(items, opening(), selection, size=512), folder, judging(), told=clock)
             return Found(clock.rate, clock.cpu)
         with redirect_stdout(sys.stderr), open_crew(opening, judging, workers=workers, address="local") as crew:
             assert crew.model is not None
             clock = Clock(crew, WARM)
-            carry_out(Order(items, crew.model, selection, size=512), folder, crew.judge, told=clock)
+            execute(RunConfig(items, crew.model, selection, size=512), folder, crew.judge, told=clock)
             return Found(clock.rate, clock.cpu)
 
 
@@ -167,17 +167,17 @@ class Waiting:
     batch: int = 1
     concurrency: int = 1
     sees_spec: bool = False
-    picture: bytes = field(default_factory=lambda: _small_picture())
+    image: bytes = field(default_factory=lambda: _small_image())
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
         for request in requests:
             await asyncio.sleep(WAIT)
-            # What follows the end of a PNG file is ignored: each picture has its own bytes.
-            yield Generated(self.picture + request.item.encode())
+            # What follows the end of a PNG file is ignored: each image has its own bytes.
+            yield Generated(self.image + request.item.encode())
 
 
 def waiting(numbers: Sequence[int]) -> None:
-    print(f"waiting models, {WAIT * 1000:.0f} ms a picture, {ROUNDS} pictures for each worker")
+    print(f"waiting models, {WAIT * 1000:.0f} ms an image, {ROUNDS} images for each worker")
     print(f"  {'workers':<20}{'pictures/s':>12}{'of linear':>13}")
     for workers in numbers:
         rate = _waiting_rate(workers)
@@ -191,15 +191,15 @@ def _waiting_rate(workers: int) -> float:
     with (
         tempfile.TemporaryDirectory() as place,
         redirect_stdout(sys.stderr),  # Ray has much to say of many workers
-        open_crew(Waiting, workers=workers, demand=Demand(cpus=0), address="local") as crew,
+        open_crew(Waiting, workers=workers, demand=ResourceRequest(cpus=0), address="local") as crew,
     ):
         assert crew.model is not None
         clock = Clock(crew, workers, workers * ROUNDS)
-        carry_out(Order(items, crew.model, size=64), Path(place) / "run", told=clock)
+        execute(RunConfig(items, crew.model, size=64), Path(place) / "run", told=clock)
         return clock.rate
 
 
-def _small_picture() -> bytes:
+def _small_image() -> bytes:
     file = io.BytesIO()
     Image.radial_gradient("L").resize((64, 64)).convert("RGB").save(file, "PNG")
     return file.getvalue()

@@ -1,4 +1,4 @@
-"""Load on the reward server: scenes and pictures over HTTP on loopback, and memory over minutes.
+"""Load on the reward server: scenes and images over HTTP on loopback, and memory over minutes.
 
 The server runs on one core, whoever asks on another. Scenes are asked for one in a request, by 32 clients: by wrk, if
 it is installed (`apt install wrk`), and by clients of our own, first as fast as they can, then at a steady rate. Where
@@ -31,8 +31,8 @@ from urllib.parse import urlsplit
 from best_binding import disturbed
 
 from formalimg import load
-from formalimg.scenes import draw
 from formalimg.rewards.server import RewardClient
+from formalimg.scenes import draw
 from formalimg.suites import Item
 
 CLIENTS = 32
@@ -57,8 +57,8 @@ def main() -> None:
                 found = asyncio.run(closed(url, bodies, options.seconds, rate))
             show(f"own clients, {name}", found, options.seconds, used)
         by_wrk(url, bodies, options.seconds)
-        print("pictures of 512 x 512 through builtin/icons, 4 in a request, one process that looks")
-        pictures(url, items, options.seconds)
+        print("images of 512 x 512 through builtin/icons, 4 in a request, one process that looks")
+        images(url, items, options.seconds)
         if options.minutes:
             watch(url, bodies, process, options)
 
@@ -159,7 +159,7 @@ end"""
         print(subprocess.run(command, capture_output=True, text=True, check=True).stdout.rstrip())
 
 
-def pictures(url: str, items: Sequence[Item[Any]], seconds: float) -> None:
+def images(url: str, items: Sequence[Item[Any]], seconds: float) -> None:
     drawn = [(draw(item.spec.witness, 512), item) for item in items[::20] if item.spec.witness is not None]
     batches = cycle([drawn[start : start + 4] for start in range(0, len(drawn) - 3, 4)])
     client, count, begun = RewardClient(url), 0, time.perf_counter()
@@ -168,7 +168,7 @@ def pictures(url: str, items: Sequence[Item[Any]], seconds: float) -> None:
         assert all(scored.passed for scored in found)
         count += len(found)
     took = time.perf_counter() - begun
-    print(f"  {count / took:.1f} pictures/s, {1000 * took / count:.0f} ms each")
+    print(f"  {count / took:.1f} images/s, {1000 * took / count:.0f} ms each")
 
 
 def watch(url: str, bodies: Sequence[bytes], process: subprocess.Popen[str], options: argparse.Namespace) -> None:

@@ -13,7 +13,7 @@ from backtracking import OutOfTimeError, backtrack
 from instructions import draw_case
 
 from formalimg.logic import And, Atom, Exists, Formula, Value, Variable, check, clauses, complexity, parse, verify
-from formalimg.scenes import Box, Scene, Thing
+from formalimg.scenes import Box, Scene, SceneObject
 
 LIMIT = 2.0
 """Seconds after which the search for one case is given up; it then counts as having taken just that long."""
@@ -26,7 +26,7 @@ def main() -> None:
     options.add_argument("--formulas", type=int, default=2000, help="how many formulas over K = 1..10 (default 2000)")
     formulas = options.parse_args().formulas
     print(f"verify against backtracking (which is given up after {LIMIT:g} s a case)\n")
-    times = [compare(formulas, things) for things in (12, 30)]
+    times = [compare(formulas, objects) for objects in (12, 30)]
     print("(a) both together")
     show_quantiles([t for ours, _ in times for t in ours], [t for _, theirs in times for t in theirs])
     print()
@@ -35,14 +35,14 @@ def main() -> None:
     analysis_rate()
 
 
-def compare(formulas: int, things: int) -> tuple[list[float], list[float]]:
+def compare(formulas: int, objects: int) -> tuple[list[float], list[float]]:
     """(a) Instructions shaped like the published ones."""
     ours: list[float] = []
     theirs: list[float] = []
     given_up = passed = 0
     for number in range(formulas):
-        case = draw_case(number % 10 + 1, things, number)
-        fresh = Scene(case.scene.things)  # nothing remembered from drawing the case
+        case = draw_case(number % 10 + 1, objects, number)
+        fresh = Scene(case.scene.objects)  # nothing remembered from drawing the case
         start = time.perf_counter()
         verdict = verify(case.formula, fresh)
         ours.append(time.perf_counter() - start)
@@ -54,7 +54,7 @@ def compare(formulas: int, things: int) -> tuple[list[float], list[float]]:
         except OutOfTimeError:
             given_up += 1
         theirs.append(time.perf_counter() - start)
-    print(f"(a) {formulas} formulas, K = 1..10, {things} things, {passed} hold; backtracking gave up on {given_up}")
+    print(f"(a) {formulas} formulas, K = 1..10, {objects} objects, {passed} hold; backtracking gave up on {given_up}")
     show_quantiles(ours, theirs)
     return ours, theirs
 
@@ -68,11 +68,11 @@ def show_quantiles(ours: list[float], theirs: list[float]) -> None:
 
 def hard_family() -> None:
     """(b) and (c): a chain whose last variable cannot be what it should be."""
-    print("(b) n things of one class in a row, a K = 10 chain of RightOf that fails at its last variable")
+    print("(b) n objects of one class in a row, a K = 10 chain of RightOf that fails at its last variable")
     formula = chain(10)
     sizes = (10, 20, 40, 80, 160, 320)
     slowest: dict[int, float] = {}
-    for title, pink in (("a colour that nothing has", None), ("a colour that only the leftmost thing has", 0)):
+    for title, pink in (("a colour that nothing has", None), ("a colour that only the leftmost object has", 0)):
         times = [best_of(5, lambda n=n, pink=pink: verify(formula, row(n, pink))) for n in sizes]  # type: ignore[misc]
         told = "  ".join(f"n={n}: {milliseconds(t)}" for n, t in zip(sizes, times, strict=True))
         print(f"    {title}:\n      verify        {told}")
@@ -121,7 +121,7 @@ def row(n: int, pink: int | None) -> Scene:
     """A row of n red cups, one of them pink if so wished."""
     step = 1000 / n
     boxes = [Box(i * step, 400, (i + 0.8) * step, 600) for i in range(n)]
-    return Scene.of(Thing("cup", box, "pink" if i == pink else "red") for i, box in enumerate(boxes))
+    return Scene.of(SceneObject("cup", box, "pink" if i == pink else "red") for i, box in enumerate(boxes))
 
 
 def best_of(times: int, task: Callable[[], object]) -> float:

@@ -1,6 +1,6 @@
-"""Speed and memory of the viewer: a run with 20,000 pictures, asked over loopback.
+"""Speed and memory of the viewer: a run with 20,000 images, asked over loopback.
 
-The run is made by the engine, with small pictures of noise and verdicts of six parts each. The site runs in a process
+The run is made by the engine, with small images of noise and verdicts of six parts each. The site runs in a process
 of its own. Each page is asked for nine times; the middle time and the longest are shown. The numbers of a run are
 worked out once after each change, which happens when the site starts; how long that takes is shown too.
 """
@@ -21,10 +21,10 @@ from pathlib import Path
 
 from PIL import Image
 
-from formalimg.judges import Part, Picture, Verdict
+from formalimg.judges import LoadedImage, Part, Verdict
 from formalimg.logic import parse
 from formalimg.models import CallableModel, Setting
-from formalimg.runs import Order, carry_out
+from formalimg.runs import RunConfig, execute
 from formalimg.suites import FormulaSpec, Item
 
 CLASSES = ("cup", "hammer", "book", "plate", "hat", "phone")
@@ -41,18 +41,18 @@ ADDRESSES = {
     "gallery, by words": "/gallery?run=large&text=hammer",
     "gallery, nothing found": "/gallery?run=large&text=nowhere",
     "picture": "/item?run=large&item=10000&sample=0",
-    "picture, among failures": "/item?run=large&item=10000&sample=0&kind=relation&word=Above",
+    "image, among failures": "/item?run=large&item=10000&sample=0&kind=relation&word=Above",
     "thumbnail": "/thumbnail?run=large&item=10000&sample=0",
 }
 
 
 class Guesser:
-    """A judge that finds most things, by chance."""
+    """A judge that finds most objects, by chance."""
 
     name, concurrency = "bench/guesser", 4
     settings: Mapping[str, Setting] = {}
 
-    async def judge(self, item: Item[object], picture: Picture) -> Verdict:
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict:
         chance = random.Random(item.id)
         parts = [Part(f"(Is ?x{n} '{CLASSES[n]}')", "object", 1.0, about=("Is",)) for n in range(3)]
         for n in range(3):
@@ -67,7 +67,7 @@ class Guesser:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--items", type=int, default=20000, help="pictures of the run (default 20,000)")
+    options.add_argument("--items", type=int, default=20000, help="images of the run (default 20,000)")
     options.add_argument("--runs", type=Path, help="keep the run in this folder, or use the one that is there")
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -84,9 +84,9 @@ def made(folder: Path, count: int) -> None:
         Item("knolling", str(n), n % 10 + 1, f"A {CLASSES[n % 6]} above a {CLASSES[n // 6 % 6]}.", FormulaSpec(formula))
         for n in range(count)
     ]
-    order = Order(items, CallableModel(noise, name="bench/noise"), size=64)
-    carry_out(order, folder, Guesser())
-    print(f"{count:,} pictures made in {time.perf_counter() - begun:.1f} s")
+    order = RunConfig(items, CallableModel(noise, name="bench/noise"), size=64)
+    execute(order, folder, Guesser())
+    print(f"{count:,} images made in {time.perf_counter() - begun:.1f} s")
 
 
 def noise(prompt: str, seed: int) -> Image.Image:

@@ -1,4 +1,4 @@
-"""Score any Python function that makes pictures: no model class, no configuration.
+"""Score any Python function that makes images: no model class, no configuration.
 
 Run it with `python examples/evaluate_a_function.py`. Put your own pipeline where `paint` is: it gets the words (and a
 seed and a size, if it has parameters of these names) and gives back a PIL image, bytes, or the path of a file.
@@ -19,8 +19,8 @@ from formalimg.scenes import draw, drawable_classes
 def paint(prompt: str, seed: int, size: int) -> Image.Image:
     """A model that draws whatever class it finds in the words, once, in the middle: right now and then at K = 1."""
     named = [label for label in drawable_classes() if label.replace("_", " ") in prompt] or ["cup"]
-    things = [formalimg.Thing(label, formalimg.Box(380, 380, 620, 620), color="red") for label in named[:1]]
-    canvas = draw(formalimg.Scene.of(things), size)
+    objects = [formalimg.SceneObject(label, formalimg.Box(380, 380, 620, 620), color="red") for label in named[:1]]
+    canvas = draw(formalimg.Scene.of(objects), size)
     return canvas if random.Random(seed).random() > 0.02 else Image.new("RGB", (size, size), "black")
 
 

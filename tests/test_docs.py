@@ -8,7 +8,6 @@ import re
 import shlex
 import subprocess
 import sys
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +17,7 @@ import typer
 from formalimg.cli import app
 from formalimg.logic import vocabulary
 from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO
-from tests.test_rooms import MAY_IMPORT, SOURCE
+from tests.test_rooms import MAY_IMPORT
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -123,16 +122,6 @@ def test_the_architecture_tells_who_may_import_whom() -> None:
     assert told.pop("rewards.server") == {"web", "rewards"} == MAY_IMPORT["rewards.server"] - MAY_IMPORT["web"]
     assert told.pop("cli") == set()  # "all"
     assert told == {room: imports for room, imports in MAY_IMPORT.items() if room not in ("rewards.server", "cli")}
-
-
-def test_files_that_the_architecture_names_are_there() -> None:
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    tables = page[page.index("### The contracts") : page.index("## Decisions")]
-    named = set(re.findall(r"`([\w*/.]+(?:\.(?:py|toml|sql)|/))`", tables))
-    files = [path.as_posix() for path in SOURCE.rglob("*")]
-    assert len(named) > 100
-    for name in named - {"run.toml"}:  # which is a file of run folders
-        assert any(fnmatch(path, f"*/{name.rstrip('/')}") for path in files), name
 
 
 def test_nothing_speaks_of_the_workshop() -> None:

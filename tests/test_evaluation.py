@@ -79,7 +79,7 @@ def test_what_goes_wrong_in_a_function_is_unscored_and_tried_again(tmp_path: Pat
     summary = result.summary()
     assert (summary.overall.passed, summary.overall.scored, summary.overall.expected) == (1, 1, 5)
     assert result.summary(missing="fail").overall.value == pytest.approx(0.2)
-    with pytest.raises(formalimg.FormalimgError, match="4 pictures without a verdict"):
+    with pytest.raises(formalimg.FormalimgError, match="4 images without a verdict"):
         result.summary(missing="error")
 
     again = formalimg.evaluate(moody, items=ITEMS, folder=tmp_path / "run", name="moody")
@@ -98,7 +98,7 @@ def test_each_evaluation_of_a_function_is_a_run_of_its_own(tmp_path: Path, monke
 def test_models_by_name(tmp_path: Path) -> None:
     result = formalimg.run("knolling", "builtin/scatter", levels=[1], per_level=3, size=512, folder=tmp_path / "run")
     assert result.summary().overall.expected == 3
-    assert result.run.card.model.name == "builtin/scatter"
+    assert result.run.manifest.model.name == "builtin/scatter"
 
 
 def test_it_works_where_an_event_loop_is_running(tmp_path: Path) -> None:

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.judges import Grounding, Picture, SceneJudge, Unscored, judge_grounding
+from formalimg.authoring.formulas.agreeing import agreement
+from formalimg.judges import Grounding, LoadedImage, SceneJudge, Unscored, judge_grounding
 from formalimg.logic import parse, steps
 from formalimg.models import Setting
 from formalimg.rewards import Scored, Scorer
-from formalimg.runs import carry_out
+from formalimg.runs import execute
 from formalimg.scenes import SolverLimitError, solve
 from formalimg.suites import FormulaSpec, Item
 from formalimg.web.playground.errands import ERRANDS
-from formalimg.authoring.formulas.agreeing import agreement
 from tests.rewards_server.servers import visitor
 from tests.support.command import formalimg
 from tests.support.hard_formulas import crowd, far_apart
@@ -26,7 +26,7 @@ CROWD = crowd(60)
 HARD = far_apart(9)
 EASY = "(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'cup') (LeftOf ?a ?b))))"
 WRONG = "(exists ?a (and (Is ?a 'cup') (Has ?a 'blue')))"
-TOLD = "this takes too many steps to decide among 60 things: use fewer variables that hang together"
+TOLD = "this takes too many steps to decide among 60 objects: use fewer variables that hang together"
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +53,7 @@ def test_in_a_request_to_the_reward_server() -> None:
     the_hard_one_is_missing([Scored.from_json(result) for result in answer.json()["results"]])
 
 
-def test_a_judge_that_cannot_decide_does_not_fail_the_picture() -> None:
+def test_a_judge_that_cannot_decide_does_not_fail_the_image() -> None:
     verdict = judge_grounding(parse(HARD), Grounding(CROWD, cost=0.25))
     assert isinstance(verdict, Unscored)
     assert (verdict.reason, verdict.cost) == ("not understood", 0.25)
@@ -62,12 +62,12 @@ def test_a_judge_that_cannot_decide_does_not_fail_the_picture() -> None:
 
 
 class SeesTheCrowd:
-    """A grounder that sees the same in every picture."""
+    """A grounder that sees the same in every image."""
 
     name, concurrency = "test/crowd", 2
     settings: Mapping[str, Setting] = {}
 
-    async def ground(self, picture: Picture, classes: Sequence[str]) -> Grounding:
+    async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding:
         return Grounding(CROWD)
 
 
@@ -76,7 +76,7 @@ def test_in_a_run(tmp_path: Path) -> None:
         Item("knolling", str(number), 1, "words", FormulaSpec.of(parse(text)))
         for number, text in enumerate((EASY, HARD, WRONG))
     ]
-    carry_out(order(items=items), tmp_path / "run", SceneJudge(SeesTheCrowd()))
+    execute(order(items=items), tmp_path / "run", SceneJudge(SeesTheCrowd()))
     found = outcomes(tmp_path / "run")
     assert [outcome.passed for outcome in found] == [True, None, False]
     assert found[1].reason == "not understood"

@@ -12,23 +12,23 @@ from numpy.typing import NDArray
 ERRORS = {"rater-1": 0.02, "rater-2": 0.05, "rater-3": 0.1, "rater-4": 0.15, "rater-5": 0.25}
 MODELS = {"oracle": (), "reader": (), "forgetful": ("-M", "memory=4"), "scatter": ()}
 YES, NO = 5, 2
-"""The points of whoever finds that a picture does what its words say, or that it does not."""
+"""The points of whoever finds that an image does what its words say, or that it does not."""
 
 DRAWS = 10_000
 
 _Numbers = NDArray[np.float64]
 
 
-class Picture(NamedTuple):
-    """A picture of the study: its run, its level, and whether it does what its words say."""
+class LoadedImage(NamedTuple):
+    """An image of the study: its run, its level, and whether it does what its words say."""
 
     run: str
     level: int
     passed: bool
 
 
-def implied_figures(rated: list[Picture]) -> Iterator[tuple[str, _Numbers]]:
-    """Each figure in each of many studies with the same pictures and error rates, by formulas of our own."""
+def implied_figures(rated: list[LoadedImage]) -> Iterator[tuple[str, _Numbers]]:
+    """Each figure in each of many studies with the same images and error rates, by formulas of our own."""
     truth = np.array([it.passed for it in rated])
     chance = np.random.default_rng(5)
     wrong = chance.random((DRAWS, len(rated), len(ERRORS))) < np.array(list(ERRORS.values()))
@@ -60,7 +60,7 @@ def implied_figures(rated: list[Picture]) -> Iterator[tuple[str, _Numbers]]:
     yield "rank", np.nanmean(ranks, axis=0)
 
 
-def _ranks_alike(rated: list[Picture], people: NDArray[np.bool_], truth: NDArray[np.bool_], level: int) -> _Numbers:
+def _ranks_alike(rated: list[LoadedImage], people: NDArray[np.bool_], truth: NDArray[np.bool_], level: int) -> _Numbers:
     """Spearman's correlation of the runs at a level in each study; nan where one side scores all the same."""
     here = [[it.run == run and it.level == level for it in rated] for run in MODELS]
     by_people = _ranked(np.array([people[:, those].sum(axis=1) for those in here]))

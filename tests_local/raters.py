@@ -1,4 +1,4 @@
-"""Raters as a server meets them: they follow a link, read the page, fetch its picture, and send until it is confirmed.
+"""Raters as a server meets them: they follow a link, read the page, fetch its image, and send until it is confirmed.
 
 They do what the page's own script does, over HTTP, and note all they sent.
 """
@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 LOST, TWICE, CORRECTED, RELOADED = 0.05, 0.05, 0.1, 0.05
 """How often a confirmation is lost, something is sent again though it was confirmed, an answer is given that is
-corrected at once, and a page is loaded again before its picture is finished."""
+corrected at once, and a page is loaded again before its image is finished."""
 
 _TRIES = 20
 _PATIENCE = 60
@@ -88,7 +88,7 @@ class RatingPage(HTMLParser):
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.task = self.picture = self.words = self.title = ""
+        self.task = self.image = self.words = self.title = ""
         self.scripts: list[str] = []
         self.steps: dict[str, str] = {}
         self._open: list[str] = []
@@ -97,7 +97,7 @@ class RatingPage(HTMLParser):
 
     @property
     def number(self) -> tuple[int, int]:
-        """Which picture it is, of how many."""
+        """Which image it is, of how many."""
         _, number, _, of = self.title.split()
         return int(number), int(of)
 
@@ -107,7 +107,7 @@ class RatingPage(HTMLParser):
         if tag == "form":
             self.task = values["data-task"]
         elif tag == "img" and sort == "rated-picture":
-            self.picture = values["src"]
+            self.image = values["src"]
         elif tag == "fieldset":
             self.steps[values["data-step"]] = values["data-answer"]
         elif tag in ("script", "link"):
@@ -138,7 +138,7 @@ class Rater:
         self.lost = self.twice = self.broken = 0
 
     def rate(self, say: Callable[[bytes, str], int], one_done: Callable[[], None]) -> None:
-        """Rate all pictures; say gives the points for a picture beside its words."""
+        """Rate all images; say gives the points for an image beside its words."""
         while (page := self._page()) is not None:
             number, _ = page.number
             assert number == len(self.finished) + 1
@@ -147,9 +147,9 @@ class Rater:
                     assert self._ask("GET", script)[0] == 200
             assert list(page.steps.values()) == [""]
             (step,) = page.steps
-            code, picture = self._ask("GET", page.picture)
+            code, image = self._ask("GET", page.image)
             assert code == 200
-            points = say(picture, page.words)
+            points = say(image, page.words)
             if self._chance.random() < CORRECTED:
                 self._give(page.task, step, self._chance.choice([it for it in _LIKERT if it != points]))
             self._give(page.task, step, points)
@@ -178,7 +178,7 @@ class Rater:
             assert self._post("answer", answer._asdict()) == (200, {"kept": answer.key})
 
     def _finish(self, task: str, answers: dict[str, int]) -> None:
-        """Go on to the next picture, which one may have been given already if a confirmation was lost."""
+        """Go on to the next image, which one may have been given already if a confirmation was lost."""
         before = self.broken + self.lost
         for time in range(self._times()):
             code, said = self._post("finish", {"task": task, "answers": answers})

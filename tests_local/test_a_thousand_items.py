@@ -11,7 +11,7 @@ from tests.support.loopback import Fault, at_random
 from tests.support.remote_models import stand_alone
 from tests.support.run_contents import outcomes
 
-from formalimg.runs import carry_out
+from formalimg.runs import execute
 
 COUNT = 1000
 KINDS: tuple[str | Fault, ...] = (
@@ -29,7 +29,7 @@ KINDS: tuple[str | Fault, ...] = (
 NEVER_ANSWERED = (30, 90, 210, 211, 400)
 """These calls, by their number. Each takes its time, so they are few, and early, while there is other work."""
 
-PICTURES, WORDS = "/v1/images/generations", "/v1/chat/completions"
+IMAGES, WORDS = "/v1/images/generations", "/v1/chat/completions"
 
 
 @pytest.fixture(autouse=True)
@@ -52,26 +52,26 @@ def test_after_going_on_all_is_scored_and_no_call_that_succeeded_was_made_again(
         # Long enough that no call is given up but those that are never answered.
         many = {"concurrency": "32", "tries": "2", "timeout": "6"}
         model, judge = painter(server, **many), looker(server, **many)
-        first = carry_out(order(items, model), tmp_path / "run", judge)
+        first = execute(order(items, model), tmp_path / "run", judge)
         reasons = Counter(outcome.reason for outcome in outcomes(tmp_path / "run"))
-        assert first.made + first.refused + first.failed == first.pictures == COUNT
+        assert first.made + first.refused + first.failed == first.images == COUNT
         assert first.passed + first.unscored == first.made
         assert first.passed == reasons[""]
         assert (first.refused, first.failed) == (reasons["refused"], reasons["generation failed"])
         assert first.unscored == reasons["judge failed"]
         assert min(first.refused, first.failed, first.unscored) > 0
         faulty.clear()
-        second = carry_out(order(items, model), tmp_path / "run", judge)
+        second = execute(order(items, model), tmp_path / "run", judge)
         calls = len(server.requests)
-        third = carry_out(order(items, model), tmp_path / "run", judge)
+        third = execute(order(items, model), tmp_path / "run", judge)
         assert len(server.requests) == calls
-    assert second.pictures == first.refused + first.failed
-    assert second.verdicts == second.pictures + first.unscored
-    assert (third.pictures, third.verdicts) == (0, 0)
+    assert second.images == first.refused + first.failed
+    assert second.verdicts == second.images + first.unscored
+    assert (third.images, third.verdicts) == (0, 0)
     assert all(outcome.passed for outcome in outcomes(tmp_path / "run"))
     assert 0.15 < len(wrong) / calls < 0.25
     answered = successes(server, wrong.get)
-    assert set(answered) == {PICTURES, WORDS}
-    for path in (PICTURES, WORDS):
+    assert set(answered) == {IMAGES, WORDS}
+    for path in (IMAGES, WORDS):
         assert len(answered[path]) == COUNT
         assert set(answered[path].values()) == {1}

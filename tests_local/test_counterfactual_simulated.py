@@ -17,10 +17,10 @@ from tests.reporting.counterfactual_runs import WEIGHTS, ScoringJudge, groups_of
 from tests.support.models import speckled
 from tests.support.run_contents import contents
 
-from formalimg.judges import Picture
+from formalimg.judges import LoadedImage
 from formalimg.models import open_image_model
 from formalimg.reporting import Comparison, Figure, Section, compare
-from formalimg.runs import Order, carry_out, open_run
+from formalimg.runs import RunConfig, execute, open_run
 from formalimg.stats import Interval
 from formalimg.suites import CounterfactualSpec, Item, load
 
@@ -44,7 +44,7 @@ def _chances(level: int, dimension: str) -> tuple[float, float, float]:
     return CHANCES[level, "logic" if dimension == "adherence" else dimension]
 
 
-def _simulated(item: Item[CounterfactualSpec], picture: Picture) -> list[float]:
+def _simulated(item: Item[CounterfactualSpec], image: LoadedImage) -> list[float]:
     dice = random.Random(f"4 {item.id}")
     return [dice.choices([0.0, 0.5, 1.0], _chances(item.level, asked.dimension))[0] for asked in item.spec.questions]
 
@@ -58,7 +58,7 @@ def _score(dimensions: Sequence[str], scores: Sequence[float]) -> float:
 
 @cache
 def _expected(level: int, dimensions: tuple[str, ...]) -> tuple[float, float]:
-    """The mean score of a picture with these questions, and the chance that it opens the gate."""
+    """The mean score of an image with these questions, and the chance that it opens the gate."""
     mean = opens = 0.0
     for choice in product(range(3), repeat=len(dimensions)):
         chance = prod(_chances(level, d)[n] for d, n in zip(dimensions, choice, strict=True))
@@ -101,7 +101,7 @@ def test_nothing_of_the_published_set_is_dropped(comparison: Comparison) -> None
     (row,) = section.rows
     levels = row.summary.levels
     assert {level: rate.expected for level, rate in levels.items()} == {1: 1092, 2: 1092, 3: 1092}
-    # One group has no questions for its factual picture, so that nobody knows its gate; six have none above.
+    # One group has no questions for its factual image, so that nobody knows its gate; six have none above.
     assert {level: rate.scored for level, rate in levels.items()} == {1: 1091, 2: 1085, 3: 1085}
     assert row.unscored == {"no questions": 1 + 6 + 6, "gate unknown": 2}
     assert sum(tally.asked for tally in row.kinds.values()) == 10_888
@@ -148,18 +148,18 @@ def test_an_interrupted_run_that_is_resumed_says_the_same(
     fifth = [item for item in items if item.spec.group in kept]
     seen: list[str] = []
 
-    def interrupted(item: Item[CounterfactualSpec], picture: Picture) -> list[float]:
+    def interrupted(item: Item[CounterfactualSpec], image: LoadedImage) -> list[float]:
         seen.append(item.id)
         if len(seen) == 200:
             signal.raise_signal(signal.SIGINT)
-        return _simulated(item, picture)
+        return _simulated(item, image)
 
     scored_run(tmp_path / "broken", fifth, ScoringJudge(interrupted))
     with contextlib.closing(open_run(tmp_path / "broken")) as run:
         half = compare([run]).sections[0].rows[0].summary
         judged = sum(outcome.score is not None for outcome in run.outcomes())
     assert 200 <= judged < half.overall.expected == len(fifth)
-    assert half.overall.scored <= judged  # what is behind a gate counts only when the factual picture is judged too
+    assert half.overall.scored <= judged  # what is behind a gate counts only when the factual image is judged too
     scored_run(tmp_path / "broken", fifth, ScoringJudge(interrupted))
     scored_run(tmp_path / "whole", fifth, ScoringJudge(_simulated))
     assert contents(tmp_path / "broken") == contents(tmp_path / "whole")
@@ -172,23 +172,23 @@ def test_an_interrupted_run_that_is_resumed_says_the_same(
     assert rows[0].gated == rows[1].gated
 
 
-def test_a_repaired_factual_picture_is_judged_again_and_opens_the_gate_of_its_group(tmp_path: Path) -> None:
-    pictures, folder = tmp_path / "pictures", tmp_path / "run"
-    pictures.mkdir()
+def test_a_repaired_factual_image_is_judged_again_and_opens_the_gate_of_its_group(tmp_path: Path) -> None:
+    images, folder = tmp_path / "pictures", tmp_path / "run"
+    images.mkdir()
     items = groups_of(6)
     for item in items:
-        (pictures / f"{item.id}.png").write_bytes(speckled(item.id, 16))
+        (images / f"{item.id}.png").write_bytes(speckled(item.id, 16))
     good = speckled("good", 16)
     asked: list[str] = []
 
-    def judge(item: Item[CounterfactualSpec], picture: Picture) -> list[float]:
+    def judge(item: Item[CounterfactualSpec], image: LoadedImage) -> list[float]:
         asked.append(item.id)
-        bad = item.id == "g2-l1" and picture.data != good
+        bad = item.id == "g2-l1" and image.data != good
         return [1.0, 0.0, 0.0] if bad else [1.0, 1.0, 1.0]
 
     def report() -> Section:
-        order = Order(items, open_image_model(f"folder/{pictures}"), size=16)
-        carry_out(order, folder, ScoringJudge(judge))
+        order = RunConfig(items, open_image_model(f"folder/{images}"), size=16)
+        execute(order, folder, ScoringJudge(judge))
         with contextlib.closing(open_run(folder)) as run:
             return compare([run]).sections[0]
 
@@ -196,7 +196,7 @@ def test_a_repaired_factual_picture_is_judged_again_and_opens_the_gate_of_its_gr
     assert before.gated == {("g2-l2", 0), ("g2-l3", 0)}
     assert before.summary.levels[2].value == pytest.approx(5 / 6)
     asked.clear()
-    (pictures / "g2-l1.png").write_bytes(good)
+    (images / "g2-l1.png").write_bytes(good)
     (after,) = report().rows
     assert asked == ["g2-l1"]
     assert not after.gated

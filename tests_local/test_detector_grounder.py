@@ -12,11 +12,11 @@ from PIL import Image
 from tests.support.models import small_items
 from tests.support.run_contents import order
 
-from formalimg.baselines import open_artist
+from formalimg.baselines import open_baseline
 from formalimg.errors import FormalimgError
-from formalimg.judges import Grounding, Picture, SceneJudge
+from formalimg.judges import Grounding, LoadedImage, SceneJudge
 from formalimg.judges.detector import DetectorGrounder, open_detector
-from formalimg.runs import carry_out
+from formalimg.runs import execute
 from formalimg.scenes import CANVAS
 from tests_local.tiny.detectors import TINY_DETECTORS
 
@@ -37,38 +37,38 @@ def test_whatever_is_found_lies_on_the_canvas_and_is_of_a_class(folder: Path, si
     image = Image.effect_noise(size, 90).convert("RGB")
     found, again = (grounded(grounder, image) for _ in range(2))
     assert found == again
-    assert found.scene.things or found.evidence["dropped"], "what lies in the padding is dropped"
-    for thing in found.scene.things:
-        assert thing.label in CLASSES
-        assert 0 <= thing.box.xmin < thing.box.xmax <= CANVAS
-        assert 0 <= thing.box.ymin < thing.box.ymax <= CANVAS
+    assert found.scene.objects or found.evidence["dropped"], "what lies in the padding is dropped"
+    for obj in found.scene.objects:
+        assert obj.label in CLASSES
+        assert 0 <= obj.box.xmin < obj.box.xmax <= CANVAS
+        assert 0 <= obj.box.ymin < obj.box.ymax <= CANVAS
     json.dumps(found.evidence)
-    assert len(found.evidence["found"]) == len(found.scene.things)  # type: ignore[arg-type]
+    assert len(found.evidence["found"]) == len(found.scene.objects)  # type: ignore[arg-type]
 
 
 def test_nothing_is_found_above_the_highest_threshold(folder: Path) -> None:
     found = grounded(open_detector(str(folder), {"threshold": "1"}), Image.new("RGB", (64, 64), "gray"))
-    assert not found.scene.things
+    assert not found.scene.objects
 
 
 def test_it_judges_runs(folder: Path, tmp_path: Path) -> None:
     judge = SceneJudge(open_detector(str(folder), {"threshold": "0.5"}))
-    progress = carry_out(order(open_artist("oracle", {}), small_items(4), size=128), tmp_path, judge)
+    progress = execute(order(open_baseline("oracle", {}), small_items(4), size=128), tmp_path, judge)
     assert (progress.made, progress.passed + progress.not_passed) == (4, 4)
 
 
 @pytest.mark.parametrize(("size", "expected"), [((80, 40), (250, 500, 500, 1000)), ((40, 80), (500, 250, 1000, 500))])
-def test_owlv2_looks_at_a_square_into_which_the_picture_is_padded(
+def test_owlv2_looks_at_a_square_into_which_the_image_is_padded(
     tmp_path: Path, size: tuple[int, int], expected: tuple[float, ...]
 ) -> None:
-    """A box from a quarter to a half of that square, which is as long as the picture's longer side."""
+    """A box from a quarter to a half of that square, which is as long as the image's longer side."""
     grounder = open_detector(str(TINY_DETECTORS["owlv2"](tmp_path / "owlv2")), {})
     image = Image.new("RGB", size, "red")
     grounded(grounder, image)
     answering(grounder, logits=[[-9.0, 9.0, -9.0]], box=(0.375, 0.375, 0.25, 0.25))
-    (thing,) = grounded(grounder, image).scene.things
-    assert (thing.label, thing.color) == ("game_controller", "red")
-    assert tuple(thing.box) == pytest.approx(expected, abs=0.1)
+    (obj,) = grounded(grounder, image).scene.objects
+    assert (obj.label, obj.color) == ("game_controller", "red")
+    assert tuple(obj.box) == pytest.approx(expected, abs=0.1)
 
 
 def test_grounding_dino_is_asked_for_one_class_at_a_time(tmp_path: Path) -> None:
@@ -78,9 +78,9 @@ def test_grounding_dino_is_asked_for_one_class_at_a_time(tmp_path: Path) -> None
     asked = answering(grounder, logits=[[9.0] + [-9.0] * 255], box=(0.375, 0.5, 0.25, 0.5))
     found = grounded(grounder, image)
     assert len(asked) == len(CLASSES)
-    (thing,) = found.scene.things
-    assert (thing.label, thing.color) == ("cup", "blue"), "equally sure: the class that was asked for first"
-    assert tuple(thing.box) == pytest.approx((250, 250, 500, 750), abs=0.1)
+    (obj,) = found.scene.objects
+    assert (obj.label, obj.color) == ("cup", "blue"), "equally sure: the class that was asked for first"
+    assert tuple(obj.box) == pytest.approx((250, 250, 500, 750), abs=0.1)
     assert len(found.evidence["dropped"]) == 2  # type: ignore[arg-type]
 
 
@@ -88,7 +88,7 @@ def test_grounding_dino_is_asked_for_one_class_at_a_time(tmp_path: Path) -> None
     ("options", "message"),
     [
         ({"threshold": "2"}, "threshold"),
-        ({"query": "a thing"}, "has no {class}"),
+        ({"query": "an object"}, "has no {class}"),
         ({"treshold": "0.2"}, "did you mean threshold"),
     ],
 )
@@ -111,7 +111,7 @@ def test_settings_tell_all_that_shapes_a_scene(tmp_path: Path) -> None:
 
 
 def grounded(grounder: DetectorGrounder, image: Image.Image) -> Grounding:
-    found = asyncio.run(grounder.ground(Picture(b"", image), CLASSES))
+    found = asyncio.run(grounder.ground(LoadedImage(b"", image), CLASSES))
     assert isinstance(found, Grounding), found
     return found
 

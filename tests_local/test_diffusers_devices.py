@@ -1,4 +1,4 @@
-"""Several devices in one process, and batches that find their own size: the same pictures, only sooner."""
+"""Several devices in one process, and batches that find their own size: the same images, only sooner."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from formalimg.models.local import DiffusersModel, alone, image_model, open_diff
 from formalimg.models.local.alone import computing, loading_alone
 from formalimg.models.local.memory import Batching
 from formalimg.models.local.painter import Painter
-from formalimg.runs import carry_out
+from formalimg.runs import execute
 from tests_local.tiny.pipelines import save_tiny_sd
 
 # Before torch computes anything: virtual machines name instructions for short numbers that they cannot execute.
@@ -44,14 +44,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def one_by_one(folder: Path) -> list[Answer]:
-    return pictures(opened(folder), [[request] for request in REQUESTS])
+    return images(opened(folder), [[request] for request in REQUESTS])
 
 
 def opened(folder: Path, **options: str) -> DiffusersModel:
     return open_diffusers(str(folder), {"steps": "2", **options})
 
 
-def pictures(model: DiffusersModel, calls: Sequence[Sequence[ImageRequest]]) -> list[Answer]:
+def images(model: DiffusersModel, calls: Sequence[Sequence[ImageRequest]]) -> list[Answer]:
     """The answers to calls that are all made at the same time."""
 
     async def collected(requests: Sequence[ImageRequest]) -> list[Answer]:
@@ -72,7 +72,7 @@ def same(some: Sequence[Answer], others: Sequence[Answer]) -> bool:
 def test_two_devices_work_at_the_same_time_and_make_the_run_that_one_makes(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    carry_out(order(opened(folder, batch="2"), small_items(9)), tmp_path / "one")
+    execute(order(opened(folder, batch="2"), small_items(9)), tmp_path / "one")
     both = threading.Barrier(2, timeout=30)
     seen: dict[str, set[int]] = defaultdict(set)
     paint = Painter.paint
@@ -88,7 +88,7 @@ def test_two_devices_work_at_the_same_time_and_make_the_run_that_one_makes(
     monkeypatch.setattr(Painter, "paint", when_both_are_there)
     model = opened(folder, batch="2", devices="cpu,cpu")
     assert (model.batch, model.concurrency) == (2, 4)
-    progress = carry_out(order(model, small_items(9)), tmp_path / "two")
+    progress = execute(order(model, small_items(9)), tmp_path / "two")
     assert progress.made == 9
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
     assert [len(painters) for painters in seen.values()] == [1, 1], "each thread has a painter of its own"
@@ -115,7 +115,7 @@ def test_a_device_whose_memory_is_small_does_not_hold_up_the_other(
 
     monkeypatch.setattr(StableDiffusionPipeline, "encode_prompt", one_is_small)
     model = opened(folder, batch="4", devices="cpu,cpu")
-    made = pictures(model, [REQUESTS[:4], REQUESTS[4:8], REQUESTS[8:]])
+    made = images(model, [REQUESTS[:4], REQUESTS[4:8], REQUESTS[8:]])
     assert same(made, one_by_one)
     small, large = sizes.values()
     assert small[:6] == [4, 2, 1, 1, 1, 1]
@@ -124,15 +124,15 @@ def test_a_device_whose_memory_is_small_does_not_hold_up_the_other(
     assert 1 not in large
 
 
-def test_on_a_processor_an_automatic_batch_is_one_picture(folder: Path, one_by_one: list[Answer]) -> None:
+def test_on_a_processor_an_automatic_batch_is_one_image(folder: Path, one_by_one: list[Answer]) -> None:
     model = opened(folder, batch="auto")
     assert (model.batch, model.concurrency) == (1, 2)
-    assert pictures(model, [REQUESTS]) == one_by_one, "to the last byte"
+    assert images(model, [REQUESTS]) == one_by_one, "to the last byte"
     assert model.batch == 1
 
 
 class _Memory:
-    """A device on which each picture takes 10 of 60, or of what it is said to have."""
+    """A device on which each image takes 10 of 60, or of what it is said to have."""
 
     def __init__(self, size: list[int], free: int) -> None:
         self._sizes, self._free = size, free
@@ -153,7 +153,7 @@ class _Memory:
         (60, 99, 4, [1, 4, 4, 2]),  # four are 40 of 48; eight would be too many
         (1000, 99, 8, [1, 8, 2]),  # never more than the limit
         (12, 99, 1, [1] * 11),
-        (1000, 5, 4, [1, 8, 4, 4, 2]),  # it was measured wrong: no picture is lost, and eight are not tried again
+        (1000, 5, 4, [1, 8, 4, 4, 2]),  # it was measured wrong: no image is lost, and eight are not tried again
     ],
 )
 def test_an_automatic_batch_is_the_largest_power_of_two_that_fits(
@@ -180,7 +180,7 @@ def test_an_automatic_batch_is_the_largest_power_of_two_that_fits(
     measured = Batching(1, gauge=_Memory(sizes, free), most=8)
     monkeypatch.setattr(image_model, "_batching", lambda *given: measured)
     model = opened(folder, batch="auto")
-    assert same(pictures(model, [REQUESTS]), one_by_one)
+    assert same(images(model, [REQUESTS]), one_by_one)
     assert sizes == expected
     assert model.batch == batch
 
@@ -215,7 +215,7 @@ def test_numbers_are_those_of_accelerators(folder: Path) -> None:
         opened(folder, devices="0,1")
 
 
-def test_files_are_written_while_the_next_pictures_are_made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_written_while_the_next_images_are_made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = 0
     next_is_being_made = threading.Event()
     paint, as_answer = Painter.paint, painter.as_answer
@@ -228,12 +228,12 @@ def test_files_are_written_while_the_next_pictures_are_made(folder: Path, monkey
         return paint(self, requests)
 
     def late(made: Any) -> Answer:
-        assert next_is_being_made.wait(30), "the next picture waits for the file of the one before"
+        assert next_is_being_made.wait(30), "the next image waits for the file of the one before"
         return as_answer(made)
 
     monkeypatch.setattr(Painter, "paint", telling)
     monkeypatch.setattr(painter, "as_answer", late)
-    assert len(pictures(opened(folder), [REQUESTS[:1], REQUESTS[1:2]])) == 2
+    assert len(images(opened(folder), [REQUESTS[:1], REQUESTS[1:2]])) == 2
 
 
 def test_what_nobody_needs_any_more_leaves_the_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,7 +246,7 @@ def test_what_nobody_needs_any_more_leaves_the_memory(folder: Path, monkeypatch:
 
     monkeypatch.setattr(Painter, "__init__", recorded)
     model = opened(folder)
-    assert len(pictures(model, [REQUESTS[:1]])) == 1
+    assert len(images(model, [REQUESTS[:1]])) == 1
     assert [painter() is None for painter in painters] == [False]
     del model
     until(lambda: gc.collect() >= 0 and painters[0]() is None)
@@ -286,15 +286,15 @@ def test_nothing_is_computed_while_something_is_loaded() -> None:
     assert done == ["computed", "loaded", "computed later"]
 
 
-def test_short_numbers_make_nearly_the_same_pictures(folder: Path, one_by_one: list[Answer]) -> None:
-    made = pictures(opened(folder, batch="2", dtype="bf16"), [REQUESTS[:2]])
+def test_short_numbers_make_nearly_the_same_images(folder: Path, one_by_one: list[Answer]) -> None:
+    made = images(opened(folder, batch="2", dtype="bf16"), [REQUESTS[:2]])
     for one, other in zip(made, one_by_one, strict=False):
         assert isinstance(one, Generated)
         assert one.served["dtype"] == "bfloat16"
         assert 0 < np.abs(_pixels(one) - _pixels(other)).mean() < 4
 
 
-def test_compiled_models_make_the_same_pictures_on_both_devices(
+def test_compiled_models_make_the_same_images_on_both_devices(
     folder: Path, one_by_one: list[Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compiled = []
@@ -305,7 +305,7 @@ def test_compiled_models_make_the_same_pictures_on_both_devices(
         compile_module(self, backend="eager")
 
     monkeypatch.setattr(torch.nn.Module, "compile", without_a_c_compiler)
-    made = pictures(opened(folder, compile="on", devices="cpu,cpu"), [[request] for request in REQUESTS[:4]])
+    made = images(opened(folder, compile="on", devices="cpu,cpu"), [[request] for request in REQUESTS[:4]])
     assert same(made, one_by_one[:4])
     assert 1 <= len(compiled) <= 2
 

@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_tiny_sd(tmp_path_factory.mktemp("sd"))
 
 
-def picture(model: DiffusersModel, request: ImageRequest = REQUEST) -> bytes:
+def image(model: DiffusersModel, request: ImageRequest = REQUEST) -> bytes:
     (answer,) = answers(model, request)
     assert isinstance(answer, Generated), answer
     return answer.data
@@ -47,9 +47,9 @@ def opened(folder: Path, **options: str) -> DiffusersModel:
 @pytest.mark.parametrize(
     "option", [{"guidance": "1.5"}, {"steps": "3"}, {"negative_prompt": "a pen"}, {"call.eta": "1.0"}]
 )
-def test_each_wish_shapes_the_picture_and_is_a_setting(folder: Path, option: dict[str, str]) -> None:
+def test_each_wish_shapes_the_image_and_is_a_setting(folder: Path, option: dict[str, str]) -> None:
     plain, other = opened(folder), opened(folder, **option)
-    assert picture(plain) != picture(other)
+    assert image(plain) != image(other)
     assert plain.settings != other.settings
     assert set(option) <= set(other.settings)
 
@@ -77,25 +77,25 @@ def test_a_lora_is_added_to_the_weights(folder: Path, tmp_path: Path) -> None:
     pytest.importorskip("peft")
     lora = save_tiny_lora(folder, tmp_path / "lora")
     file = next(lora.glob("*.safetensors"))
-    plain, whole = picture(opened(folder)), picture(opened(folder, lora=str(lora)))
+    plain, whole = image(opened(folder)), image(opened(folder, lora=str(lora)))
     assert plain != whole
-    assert picture(opened(folder, lora=str(file))) == whole
-    assert picture(opened(folder, lora=str(lora), lora_scale="0")) == plain
+    assert image(opened(folder, lora=str(file))) == whole
+    assert image(opened(folder, lora=str(lora), lora_scale="0")) == plain
     assert "lora_weights" in opened(folder, lora=str(lora)).settings
 
 
-def test_pictures_that_the_safety_checker_blacks_out_are_refused(tmp_path: Path) -> None:
+def test_images_that_the_safety_checker_blacks_out_are_refused(tmp_path: Path) -> None:
     checked = save_tiny_sd(tmp_path, strict_safety_checker())
     (answer,) = answers(opened(checked), REQUEST)
     assert isinstance(answer, Refused)
     assert "safety checker" in answer.reason
 
 
-def test_a_pipeline_of_words_says_that_it_takes_no_pictures(folder: Path) -> None:
+def test_a_pipeline_of_words_says_that_it_takes_no_images(folder: Path) -> None:
     model = opened(folder)
-    assert not model.takes_pictures
-    with_picture = ImageRequest("1", 0, "a red cup", 7, 64, reference=_png("red"))
-    without, failed = answers(model, REQUEST, with_picture)
+    assert not model.takes_images
+    with_image = ImageRequest("1", 0, "a red cup", 7, 64, reference=_png("red"))
+    without, failed = answers(model, REQUEST, with_image)
     assert isinstance(without, Generated)
     assert isinstance(failed, Failed)
     assert "takes words only" in failed.reason
@@ -103,7 +103,7 @@ def test_a_pipeline_of_words_says_that_it_takes_no_pictures(folder: Path) -> Non
 
 def test_image_to_image_goes_by_the_reference(folder: Path) -> None:
     model = opened(folder, task="image-to-image", steps="4", **{"call.strength": "0.5"})
-    assert model.takes_pictures
+    assert model.takes_images
     requests = [ImageRequest("1", 0, "a red cup", 7, 64, reference=_png(color)) for color in ("red", "blue")]
     red, blue = answers(model, *requests)
     assert isinstance(red, Generated)
@@ -135,7 +135,7 @@ def test_a_batch_that_does_not_fit_into_memory_is_made_in_halves(folder: Path, m
     assert sizes[4:] == [2, 2, 1], "what was learned is kept in mind"
 
 
-def test_a_picture_for_which_there_is_no_memory_at_all_fails(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_for_which_there_is_no_memory_at_all_fails(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from diffusers import StableDiffusionPipeline
 
     def without_memory(*given: Any, **named: Any) -> Any:
@@ -176,16 +176,16 @@ def test_wrong_options_are_noticed_at_once(folder: Path, options: dict[str, str]
 )
 def test_what_the_pipeline_cannot_do_ends_the_run(folder: Path, options: dict[str, str], message: str) -> None:
     with pytest.raises(FormalimgError, match=message):
-        picture(open_diffusers(str(folder), options))
+        image(open_diffusers(str(folder), options))
 
 
 def test_there_must_be_a_model(tmp_path: Path) -> None:
     with pytest.raises(FormalimgError, match="no folder"):
         open_diffusers(str(tmp_path / "nowhere"), {})
     with pytest.raises(FormalimgError, match="cannot be loaded"):
-        picture(open_diffusers(str(tmp_path), {}))
+        image(open_diffusers(str(tmp_path), {}))
     with pytest.raises(FormalimgError, match="cannot be loaded"):
-        picture(open_diffusers("nobody/nothing", {"offline": "on"}))
+        image(open_diffusers("nobody/nothing", {"offline": "on"}))
 
 
 def _png(color: str) -> bytes:

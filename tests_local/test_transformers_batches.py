@@ -72,7 +72,7 @@ def test_an_answer_that_ends_early_ends_there(llama: Path, sizes: list[int]) -> 
     assert len({completion.usage.input_tokens for completion in ended}) == 3, "padding does not count"
 
 
-def test_questions_with_and_without_pictures_are_not_mixed(llava: Path, sizes: list[int]) -> None:
+def test_questions_with_and_without_images_are_not_mixed(llava: Path, sizes: list[int]) -> None:
     questions = [message for color in COLORS[:3] for message in (_seen(color, "what?"), Message("user", (color,)))]
     alone = [asked(_provider(llava), [question])[0] for question in questions]
     sizes.clear()

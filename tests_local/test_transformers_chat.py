@@ -12,13 +12,13 @@ from pydantic import BaseModel
 from tests.support.models import small_items
 from tests.support.run_contents import judged, order
 
-from formalimg.baselines import open_artist
+from formalimg.baselines import open_baseline
 from formalimg.errors import FormalimgError
 from formalimg.judges import SceneJudge, Unscored
 from formalimg.judges.vlm_grounder import VlmGrounder
 from formalimg.models import Attachment, Message, Unanswered
 from formalimg.models.local import Checkpoint, TransformersChat, open_transformers_chat
-from formalimg.runs import carry_out
+from formalimg.runs import execute
 from tests_local.tiny.chats import save_tiny_llama, save_tiny_llava
 
 pytest.importorskip("transformers", reason="needs the libraries of local models: pip install 'formalimg[local]'")
@@ -45,11 +45,11 @@ def test_noise_is_unreadable_and_always_the_same(llava: Path) -> None:
         assert isinstance(reply, Unanswered)
         assert reply.kind == "unreadable"
         assert reply.usage.output_tokens == 16, "one answer: a greedy model asked again would say the same"
-        assert reply.usage.input_tokens > 16 + len("is it red?"), "the picture takes 16 tokens"
+        assert reply.usage.input_tokens > 16 + len("is it red?"), "the image takes 16 tokens"
     assert replies[0].raw == replies[1].raw != ""
 
 
-def test_pictures_reach_the_model(llava: Path) -> None:
+def test_images_reach_the_model(llava: Path) -> None:
     provider = _provider(llava)
     texts = {asyncio.run(provider.complete([_question(color)], None)).text for color in ("red", "blue", "white")}
     assert len(texts) > 1
@@ -66,7 +66,7 @@ def test_an_answer_that_comes_to_its_end_is_told_from_one_that_is_cut_off(llama:
     assert {"transformers", "torch", "dtype", "model"} <= set(cut.served)
 
 
-def test_a_model_that_reads_only_cannot_be_shown_a_picture(llama: Path) -> None:
+def test_a_model_that_reads_only_cannot_be_shown_an_image(llama: Path) -> None:
     with pytest.raises(FormalimgError, match="reads words only"):
         asyncio.run(_provider(llama).complete([_question("red")], None))
 
@@ -74,7 +74,7 @@ def test_a_model_that_reads_only_cannot_be_shown_a_picture(llama: Path) -> None:
 def test_as_a_judge_it_leaves_everything_unscored(llava: Path, tmp_path: Path) -> None:
     chat = open_transformers_chat(str(llava), {"max_new_tokens": "8", "cache": "off"})
     judge = SceneJudge(VlmGrounder(chat))
-    progress = carry_out(order(open_artist("oracle", {}), small_items(4), size=128), tmp_path, judge)
+    progress = execute(order(open_baseline("oracle", {}), small_items(4), size=128), tmp_path, judge)
     assert (progress.made, progress.unscored) == (4, 4)
     for entry in judged(tmp_path):
         assert isinstance(entry.verdict, Unscored)

@@ -16,11 +16,11 @@ import pytest
 from tests.support.models import small_items
 from tests.support.run_contents import judged, order
 
-from formalimg.baselines import open_artist
+from formalimg.baselines import open_baseline
 from formalimg.judges import SceneJudge, Unscored
 from formalimg.judges.vlm_grounder import VlmGrounder
 from formalimg.models.openai import open_openai_chat
-from formalimg.runs import carry_out
+from formalimg.runs import execute
 from tests_local.tiny.chats import save_tiny_llava
 
 for library in ("transformers", "fastapi", "uvicorn", "openai"):
@@ -62,7 +62,7 @@ def test_noise_from_a_real_server_is_never_a_verdict(
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     options = {"base_url": server, "cache": "off", "max_tokens": "8", "concurrency": "2", "reads": "1", "tries": "2"}
     judge = SceneJudge(VlmGrounder(open_openai_chat(str(llava), options)))
-    progress = carry_out(order(open_artist("oracle", {}), small_items(4), size=128), tmp_path, judge)
+    progress = execute(order(open_baseline("oracle", {}), small_items(4), size=128), tmp_path, judge)
     assert (progress.made, progress.unscored, progress.passed, progress.not_passed) == (4, 4, 0, 0)
     for entry in judged(tmp_path):
         assert isinstance(entry.verdict, Unscored)

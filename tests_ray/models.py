@@ -31,7 +31,7 @@ class Marked:
         ends: items at which it ends the run, in the middle of their batch.
         dies: items at which its process ends.
         odd: items that it answers with something that cannot travel.
-        dollars: what each picture costs.
+        dollars: what each image costs.
     """
 
     log: str

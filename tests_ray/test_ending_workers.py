@@ -13,9 +13,9 @@ import pytest
 from tests.support.models import small_items
 from tests.support.run_contents import order, until
 
-from formalimg.errors import FormalimgError
-from formalimg.runs import carry_out
 from formalimg.cluster import Crew, open_crew
+from formalimg.errors import FormalimgError
+from formalimg.runs import execute
 from tests_ray.models import Marked, of_this_process, opened_nowhere_else
 
 
@@ -67,7 +67,7 @@ def test_workers_that_cannot_begin_are_ended_also_while_somebody_keeps_the_error
         pytest.raises(FormalimgError, match="cannot begin") as kept,
         open_crew(of_this_process, workers=2, address=member.address) as crew,
     ):
-        carry_out(order(crew.model, small_items(4)), tmp_path / "run")
+        execute(order(crew.model, small_items(4)), tmp_path / "run")
     until(everything_is_free, 60)
     assert kept.value.__traceback__ is not None, "by which it would hold on to a worker"
 

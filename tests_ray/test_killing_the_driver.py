@@ -45,10 +45,10 @@ def _begin(cluster: Any, folder: Path, log: Path, *more: str) -> subprocess.Pope
         )
 
 
-def allow(log: Path, pictures: int) -> None:
-    """So many pictures may be painted in all; one more, if two are begun at the same moment."""
+def allow(log: Path, images: int) -> None:
+    """So many images may be painted in all; one more, if two are begun at the same moment."""
     with Path(f"{log}.allowed").open("a", encoding="utf-8") as file:
-        file.write(f"{pictures}\n")
+        file.write(f"{images}\n")
 
 
 def told(log: Path) -> str:
@@ -72,7 +72,7 @@ def made(log: Path) -> Counter[int]:
     return Counter(map(int, log.read_text().split())) if log.exists() else Counter()
 
 
-def pictures(folder: Path) -> list[tuple[Any, ...]]:
+def images(folder: Path) -> list[tuple[Any, ...]]:
     """All but the keys and the judge's words, which hold the name of the log."""
     return rows(folder, "SELECT item, sample, seed, status, sha256 FROM pictures ORDER BY item, sample")
 
@@ -116,4 +116,4 @@ def test_killed_and_stopped_and_given_again_it_ends_like_one_left_alone(
     allow(other, 1000)
     alone = start(tmp_path / "alone", other, "--engine", "local")
     assert alone.wait(timeout=120) == 0, told(other)
-    assert pictures(folder) == pictures(tmp_path / "alone")
+    assert images(folder) == images(tmp_path / "alone")

@@ -10,8 +10,8 @@ from typing import Any
 from tests.support.models import small_items
 from tests.support.run_contents import contents, order, until
 
-from formalimg.runs import carry_out
-from formalimg.cluster import Demand, open_crew
+from formalimg.cluster import ResourceRequest, open_crew
+from formalimg.runs import execute
 from tests_ray.models import Marked, open_judge
 
 ITEMS, MIDDLE = 60, 20
@@ -38,12 +38,12 @@ def test_a_node_killed_in_the_middle_loses_nothing(cluster: Any, root: Path, tmp
 
     killing = threading.Thread(target=kill)
     opening = partial(Marked, str(log), gate=(MIDDLE, str(gate)))
-    with open_crew(opening, open_judge, workers=3, demand=Demand(), address=cluster.address) as crew:
+    with open_crew(opening, open_judge, workers=3, demand=ResourceRequest(), address=cluster.address) as crew:
         killing.start()
-        done = carry_out(order(crew.model, items), tmp_path / "ray", crew.judge)
+        done = execute(order(crew.model, items), tmp_path / "ray", crew.judge)
         assert "2 workers" in crew.told() or "3 workers" in crew.told()
     killing.join()
-    carry_out(order(Marked(str(tmp_path / "other log")), items), tmp_path / "local", open_judge())
+    execute(order(Marked(str(tmp_path / "other log")), items), tmp_path / "local", open_judge())
     assert (done.made, done.failed, done.judged, done.unscored) == (ITEMS, 0, ITEMS, 0)
     assert contents(tmp_path / "ray") == contents(tmp_path / "local")
     asked = [line.split()[0] for line in log.read_text().splitlines()]

@@ -1,4 +1,4 @@
-"""Whoever does the work: pictures, verdicts and keys are those of the local engine."""
+"""Whoever does the work: images, verdicts and keys are those of the local engine."""
 
 from __future__ import annotations
 

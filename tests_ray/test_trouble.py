@@ -1,4 +1,4 @@
-"""What goes wrong with one picture stays with it; what every picture would share ends the run, in words."""
+"""What goes wrong with one image stays with it; what every image would share ends the run, in words."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import pytest
 from tests.support.models import small_items
 from tests.support.run_contents import order, outcomes, rows
 
+from formalimg.cluster import ResourceRequest, open_crew, starting
 from formalimg.errors import FormalimgError
-from formalimg.runs import Progress, carry_out
-from formalimg.cluster import Demand, open_crew, starting
+from formalimg.runs import Progress, execute
 from tests_ray.models import Marked, of_this_process, open_judge
 
 
 def run(
     cluster: Any, folder: Path, opening: Any, count: int = 12, judge: Any = None, workers: int = 2, **changes: Any
 ) -> Progress:
-    demand = changes.pop("demand", Demand())
+    demand = changes.pop("demand", ResourceRequest())
     with open_crew(opening, judge, workers=workers, demand=demand, address=cluster.address) as crew:
-        return carry_out(order(crew.model, small_items(count), **changes), folder, crew.judge)
+        return execute(order(crew.model, small_items(count), **changes), folder, crew.judge)
 
 
 def reasons(folder: Path) -> dict[str, str]:
@@ -86,17 +86,17 @@ def test_a_model_that_is_another_one_on_a_worker_ends_the_run(cluster: Any, root
 
 def test_no_room_is_said_in_words(cluster: Any, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(FormalimgError, match="no machine of the cluster can hold a worker that takes 1 CPU and 2 GPUs"):
-        run(cluster, tmp_path / "run", partial(Marked, ""), demand=Demand(gpus=2))
+        run(cluster, tmp_path / "run", partial(Marked, ""), demand=ResourceRequest(gpus=2))
     # And if the machine goes away after the run has begun:
     monkeypatch.setattr(starting, "PATIENCE", 2.0)
     monkeypatch.setattr(starting, "LOOK_AROUND", 1.0)
     doomed = cluster.add_node(num_cpus=4)
     cluster.wait_for_nodes()
     opening = partial(Marked, str(tmp_path / "log"))
-    with open_crew(opening, workers=1, demand=Demand(cpus=4), address=cluster.address) as crew:
+    with open_crew(opening, workers=1, demand=ResourceRequest(cpus=4), address=cluster.address) as crew:
         cluster.remove_node(doomed, allow_graceful=False)
         with pytest.raises(FormalimgError, match="can hold a worker that takes 4 CPUs and 0 GPUs: start one that can"):
-            carry_out(order(crew.model, small_items(4)), tmp_path / "run2", None)
+            execute(order(crew.model, small_items(4)), tmp_path / "run2", None)
 
 
 def test_a_cluster_that_is_not_there_is_said_in_words(cluster: Any) -> None:
@@ -110,7 +110,7 @@ def test_a_cluster_that_is_not_there_is_said_in_words(cluster: Any) -> None:
 def test_what_keeps_all_workers_from_starting_ends_the_run(
     cluster: Any, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is nothing of single pictures, which would all be put down as failed."""
+    """It is nothing of single images, which would all be put down as failed."""
 
     def start_worker(*_: Any) -> Any:
         raise ValueError("Ray does not like this")

@@ -1,4 +1,4 @@
-"""Draws what the embedded grounder compares things with, and writes it to where the package ships it.
+"""Draws what the embedded grounder compares objects with, and writes it to where the package ships it.
 
 For maintainers, after a change of icons, palette or sizes: `python tools/draw_looks.py`
 """

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from formalimg.errors import FormalimgError
 from formalimg.lazily import lazily
 from formalimg.logic import FormulaError, Problem, Verification, check, clauses, complexity, parse, verify
-from formalimg.scenes import Box, Scene, SceneError, Thing
+from formalimg.scenes import Box, Scene, SceneError, SceneObject
 from formalimg.suites import load
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ __all__ = [
     "Problem",
     "Scene",
     "SceneError",
-    "Thing",
+    "SceneObject",
     "Verification",
     "__version__",
     "check",

@@ -13,7 +13,7 @@ from typing import Any
 from formalimg import __version__
 from formalimg.judges import Judge, open_judge
 from formalimg.models import CallableModel, ImageModel, Setting, open_image_model
-from formalimg.runs import Order, Progress, Selection, StoredRun, carry_out, open_run, run_name, style_for
+from formalimg.runs import Progress, RunConfig, Selection, StoredRun, execute, open_run, run_name, style_for
 from formalimg.scenes import Scene
 from formalimg.stats import Missing, Summary
 from formalimg.suites import Condition, Item, load
@@ -43,7 +43,7 @@ class Evaluation:
         """The numbers: rates per level, bands, G_ε, or what the suite has in their place, with intervals and coverage.
 
         Args:
-            missing: what is done with pictures that have no verdict: `exclude`, `fail` or `error`.
+            missing: what is done with images that have no verdict: `exclude`, `fail` or `error`.
             epsilon: the rate to hold; the suite's own if None.
         """
         from formalimg.reporting import compare  # here, because it is large
@@ -81,7 +81,7 @@ def run(
     folder: str | Path | None = None,
     told: Callable[[Progress], None] = lambda progress: None,
 ) -> Evaluation:
-    """Let an image model make the pictures of a suite, judge them, and keep everything in a run folder.
+    """Let an image model make the images of a suite, judge them, and keep everything in a run folder.
 
     The same call again goes on where the last one ended, whatever ended it.
 
@@ -92,8 +92,8 @@ def run(
         items: where the items lie, or the items; None for the default suite.
         levels: only items of these levels.
         per_level: the first so many items of each level.
-        samples: pictures per item.
-        seed: another seed, other pictures, from models that can be seeded.
+        samples: images per item.
+        seed: another seed, other images, from models that can be seeded.
         size: width and height to ask for, in pixels.
         condition: how items are put to the model; None for their words, behind the style text that suits the model.
         layouts: the layouts of the items, by id, for conditions that need them; None for their witnesses.
@@ -115,7 +115,7 @@ def run(
     given_layouts = layouts is not None
     if not given_layouts and condition.needs_layout:
         layouts = {item.id: item.spec.witness for item in found if item.spec.witness is not None}
-    order = Order(
+    order = RunConfig(
         found,
         model,
         Selection(levels, per_level),
@@ -128,7 +128,7 @@ def run(
         budget=budget,
         layouts_from="given" if given_layouts else "solver",
     )
-    return Evaluation(place, carry_out(order, place, judge, told=told))
+    return Evaluation(place, execute(order, place, judge, told=told))
 
 
 def evaluate(
@@ -142,7 +142,7 @@ def evaluate(
     folder: str | Path | None = None,
     **options: Any,
 ) -> Evaluation:
-    """Evaluate any Python function that makes pictures.
+    """Evaluate any Python function that makes images.
 
     Nothing is known of what a function does, so each call is a new run, unless `folder` names the run to go on with.
 
@@ -151,7 +151,7 @@ def evaluate(
             image, the bytes of a PNG, JPEG or WebP file, or the path of one. None means that it declines.
         suite: the benchmark, such as `knolling`.
         name: what to call the model in tables.
-        settings: what shapes its pictures and should be on record.
+        settings: what shapes its images and should be on record.
         batch: with more than 1, the function takes a list of prompts (and of seeds) and gives back a list.
         concurrency: how many calls may run at the same time.
         folder: the run folder; None for a new one in `runs`.

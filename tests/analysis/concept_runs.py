@@ -1,4 +1,4 @@
-"""Quick runs of ConceptMix whose pictures show nothing, and judges whose answers are known beforehand."""
+"""Quick runs of ConceptMix whose images show nothing, and judges whose answers are known beforehand."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from formalimg.judges import Part, Picture, Unscored, Verdict
+from formalimg.judges import LoadedImage, Part, Unscored, Verdict
 from formalimg.models import Answer, Generated, ImageRequest, Refused, Setting
-from formalimg.runs import Order, carry_out, judge_run
+from formalimg.runs import RunConfig, execute, judge_run
 from formalimg.suites import AskedConcept, Category, ConceptSpec, Item
 from tests.support.models import Speckles, speckled
 
@@ -19,19 +19,19 @@ def concept_item(name: str, categories: Sequence[Category]) -> Item[ConceptSpec]
         AskedConcept(category, f"value {number}", f"statement {number}", f"Is it {category} number {number}?", (1,))
         for number, category in enumerate(categories, 1)
     )
-    return Item("conceptmix", name, len(categories) - 1, f"A picture called {name}.", ConceptSpec(asked))
+    return Item("conceptmix", name, len(categories) - 1, f"An image called {name}.", ConceptSpec(asked))
 
 
 @dataclass
 class PlannedJudge:
-    """Answers as it was planned, question by question; None for no answer to the picture."""
+    """Answers as it was planned, question by question; None for no answer to the image."""
 
     name: str
     answers: Callable[[Item[ConceptSpec]], Sequence[bool] | None]
     settings: Mapping[str, Setting] = field(default_factory=lambda: {"version": 1})
     concurrency: int = 8
 
-    async def judge(self, item: Item[object], picture: Picture) -> Verdict | Unscored:
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         spec = item.spec
         assert isinstance(spec, ConceptSpec)
         said = self.answers(Item(item.suite, item.id, item.level, item.prompt, spec))
@@ -57,7 +57,7 @@ def concept_run(
     def answer(request: ImageRequest) -> Answer:
         return Refused("no") if request.item in refused else Generated(speckled(f"{model} {request.item}", 16))
 
-    carry_out(Order(items, Speckles(name=model, answer=answer), size=16), folder, judges[0] if judges else None)
+    execute(RunConfig(items, Speckles(name=model, answer=answer), size=16), folder, judges[0] if judges else None)
     for judge in judges[1:]:
         judge_run(folder, judge)
     return folder

@@ -1,4 +1,4 @@
-"""Quick runs of CF-World and its probes whose pictures show nothing, and a judge whose scores are known beforehand."""
+"""Quick runs of CF-World and its probes whose images show nothing, and a judge whose scores are known beforehand."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pathlib import Path
 
 from PIL import Image
 
-from formalimg.judges import Part, Picture, Unscored, Verdict
+from formalimg.judges import LoadedImage, Part, Unscored, Verdict
 from formalimg.models import Answer, Generated, ImageRequest, Refused, Setting
-from formalimg.runs import Order, carry_out
+from formalimg.runs import RunConfig, execute
 from formalimg.suites import CounterfactualSpec, Dimension, Item, WeightedQuestion
 from tests.support.models import Speckles, speckled
 
 WEIGHTS: dict[Dimension, float] = {"integrity": 3, "assessment": 15, "logic": 8}
 
 Scores = Mapping[str, Sequence[Sequence[float] | float | None]]
-"""For each item, what is given for the questions of each of its samples; None for a picture that is left unscored."""
+"""For each item, what is given for the questions of each of its samples; None for an image that is left unscored."""
 
 
 def scored_item(
@@ -36,22 +36,22 @@ def scored_item(
         for number, dimension in enumerate(dimensions, 1)
     )
     spec = CounterfactualSpec(group or name.rpartition("-")[0], "", questions)
-    return Item(suite, name, level, f"A picture called {name}.", spec, ("physics",))
+    return Item(suite, name, level, f"An image called {name}.", spec, ("physics",))
 
 
 @dataclass
 class PlannedScorer:
-    """Gives the scores that were planned for each picture, which it knows by its bytes."""
+    """Gives the scores that were planned for each image, which it knows by its bytes."""
 
     scores: Mapping[bytes, Sequence[float] | None]
     name: str = "test/scorer"
     settings: Mapping[str, Setting] = field(default_factory=lambda: {"version": 1})
     concurrency: int = 8
 
-    async def judge(self, item: Item[object], picture: Picture) -> Verdict | Unscored:
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         spec = item.spec
         assert isinstance(spec, CounterfactualSpec)
-        given = self.scores[picture.data]
+        given = self.scores[image.data]
         if given is None:
             return Unscored("not understood", "it is too dark")
         times = Counter(question.dimension for question in spec.questions)
@@ -72,9 +72,9 @@ def scored_run(
     refused: frozenset[str] = frozenset(),
     blank: frozenset[str] = frozenset(),
 ) -> Path:
-    """A run with one picture for each planned score; a single number is the score of each question.
+    """A run with one image for each planned score; a single number is the score of each question.
 
-    Blank pictures fail before the judge sees them, and their verdicts have no parts.
+    Blank images fail before the judge sees them, and their verdicts have no parts.
     """
 
     def drawn(item: str, sample: int) -> bytes:
@@ -95,6 +95,6 @@ def scored_run(
             each = [given] * len(item.spec.questions) if isinstance(given, float | int) else given
             planned[drawn(item.id, sample)] = each
     samples = len(scores[items[0].id])
-    order = Order(items, Speckles(name=model, answer=answer), samples=samples, size=16)
-    carry_out(order, folder, None if judge is None else PlannedScorer(planned, judge))
+    order = RunConfig(items, Speckles(name=model, answer=answer), samples=samples, size=16)
+    execute(order, folder, None if judge is None else PlannedScorer(planned, judge))
     return folder

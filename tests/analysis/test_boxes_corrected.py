@@ -10,31 +10,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from formalimg.analysis import BoxesStudied, Correction, people_text, study_boxes
 from formalimg.errors import FormalimgError
 from formalimg.judges import match
 from formalimg.judges.certification.matching import overlap
-from formalimg.scenes import Box, Scene, Thing
+from formalimg.scenes import Box, Scene, SceneObject
 from formalimg.stats import clopper_pearson
-from formalimg.analysis import BoxesStudied, Correction, people_text, study_boxes
 
 
 @st.composite
 def _scenes(draw: st.DrawFn) -> Scene:
-    things = []
+    objects = []
     for _ in range(draw(st.integers(0, 4))):
         x, y = draw(st.integers(0, 4)), draw(st.integers(0, 4))
         box = Box(x, y, x + draw(st.integers(1, 4)), y + draw(st.integers(1, 4)))
-        things.append(Thing(draw(st.sampled_from(["cup", "pen"])), box))
-    return Scene.of(things)
+        objects.append(SceneObject(draw(st.sampled_from(["cup", "pen"])), box))
+    return Scene.of(objects)
 
 
-def _could_be(one: Thing, other: Thing, least: float) -> bool:
+def _could_be(one: SceneObject, other: SceneObject, least: float) -> bool:
     return one.label == other.label and overlap(one.box, other.box) >= least
 
 
 def _most(truth: Scene, found: Scene, least: float) -> int:
     """The largest number of pairs that any matching has, by trying all."""
-    few, many = sorted((truth.things, found.things), key=len)
+    few, many = sorted((truth.objects, found.objects), key=len)
     return max(
         sum(_could_be(one, other, least) for one, other in zip(few, chosen, strict=True))
         for chosen in permutations(many, len(few))
@@ -44,10 +44,10 @@ def _most(truth: Scene, found: Scene, least: float) -> int:
 @given(_scenes(), _scenes(), st.sampled_from([0.1, 0.5, 0.75, 0.9, 1.0]))
 def test_matching_is_one_to_one_and_leaves_no_pair_behind(truth: Scene, found: Scene, least: float) -> None:
     matches = match(truth, found, least)
-    left_truth, left_found = list(truth.things), list(found.things)
+    left_truth, left_found = list(truth.objects), list(found.objects)
     for pair in matches:
         assert _could_be(*pair, least)
-        left_truth.remove(pair.truth)  # fails if a thing is in two pairs
+        left_truth.remove(pair.truth)  # fails if an object is in two pairs
         left_found.remove(pair.found)
     assert not any(_could_be(one, other, least) for one in left_truth for other in left_found)
     most = _most(truth, found, least)
@@ -62,15 +62,15 @@ def test_what_is_no_overlap_is_refused() -> None:
             match(Scene.of([]), Scene.of([]), wrong)
 
 
-def _thing(label: str, place: int, color: str | None = "red", width: int = 100) -> Thing:
-    return Thing(label, Box(place * 110, 0, place * 110 + width, 100), color)
+def _obj(label: str, place: int, color: str | None = "red", width: int = 100) -> SceneObject:
+    return SceneObject(label, Box(place * 110, 0, place * 110 + width, 100), color)
 
 
-FOUND = Scene.of([_thing("cup", 0), _thing("cup", 1), _thing("pen", 2), _thing("pen", 3, "blue")])
-BY_ANN = Scene.of([_thing("cup", 0), _thing("cup", 1, "blue"), _thing("pen", 2, width=80), _thing("key", 5)])
+FOUND = Scene.of([_obj("cup", 0), _obj("cup", 1), _obj("pen", 2), _obj("pen", 3, "blue")])
+BY_ANN = Scene.of([_obj("cup", 0), _obj("cup", 1, "blue"), _obj("pen", 2, width=80), _obj("key", 5)])
 """One box is narrower (IoU 0.8), one colour another, one pen is not there, and a key is missing."""
 
-BY_BOB = Scene.of([_thing("cup", 0), _thing("cup", 1), _thing("pen", 2)])
+BY_BOB = Scene.of([_obj("cup", 0), _obj("cup", 1), _obj("pen", 2)])
 
 
 def _studied(iou: float) -> BoxesStudied:
@@ -78,7 +78,7 @@ def _studied(iou: float) -> BoxesStudied:
         [
             Correction("one", "1", 0, 1, "ann", FOUND, BY_ANN),
             Correction("one", "1", 0, 1, "bob", FOUND, BY_BOB),
-            Correction("two", "2", 0, 2, "ann", None, Scene.of([_thing("cup", 0)])),
+            Correction("two", "2", 0, 2, "ann", None, Scene.of([_obj("cup", 0)])),
             Correction("two", "3", 0, 2, "bob", BY_BOB, BY_BOB),
         ],
         "knolling",
@@ -87,16 +87,16 @@ def _studied(iou: float) -> BoxesStudied:
 
 
 def test_corrections_by_hand() -> None:
-    """At 0.9 ann keeps 2 of 4 and has 4, bob 3 of 4 and has 3; one picture was not read, one is all right."""
+    """At 0.9 ann keeps 2 of 4 and has 4, bob 3 of 4 and has 3; one image was not read, one is all right."""
     found = _studied(0.9)
     boxes = found.overall
-    assert (boxes.things, boxes.found, boxes.matched) == (4 + 3 + 1 + 3, 4 + 4 + 0 + 3, 2 + 3 + 0 + 3)
+    assert (boxes.objects, boxes.found, boxes.matched) == (4 + 3 + 1 + 3, 4 + 4 + 0 + 3, 2 + 3 + 0 + 3)
     assert (boxes.precision.value, boxes.recall.value) == (8 / 11, 8 / 11)
     assert boxes.f1.value == pytest.approx(2 * 8 / 22)
     assert (boxes.color.happened, boxes.color.n) == (7, 8)
-    assert (found.pictures, found.corrections, found.refused, found.unchanged) == (3, 4, 1, 1)
+    assert (found.images, found.corrections, found.refused, found.unchanged) == (3, 4, 1, 1)
     by_class = found.by_class
-    assert {label: (it.things, it.found, it.matched) for label, it in by_class.items()} == {
+    assert {label: (it.objects, it.found, it.matched) for label, it in by_class.items()} == {
         "key": (1, 0, 0),
         "pen": (3, 5, 2),
         "cup": (7, 6, 6),
@@ -110,21 +110,21 @@ def test_corrections_by_hand() -> None:
 
 def test_people_are_measured_by_each_other() -> None:
     pair = _studied(0.9).between["bob"]["ann"]
-    assert pair == (1, 3, 4, 2, 4 / 7)  # both cups; only one picture has both
+    assert pair == (1, 3, 4, 2, 4 / 7)  # both cups; only one image has both
     assert _studied(0.5).between_mean == 6 / 7
 
 
 def test_the_parser_of_the_paper_comes_out_of_the_same_functions() -> None:
-    """100 pictures; 2581 of 2670 found boxes are right, of 2639 that are there; 2463 of them have the right colour."""
+    """100 images; 2581 of 2670 found boxes are right, of 2639 that are there; 2463 of them have the right colour."""
     corrections = []
     matched, extra, missed, wrong = 2581, 89, 58, 2581 - 2463
     for number in range(100):
         right = matched // 100 + (number < matched % 100)
         colors = wrong // 100 + (number < wrong % 100)
-        kept = [Thing("cup", Box(10 * it, 0, 10 * it + 9, 9), "red") for it in range(right)]
-        there = [*kept, *([Thing("pen", Box(0, 20, 9, 29), "red")] if number < missed else [])]
-        seen = [Thing(it.label, it.box, "blue" if at < colors else "red") for at, it in enumerate(kept)]
-        seen += [Thing("key", Box(0, 40, 9, 49), "red")] if number < extra else []
+        kept = [SceneObject("cup", Box(10 * it, 0, 10 * it + 9, 9), "red") for it in range(right)]
+        there = [*kept, *([SceneObject("pen", Box(0, 20, 9, 29), "red")] if number < missed else [])]
+        seen = [SceneObject(it.label, it.box, "blue" if at < colors else "red") for at, it in enumerate(kept)]
+        seen += [SceneObject("key", Box(0, 40, 9, 49), "red")] if number < extra else []
         corrections.append(Correction("run", str(number), 0, 1, "ann", Scene.of(seen), Scene.of(there)))
     boxes = study_boxes(corrections, "knolling").overall
     figures = (boxes.precision, boxes.recall, boxes.f1, boxes.color)
@@ -135,10 +135,10 @@ def test_the_parser_of_the_paper_comes_out_of_the_same_functions() -> None:
         assert figure.interval.low < figure.value < figure.interval.high
 
 
-def test_one_picture_each_has_the_exact_interval() -> None:
-    one = Scene.of([_thing("cup", 0)])
+def test_one_image_each_has_the_exact_interval() -> None:
+    one = Scene.of([_obj("cup", 0)])
     corrections = [
-        Correction("run", str(number), 0, 1, "ann", one, one if number < 15 else Scene.of([_thing("pen", 0)]))
+        Correction("run", str(number), 0, 1, "ann", one, one if number < 15 else Scene.of([_obj("pen", 0)]))
         for number in range(20)
     ]
     assert study_boxes(corrections, "knolling").overall.precision.interval == clopper_pearson(15, 20)

@@ -17,10 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from formalimg.cli.calibrate import calibrate_command
-from formalimg.errors import FormalimgError
-from formalimg.runs import open_run
-from formalimg.stats import ScoreProfile, clopper_pearson
 from formalimg.analysis import (
     GateCalibrated,
     LabelledScore,
@@ -30,6 +26,10 @@ from formalimg.analysis import (
     calibrate_gate,
     read_labels,
 )
+from formalimg.cli.calibrate import calibrate_command
+from formalimg.errors import FormalimgError
+from formalimg.runs import open_run
+from formalimg.stats import ScoreProfile, clopper_pearson
 from tests.analysis.counterfactual_runs import Scores, scored_item, scored_run
 
 BY_HAND = {"a": 0.2, "b": 0.4, "c": 0.45, "d": 0.6, "e": 0.8, "f": 0.9}
@@ -90,10 +90,10 @@ def test_what_cannot_enter_is_counted(folder: Path, labels: Path) -> None:
     more = "\nrun,nowhere-l1,ann,1\nrun,a-l1,bob,1\nrun,b-l1,bob,1"
     labels.write_text(labels.read_text() + more)
     found = _calibrated(labels, folder)
-    assert (found.pictures, found.recognisable, found.labels) == (5, 4, 11)
+    assert (found.images, found.recognisable, found.labels) == (5, 4, 11)
     assert found.undecided == 1  # ann and bob differ on a
     assert found.unscored == {"not understood": 1, "refused": 1}
-    assert found.without_picture == ("line 10: run has no sample 0 of item nowhere-l1",)
+    assert found.without_image == ("line 10: run has no sample 0 of item nowhere-l1",)
     assert found.not_labelled == 1
     assert found.raters == ("ann", "bob")
 
@@ -142,7 +142,7 @@ def test_scores_of_several_judges_or_other_suites_are_not_mixed(folder: Path, la
         _calibrated(labels, scored_run(tmp_path / "new", [scored_item("a-l1")], {"a-l1": [0.5]}, judge=None))
 
 
-def test_full_weights_move_scores_and_blank_pictures_score_nothing(tmp_path: Path) -> None:
+def test_full_weights_move_scores_and_blank_images_score_nothing(tmp_path: Path) -> None:
     """Two questions about logic: 3 + 16 of 34 with full weights, and 3 + 8 of 26 as the paper has it."""
     items = [scored_item(f"{name}-l1", dimensions=("integrity", "logic", "logic", "assessment")) for name in "ab"]
     scores: Scores = {"a-l1": [[1.0, 1.0, 1.0, 0.0]], "b-l1": [1.0]}
@@ -160,13 +160,13 @@ def test_a_planted_threshold_is_found_again() -> None:
     """People see through noise of 0.08 whether a score is above 0.62."""
     draw = random.Random(7)
     scores = [draw.betavariate(2, 2) for _ in range(600)]
-    pictures = [LabelledScore(score, score + draw.gauss(0, 0.08) > 0.62) for score in scores]
-    best = best_threshold(pictures)
+    images = [LabelledScore(score, score + draw.gauss(0, 0.08) > 0.62) for score in scores]
+    best = best_threshold(images)
     assert best is not None
     assert abs(best.value - 0.62) < 0.05
     assert best.interval.low <= 0.62 <= best.interval.high
     assert 0.01 < best.interval.high - best.interval.low < 0.2
-    assert best == best_threshold(pictures[::-1])
+    assert best == best_threshold(images[::-1])
 
 
 def test_one_kind_of_label_has_no_best_threshold() -> None:
@@ -177,11 +177,11 @@ def test_one_kind_of_label_has_no_best_threshold() -> None:
 @given(
     st.lists(st.builds(LabelledScore, st.sampled_from([step / 10 for step in range(11)]), st.booleans()), min_size=2)
 )
-def test_no_threshold_is_better_than_the_best(pictures: Sequence[LabelledScore]) -> None:
-    best = best_threshold(pictures, resamples=40)
+def test_no_threshold_is_better_than_the_best(images: Sequence[LabelledScore]) -> None:
+    best = best_threshold(images, resamples=40)
     if best is None:
         return
-    tried = at_thresholds(pictures, [step / 20 for step in range(21)])
+    tried = at_thresholds(images, [step / 20 for step in range(21)])
     assert best.reached == pytest.approx(max(it.accuracy for it in tried))
     good = {it.threshold for it in tried if it.accuracy == pytest.approx(best.reached)}
     inside = {
@@ -194,7 +194,7 @@ def test_no_threshold_is_better_than_the_best(pictures: Sequence[LabelledScore])
     assert all(one.high < other.low for one, other in pairwise(best.equally_good)), "neighbours are one range"
     middles = [round((low + high) / 2, 9) for low, high, _ in best.equally_good]
     assert best.value == min(middles, key=lambda middle: (round(abs(middle - 0.5), 9), middle))
-    assert at_thresholds(pictures, [best.value])[0].accuracy == pytest.approx(best.reached)
+    assert at_thresholds(images, [best.value])[0].accuracy == pytest.approx(best.reached)
 
 
 def test_the_command_prints_and_writes(folder: Path, labels: Path, tmp_path: Path) -> None:

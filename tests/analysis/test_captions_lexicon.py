@@ -142,7 +142,7 @@ def test_prompts_in_the_manner_of_conceptmix(prompt: str, expected: str) -> None
     assert find_categories(prompt) == {LETTERS[letter] for letter in expected}
 
 
-def test_no_phrase_means_two_things() -> None:
+def test_no_phrase_means_two_objects() -> None:
     folder = files("formalimg.analysis.captions") / "words"
     tables = {name: tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8")) for name in _LISTS}
     owner: dict[str, str] = {}

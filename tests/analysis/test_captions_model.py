@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.errors import FormalimgError
-from formalimg.models import Answered, AnswerType, Message, Reply, Unanswered, Unreadable, read_answer
 from formalimg.analysis.captions.asking import question_text
 from formalimg.analysis.captions.finding import find_categories
-from formalimg.analysis.captions.outlook import foresee_study
+from formalimg.analysis.captions.outlook import estimate_study
 from formalimg.analysis.captions.study import study_csv, study_json
 from formalimg.analysis.captions.studying import study_captions
+from formalimg.errors import FormalimgError
+from formalimg.models import Answered, AnswerType, Message, Reply, Unanswered, Unreadable, read_answer
 
 CAPTIONS = ["a red cat", "two dogs", "nothing to see", "a red cat", "a huge glass house behind a tree", "a round table"]
 
@@ -115,7 +115,7 @@ def test_what_is_there_is_not_asked_again_and_what_is_missing_is(file: Path, tmp
         "unanswered": "refused",
         "reason": "no dogs",
     }
-    assert foresee_study(file, Scripted(), out=tmp_path / "out")[:2] == (6, 1)
+    assert estimate_study(file, Scripted(), out=tmp_path / "out")[:2] == (6, 1)
     file.write_text("a new cat\n" + file.read_text())
     model = Scripted()
     second = study_captions(file, model=model, out=tmp_path / "out")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.errors import FormalimgError
 from formalimg.analysis.captions.reading import Caption, read_captions
+from formalimg.errors import FormalimgError
 
 TABLES = {
     "a.txt": b"\xef\xbb\xbfa cat\n\n  a dog \r\nlast\xe2\x80\xa8line",

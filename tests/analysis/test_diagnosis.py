@@ -14,11 +14,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from formalimg.analysis import Diagnosis, diagnose, diagnosis_text
 from formalimg.cli.diagnose import diagnose_command
 from formalimg.errors import FormalimgError
 from formalimg.runs import open_run
 from formalimg.stats import ScoreProfile
-from formalimg.analysis import Diagnosis, diagnose, diagnosis_text
 from tests.analysis.counterfactual_runs import Scores, scored_item, scored_run
 
 Sides: TypeAlias = Mapping[str, tuple[Sequence[float | None], Sequence[float | None]]]
@@ -30,7 +30,7 @@ RULES: Sides = {
     "heat": ([None], [0.4]),
     "ice": ([None], [None]),
 }
-"""By rule, what its factual and its changed pictures score."""
+"""By rule, what its factual and its changed images score."""
 
 PAIRS: Sides = {"cup": ([1.0], [0.5]), "dog": ([0.5], [0.5])}
 """The same for pairs that are seen often and rarely."""
@@ -94,7 +94,7 @@ def test_rules_by_hand(folders: dict[str, Path]) -> None:
     assert rules is not None
     assert (rules.first.value, rules.second.value) == pytest.approx((0.8, 1 / 3))
     assert (rules.first.scored, rules.second.scored) == (3, 3)
-    assert rules.difference == pytest.approx((-0.6 - 0.5) / 2)  # by rule, not by picture
+    assert rules.difference == pytest.approx((-0.6 - 0.5) / 2)  # by rule, not by image
     assert rules.interval is not None
     assert rules.interval.low <= -0.6 < -0.5 <= rules.interval.high
     assert (rules.groups, rules.higher, rules.lower) == (2, 0, 2)
@@ -130,7 +130,7 @@ def test_the_published_code_closes_gates_that_nobody_knows(folders: dict[str, Pa
     assert (found.lexical.closed, found.lexical.unknown) == (("g2", "g3"), ())
 
 
-def test_a_group_without_a_factual_picture_has_no_gate_in_any_profile(tmp_path: Path) -> None:
+def test_a_group_without_a_factual_image_has_no_gate_in_any_profile(tmp_path: Path) -> None:
     main = _main(tmp_path / "main", {"g1-l1": [0.9], "g1-l2": [0.4], "g2-l2": [0.8]})
     described = _described(tmp_path / "described", {"g1-l2": [0.6], "g2-l2": [1.0]})
     for profile in ("paper", "official-code"):

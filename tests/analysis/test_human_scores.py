@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from formalimg.analysis import RatingsError, ScorePair, ScoresStudied, read_human_scores, score_gap, study_scores
 from formalimg.cli.agree import agree_command
 from formalimg.errors import FormalimgError
 from formalimg.runs import open_run
 from formalimg.stats import ScoreProfile, clopper_pearson
-from formalimg.analysis import RatingsError, ScorePair, ScoresStudied, read_human_scores, score_gap, study_scores
 from formalimg.suites import Dimension
 from tests.analysis.concept_runs import PlannedJudge, concept_item, concept_run
 from tests.analysis.counterfactual_runs import Scores, scored_item, scored_run
@@ -107,7 +107,7 @@ def test_dimensions_by_hand(folder: Path, tmp_path: Path) -> None:
     assert found["logic"].near.happened == 1
 
 
-def test_whole_pictures_are_a_study_of_their_own(folder: Path, tmp_path: Path) -> None:
+def test_whole_images_are_a_study_of_their_own(folder: Path, tmp_path: Path) -> None:
     found = _studied(folder, tmp_path)
     assert found.whole is not None
     assert found.whole.overall.n == 1
@@ -116,10 +116,10 @@ def test_whole_pictures_are_a_study_of_their_own(folder: Path, tmp_path: Path) -
 
 def test_what_cannot_enter_is_counted(folder: Path, tmp_path: Path) -> None:
     found = _studied(folder, tmp_path)
-    assert (found.scores, found.pictures, found.raters) == (16, 6, ("ann", "bob"))
+    assert (found.scores, found.images, found.raters) == (16, 6, ("ann", "bob"))
     assert found.unscored == {"not understood": 1}
     assert found.incomplete == 1
-    assert found.without_picture == ("line 17: run has no sample 0 of item z-l9",)
+    assert found.without_image == ("line 17: run has no sample 0 of item z-l9",)
     assert found.not_rated == 0
 
 
@@ -130,7 +130,7 @@ def test_the_published_code_gives_each_question_its_full_weight(folder: Path, tm
 
 
 @pytest.mark.parametrize("profile", ["paper", "official-code"])
-def test_blank_pictures_score_nothing_in_sum_and_in_each_dimension(tmp_path: Path, profile: ScoreProfile) -> None:
+def test_blank_images_score_nothing_in_sum_and_in_each_dimension(tmp_path: Path, profile: ScoreProfile) -> None:
     folder = scored_run(tmp_path / "run", ITEMS[:1], {"a-l1": [1.0]}, blank=frozenset({"a-l1"}))
     found = _studied(folder, tmp_path, "\n".join(PEOPLE.splitlines()[:5]), profile)
     assert found.questions is not None
@@ -196,12 +196,12 @@ def test_suites_without_weighted_questions_are_refused(tmp_path: Path) -> None:
 def test_histograms_lose_nothing_and_their_middle_is_what_is_near(scores: Sequence[tuple[float, float]]) -> None:
     gap = score_gap([ScorePair(judge, people, number) for number, (judge, people) in enumerate(scores)])
     middle = len(gap.histogram) // 2
-    assert sum(it.pictures for it in gap.histogram) == len(scores)
-    assert sum(it.pictures for it in gap.histogram[middle - 2 : middle + 3]) == gap.near.happened
+    assert sum(it.images for it in gap.histogram) == len(scores)
+    assert sum(it.images for it in gap.histogram[middle - 2 : middle + 3]) == gap.near.happened
     assert (gap.histogram[middle - 2].low, gap.histogram[middle + 2].high) == (-0.125, 0.125)
-    for low, high, pictures in gap.histogram:
+    for low, high, images in gap.histogram:
         inside = sum(low - 1e-9 <= judge - people <= high + 1e-9 for judge, people in scores)
-        assert pictures <= inside
+        assert images <= inside
 
 
 def test_the_command_prints_and_writes(folder: Path, tmp_path: Path) -> None:

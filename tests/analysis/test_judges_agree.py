@@ -1,4 +1,4 @@
-"""Two judges over the same pictures: where they agree is counted, where they do not is listed, nothing is dropped."""
+"""Two judges over the same images: where they agree is counted, where they do not is listed, nothing is dropped."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from formalimg.analysis import compare_judges, compare_records, judge_named
 from formalimg.cli.agree import agree_command
 from formalimg.errors import FormalimgError
-from formalimg.runs import Order, Party, carry_out, judge_run, open_run
-from formalimg.analysis import compare_judges, compare_records, judge_named
+from formalimg.runs import Identity, RunConfig, execute, judge_run, open_run
 from formalimg.suites import ConceptSpec, Item
 from tests.analysis.concept_runs import PlannedJudge, concept_item, concept_run
 from tests.support.models import NumberJudge, Speckles, small_items
@@ -55,7 +55,7 @@ def _agree(*arguments: object) -> Result:
 def test_the_last_two_judges_by_hand(folder: Path) -> None:
     found = compare_judges(folder)
     assert (found.first.judge.name, found.second.judge.name) == ("test/one", "test/two")
-    assert found.pictures == (3, 1, 0, 1)
+    assert found.images == (3, 1, 0, 1)
     assert (found.passed.equal, found.passed.n, found.passed.left_out) == (2, 3, 2)
     assert {level: (it.equal, it.n, it.left_out) for level, it in found.passed_by_level.items()} == {
         1: (1, 2, 1),
@@ -94,7 +94,7 @@ def test_intervals_of_fractions_stay_between_0_and_1(tmp_path: Path) -> None:
 def test_the_order_of_judges_changes_nothing_but_their_places(folder: Path) -> None:
     run = open_run(folder)
     found, turned = (compare_judges(folder, *(judge_named(run, name) for name in names)) for names in ("23", "32"))
-    assert turned.pictures == (3, 0, 1, 1)
+    assert turned.images == (3, 0, 1, 1)
     assert turned.passed == found.passed
     assert turned.questions_by_kind == found.questions_by_kind
     assert turned.first == found.second
@@ -113,7 +113,7 @@ def test_questions_of_the_same_words_are_told_apart(tmp_path: Path) -> None:
 
 def test_judges_are_called_by_name_or_number(folder: Path) -> None:
     run = open_run(folder)
-    assert judge_named(run, "test/two") == judge_named(run, "3") == Party("test/two", {"version": 1})
+    assert judge_named(run, "test/two") == judge_named(run, "3") == Identity("test/two", {"version": 1})
     for name in ("test/three", "4", "0"):
         with pytest.raises(FormalimgError, match="1 test/early, 2 test/one, 3 test/two"):
             judge_named(run, name)
@@ -126,12 +126,12 @@ def test_judges_that_cannot_be_compared(folder: Path, tmp_path: Path) -> None:
     alone = concept_run(tmp_path / "alone", ITEMS, [_judge("test/one", {**FIRST})])
     with pytest.raises(FormalimgError, match="by test/one alone"):
         compare_judges(alone)
-    one = Party("test/one", {"version": 1})
+    one = Identity("test/one", {"version": 1})
     with pytest.raises(FormalimgError, match="with itself"):
         compare_judges(folder, one, one)
     with pytest.raises(FormalimgError, match="has not judged"):
-        compare_judges(folder, one, Party("test/two", {"version": 2}))
-    with pytest.raises(FormalimgError, match="different pictures"):
+        compare_judges(folder, one, Identity("test/two", {"version": 2}))
+    with pytest.raises(FormalimgError, match="different images"):
         compare_records(open_run(folder), open_run(alone))
 
 
@@ -145,7 +145,7 @@ def test_one_judge_with_two_settings(tmp_path: Path) -> None:
 
 
 def test_suites_of_formulas_are_compared_clause_by_clause(tmp_path: Path) -> None:
-    carry_out(Order(small_items(8), Speckles(), size=64), tmp_path / "run", NumberJudge())
+    execute(RunConfig(small_items(8), Speckles(), size=64), tmp_path / "run", NumberJudge())
     judge_run(tmp_path / "run", NumberJudge(settings={"version": 2}))
     found = compare_judges(tmp_path / "run")
     assert found.passed.value == found.questions.value == 1.0

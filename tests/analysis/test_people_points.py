@@ -12,11 +12,8 @@ from statistics import variance
 
 import pytest
 
-from formalimg.errors import FormalimgError
-from formalimg.runs import StoredRun, open_run
-from formalimg.stats import clopper_pearson
 from formalimg.analysis import (
-    PeopleSaid,
+    HumanRatings,
     PointsGiven,
     RatingsError,
     VotesError,
@@ -28,6 +25,9 @@ from formalimg.analysis import (
 from formalimg.analysis.cases import About, Case
 from formalimg.analysis.panels import panel_of
 from formalimg.analysis.rater_columns import alpha_of_columns
+from formalimg.errors import FormalimgError
+from formalimg.runs import StoredRun, open_run
+from formalimg.stats import clopper_pearson
 from tests.analysis.voted_runs import JUDGED, voted_runs
 
 GIVEN = {
@@ -63,8 +63,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[StoredRun]]:
 def test_a_mean_of_four_passes_and_missing_ratings_leave_it_open(runs: list[StoredRun]) -> None:
     found = study_points(_points(), runs)
     assert found.points is not None
-    passed = {(it.run, it.item): it.passed for it in found.points.pictures}
-    assert [picture for picture, said in passed.items() if said] == [
+    passed = {(it.run, it.item): it.passed for it in found.points.images}
+    assert [image for image, said in passed.items() if said] == [
         ("one", "a1"),
         ("one", "a2"),
         ("one", "b1"),
@@ -113,7 +113,7 @@ def test_alphas_of_the_points_by_hand(runs: list[StoredRun]) -> None:
 
 
 def _ordinal_alpha(units: list[list[int]]) -> float:
-    """Krippendorff's definition, written out: all pairs within pictures against all pairs of ratings."""
+    """Krippendorff's definition, written out: all pairs within images against all pairs of ratings."""
     count = {value: sum(unit.count(value) for unit in units) for value in range(1, 6)}
     n = sum(count.values())
 
@@ -127,7 +127,7 @@ def _ordinal_alpha(units: list[list[int]]) -> float:
 
 
 def test_people_who_take_turns_share_columns(runs: list[StoredRun]) -> None:
-    """Nobody sees everything: the first rating of each picture makes the first column, as in the paper."""
+    """Nobody sees everything: the first rating of each image makes the first column, as in the paper."""
     seats = [("ann", "bob"), ("bob", "rater-2"), ("rater-2", "rater-10"), ("ann", "rater-10")]
     marks = [(5, 4), (2, 3), (1, 1), (4, 5)]
     points = [
@@ -145,11 +145,11 @@ def test_people_who_take_turns_share_columns(runs: list[StoredRun]) -> None:
 
 
 def test_one_more_rating_than_usual_takes_nothing_away(runs: list[StoredRun]) -> None:
-    """Seven pictures have two ratings by turns, and one has three: all eight enter, the third rating does not."""
-    pictures = [(run, item) for run in ("one", "two") for item in ("a1", "a2", "b1", "b2")]
+    """Seven images have two ratings by turns, and one has three: all eight enter, the third rating does not."""
+    images = [(run, item) for run in ("one", "two") for item in ("a1", "a2", "b1", "b2")]
     marks = [(5, 4), (2, 3), (1, 1), (4, 5), (3, 3), (2, 1), (5, 5), (1, 2)]
     points = []
-    for number, ((run, item), those) in enumerate(zip(pictures, marks, strict=True)):
+    for number, ((run, item), those) in enumerate(zip(images, marks, strict=True)):
         points += [PointsGiven(run, item, 0, f"rater-{2 * number + at}", mark) for at, mark in enumerate(those)]
     points.append(PointsGiven("two", "b2", 0, "zoe", 5))
     found = study_points(points, runs).points
@@ -162,11 +162,11 @@ def test_one_more_rating_than_usual_takes_nothing_away(runs: list[StoredRun]) ->
     assert found.cronbach.value == pytest.approx(2 * (1 - unshared))
 
 
-def test_a_picture_that_everybody_rated_does_not_stand_for_all(runs: list[StoredRun]) -> None:
-    """Of eight pictures one was rated by all six people: columns of one person each would have a single row."""
-    pictures = [(run, item) for run in ("one", "two") for item in ("a1", "a2", "b1", "b2")]
+def test_an_image_that_everybody_rated_does_not_stand_for_all(runs: list[StoredRun]) -> None:
+    """Of eight images one was rated by all six people: columns of one person each would have a single row."""
+    images = [(run, item) for run in ("one", "two") for item in ("a1", "a2", "b1", "b2")]
     points = [PointsGiven("one", "a1", 0, f"rater-{number}", 4) for number in range(6)]
-    for number, (run, item) in enumerate(pictures[1:]):
+    for number, (run, item) in enumerate(images[1:]):
         points += [PointsGiven(run, item, 0, f"rater-{(number + at) % 6}", 1 + (number + at) % 5) for at in range(2)]
     found = study_points(points, runs).points
     assert found is not None
@@ -176,8 +176,8 @@ def test_a_picture_that_everybody_rated_does_not_stand_for_all(runs: list[Stored
 
 def test_the_same_item_by_several_models_is_not_independent(runs: list[StoredRun]) -> None:
     """Three models, one of whose items is misjudged each time: worth three cases of one, and no more."""
-    pictures = [(run, item) for run in ("one", "two", "three") for item in ("a1", "a2", "b1", "b2", "c1", "c2")]
-    judged = {(run, item): set(JUDGED[run][item]) == {"y"} for run, item in pictures}
+    images = [(run, item) for run in ("one", "two", "three") for item in ("a1", "a2", "b1", "b2", "c1", "c2")]
+    judged = {(run, item): set(JUDGED[run][item]) == {"y"} for run, item in images}
     points = [
         PointsGiven(run, item, 0, "ann", 5 if passed != (item in ("a1", "b2")) else 1)
         for (run, item), passed in judged.items()
@@ -200,22 +200,22 @@ def test_means_stay_between_one_and_five(runs: list[StoredRun]) -> None:
 
 @pytest.mark.parametrize("given", ["333", "3--"])
 def test_why_there_is_no_alpha_is_told(runs: list[StoredRun], given: str) -> None:
-    alike = study_people(PeopleSaid(points=_points({("one", "a1"): given, ("one", "a2"): given})), runs)
+    alike = study_people(HumanRatings(points=_points({("one", "a1"): given, ("one", "a2"): given})), runs)
     assert "there is nothing to compare" in people_text([alike], "md")
-    assert "nothing to compare" not in people_text([study_people(PeopleSaid(points=_points()), runs)], "md")
+    assert "nothing to compare" not in people_text([study_people(HumanRatings(points=_points()), runs)], "md")
 
 
 def test_every_form_tells_the_same(runs: list[StoredRun]) -> None:
-    found = study_people(PeopleSaid(points=_points()), runs)
+    found = study_people(HumanRatings(points=_points()), runs)
     data = json.loads(people_text([found], "json"))["people"][0]
     rows = list(csv.DictReader(people_text([found], "csv").splitlines()))
     figures = {(row["figure"], row["of"]): row for row in rows if not row["level"] and not row["run"]}
     alpha = data["points"]["cronbach"]["value"]
     assert float(figures["Cronbach's alpha of people", "five points"]["value"]) == alpha
-    assert float(figures["F1", "whole pictures"]["value"]) == data["whole"]["classified"]["f1"]["value"] == 0.75
+    assert float(figures["F1", "whole images"]["value"]) == data["whole"]["classified"]["f1"]["value"] == 0.75
     words = people_text([found], "md")
     assert f"| Cronbach's, five points | {alpha:.3f} | 7 | 1 |" in words
-    assert "Not yet decided, because ratings are missing: 1 picture." in words
+    assert "Not yet decided, because ratings are missing: 1 image." in words
 
 
 def test_mistakes_are_told(runs: list[StoredRun], tmp_path: Path) -> None:
@@ -232,14 +232,14 @@ def test_mistakes_are_told(runs: list[StoredRun], tmp_path: Path) -> None:
         study_points([PointsGiven("one", "zz", 0, "ann", 5)], runs)
     with pytest.raises(FormalimgError, match="give 1 to 5"):
         study_points([PointsGiven("one", "a1", 0, "ann", 0)], runs)
-    with pytest.raises(FormalimgError, match="nobody has rated a picture yet"):
+    with pytest.raises(FormalimgError, match="nobody has rated an image yet"):
         study_points([PointsGiven("one", "a1", 0, "ann", None)], runs)
 
 
 def test_the_numbers_of_the_paper_come_out_of_the_same_functions() -> None:
     """322 of 400 right and an F1 of 0.840; four models at ten levels, ranked alike but for one swap at some levels.
 
-    Of 243 pictures that pass by people, the judge passes 205, and 40 of the others.
+    Of 243 images that pass by people, the judge passes 205, and 40 of the others.
     """
     outcomes = [(True, True)] * 205 + [(True, False)] * 38 + [(False, True)] * 40 + [(False, False)] * 117
     cases = [Case(f"model {number % 4}", str(number), 0, None) for number in range(400)]
@@ -254,7 +254,7 @@ def test_the_numbers_of_the_paper_come_out_of_the_same_functions() -> None:
 
 
 def test_a_mean_rank_correlation_by_hand() -> None:
-    """Ten pictures each of four models at two levels; at the second the judge swaps two neighbours: 1 and 0.8."""
+    """Ten images each of four models at two levels; at the second the judge swaps two neighbours: 1 and 0.8."""
     passes = {1: ((9, 8), (6, 5), (4, 3), (1, 0)), 2: ((9, 6), (6, 9), (4, 3), (1, 0))}
     people, judge, about = {}, {}, {}
     for level, models in passes.items():

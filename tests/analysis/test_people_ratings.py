@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 
 from formalimg.cli.agree import agree_command
 from formalimg.errors import FormalimgError
-from formalimg.human_eval import Protocol, Step, Task, Value, export_study, make_study, open_study, people_said
-from formalimg.runs import Order, carry_out
-from tests.human_eval.rated_runs import SEEN, concept_items, formula_items, grounded_run, opened, rated_run, take
+from formalimg.human_eval import Protocol, Step, Task, Value, export_study, human_ratings, make_study, open_study
+from formalimg.runs import RunConfig, execute
 from tests.analysis.concept_runs import PlannedJudge, concept_run
 from tests.analysis.counterfactual_runs import scored_item, scored_run
+from tests.human_eval.rated_runs import SEEN, concept_items, formula_items, grounded_run, opened, rated_run, take
 from tests.support.models import NumberJudge, Speckles
 
 Say = Callable[[str, Task, Step], Value]
@@ -37,7 +37,7 @@ def _agree(*arguments: object) -> Any:
 def _study(folder: Path, protocol: Protocol, runs: list[Path], say: Say, **how: Any) -> Path:
     """A study in which everybody has said everything."""
     with opened(*runs) as there:
-        made = make_study(folder, there, protocol, **{"raters": 2, "per_picture": 2, **how})
+        made = make_study(folder, there, protocol, **{"raters": 2, "per_image": 2, **how})
     with open_study(made.folder) as study:
         for rater in made.links:
             take(study, rater, lambda task, step, rater=rater: say(rater, task, step))  # type: ignore[misc]
@@ -45,7 +45,7 @@ def _study(folder: Path, protocol: Protocol, runs: list[Path], say: Say, **how: 
 
 
 def test_who_misses_attention_checks_is_named_and_left_out_on_demand(tmp_path: Path) -> None:
-    """The second rater gives five points to everything, also where the words are those of another picture."""
+    """The second rater gives five points to everything, also where the words are those of another image."""
     run = concept_run(
         tmp_path / "run", concept_items(28, levels=1), [PlannedJudge("test/judge", lambda item: [True, True])]
     )
@@ -63,17 +63,17 @@ def test_who_misses_attention_checks_is_named_and_left_out_on_demand(tmp_path: P
     assert (people["votes"], people["whole"]["cases"]) == (16, 8)  # checks are no ratings
     assert people["points"]["histogram"] == {"1": 0, "2": 8, "3": 0, "4": 0, "5": 8}
     assert people["whole"]["classified"]["accuracy"]["value"] == 0  # means of 3.5 do not pass, and the judge says yes
-    (without,) = _agree(run, "--ratings", study, "--without-inattentive", "0.5")["people"]
+    (without,) = _agree(run, "--ratings", study, "--exclude-inattentive", "0.5")["people"]
     assert [it["left_out"] for it in without["conduct"]["raters"]] == [False, True]
     assert (without["raters"], without["votes"]) == (["rater-1"], 8)
-    (all_there,) = _agree(run, "--ratings", study, "--without-inattentive", "1")["people"]
+    (all_there,) = _agree(run, "--ratings", study, "--exclude-inattentive", "1")["people"]
     assert (all_there["votes"], all_there["whole"]) == (people["votes"], people["whole"])
     told = CliRunner().invoke(
-        APP, [str(run), "--ratings", str(study), "--without-inattentive", "0"], env={"COLUMNS": "200"}
+        APP, [str(run), "--ratings", str(study), "--exclude-inattentive", "0"], env={"COLUMNS": "200"}
     )
     assert "Left out for missing more than 0 % of theirs: rater-2." in told.stdout
     with opened(run) as runs, pytest.raises(FormalimgError, match="no share"):
-        people_said(study, runs, 1.5)
+        human_ratings(study, runs, 1.5)
 
 
 def test_votes_of_a_study_are_those_of_its_export(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_votes_of_a_study_are_those_of_its_export(tmp_path: Path) -> None:
 
 
 def test_scores_of_a_study_beside_those_of_the_judge(tmp_path: Path) -> None:
-    """Two pictures; 0.9 and 0.3 by the judge, 0.8 and 0.6 by the first rater, 0.4 and 0.2 by the second."""
+    """Two images; 0.9 and 0.3 by the judge, 0.8 and 0.6 by the first rater, 0.4 and 0.2 by the second."""
     items = [scored_item("a-l2", 2), scored_item("b-l2", 2)]
     run = scored_run(tmp_path / "run", items, {"a-l2": [0.9], "b-l2": [0.3]})
     given = {"rater-1": {"a": 0.8, "b": 0.6}, "rater-2": {"a": 0.4, "b": 0.2}}
@@ -111,7 +111,7 @@ def test_scores_of_a_study_beside_those_of_the_judge(tmp_path: Path) -> None:
     assert pairs["a-l2"]["people"] == pytest.approx(0.6)
     assert pairs["b-l2"]["by_rater"] == {"rater-1": 0.6, "rater-2": 0.2}
     assert found["cronbach"]["value"] == pytest.approx(1)  # one gives 0.4 more throughout
-    # Krippendorff's, by squares: 0.16 within both pictures; of all pairs, six differ by 0.2, four by 0.4 and so on.
+    # Krippendorff's, by squares: 0.16 within both images; of all pairs, six differ by 0.2, four by 0.4 and so on.
     seen, chance = 0.16, (6 * 0.04 + 4 * 0.16 + 2 * 0.36) / 12
     assert found["alpha"]["value"] == pytest.approx(1 - seen / chance)
     passing = found["passing"]
@@ -158,15 +158,15 @@ def test_what_is_refused(tmp_path: Path) -> None:
 
     assert "is also about the run two" in refused(runs[0], "--ratings", study)
     assert "leave --iou out" in refused(*runs, "--ratings", study, "--iou", "0.5")
-    assert "nobody has had an attention check" in refused(*runs, "--ratings", study, "--without-inattentive", "0.1")
+    assert "nobody has had an attention check" in refused(*runs, "--ratings", study, "--exclude-inattentive", "0.1")
     assert "give --votes, --scores or --ratings" in refused(*runs, "--ratings", study, "--votes", "votes.csv")
     assert "give it with --ratings" in refused(*runs, "--iou", "0.5")
     assert "is no study" in refused(*runs, "--ratings", tmp_path)
     table = tmp_path / "table.csv"
     table.write_text("model,item,rater,mark\n")
     assert "one of the columns vote, score or rating" in refused(*runs, "--ratings", table)
-    assert "tells nothing of attention checks" in refused(*runs, "--ratings", table, "--without-inattentive", "0")
+    assert "tells nothing of attention checks" in refused(*runs, "--ratings", table, "--exclude-inattentive", "0")
     assert "cannot read" in refused(*runs, "--ratings", tmp_path / "nowhere.csv")
     other = tmp_path / "elsewhere" / "two"
-    carry_out(Order(items, Speckles(), size=16), other, NumberJudge())
+    execute(RunConfig(items, Speckles(), size=16), other, NumberJudge())
     assert "are not those that people were shown" in refused(runs[0], other, "--ratings", study)

@@ -1,4 +1,4 @@
-"""Two judges of CF-World over the same pictures: their scores are compared, and not only whether pictures pass."""
+"""Two judges of CF-World over the same images: their scores are compared, and not only whether images pass."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from formalimg.analysis import ScoresCompared, compare_scores
 from formalimg.cli.agree import agree_command
 from formalimg.errors import FormalimgError
 from formalimg.runs import judge_run
-from formalimg.analysis import ScoresCompared, compare_scores
 from formalimg.suites import Dimension
-from tests.reporting.counterfactual_runs import Scores, judge_by, scored_item, scored_run
 from tests.analysis.concept_runs import PlannedJudge, concept_item, concept_run
+from tests.reporting.counterfactual_runs import Scores, judge_by, scored_item, scored_run
 
 DIMENSIONS: tuple[Dimension, ...] = ("integrity", "logic", "logic", "assessment")
 ITEMS = [scored_item(group, level, DIMENSIONS) for group in "abc" for level in (1, 2)]
@@ -51,7 +51,7 @@ def found(folder: Path) -> ScoresCompared:
 
 
 def test_scores_by_hand(found: ScoresCompared) -> None:
-    assert (found.first.name, found.second.name, found.pictures) == ("test/one", "test/two", (5, 0, 1, 0))
+    assert (found.first.name, found.second.name, found.images) == ("test/one", "test/two", (5, 0, 1, 0))
     both = [name for name, scores in FIRST.items() if scores != "judge failed"]
     first, second = ([total(given[name]) for name in both] for given in (FIRST, SECOND))
     apart = np.subtract(first, second)
@@ -94,7 +94,7 @@ def test_the_published_weights_may_be_asked_for(folder: Path) -> None:
     found = compare_scores(folder, profile="official-code")
     both = [name for name in FIRST if name != "c-l2"]
     assert found.scores.first == pytest.approx(np.mean([total(FIRST[name], 8) for name in both]))
-    # 19 of 34: two questions about logic carry a picture over the line that fails its assessment.
+    # 19 of 34: two questions about logic carry an image over the line that fails its assessment.
     assert (found.passed.equal, found.profile) == (4, "official-code")
 
 
@@ -125,7 +125,7 @@ def test_every_format_tells_scores_and_not_full_marks(folder: Path) -> None:
     assert {row["kind"] for row in rows if row["figure"] == "difference"} == {"", "integrity", "assessment", "logic"}
 
 
-def test_pictures_that_failed_by_rule_have_0_in_every_dimension(tmp_path: Path) -> None:
+def test_images_that_failed_by_rule_have_0_in_every_dimension(tmp_path: Path) -> None:
     from tests.analysis.counterfactual_runs import PlannedScorer
     from tests.analysis.counterfactual_runs import scored_item as planned
     from tests.analysis.counterfactual_runs import scored_run as planned_run

@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 import pytest
 
-from formalimg.stats import Interval
 from formalimg.analysis import JudgesCompared, JudgeScores, compare_judges
+from formalimg.stats import Interval
 from formalimg.suites import CATEGORIES, Category, ConceptSpec, Item
 from tests.analysis.concept_runs import PlannedJudge, concept_item, concept_run
 
 PER_LEVEL = 300
 SHOWN: Mapping[Category, float] = dict(zip(CATEGORIES, (0.95, 0.85, 0.6, 0.5, 0.7, 0.75, 0.55, 0.8), strict=True))
-"""How often pictures show what is asked for."""
+"""How often images show what is asked for."""
 
 
 class Rates(NamedTuple):
@@ -99,7 +99,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> JudgesCompared:
 
 
 def test_nothing_is_dropped(compared: JudgesCompared) -> None:
-    assert compared.pictures == (2100 - 21 - 42, 42, 0, 21)
+    assert compared.images == (2100 - 21 - 42, 42, 0, 21)
     assert (compared.passed.n, compared.passed.left_out) == (2037, 63)
     asked = sum(len(_kinds(item)) for item in _items() if item.id not in REFUSED)
     assert compared.questions.n + compared.questions.left_out == asked

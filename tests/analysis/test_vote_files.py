@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from formalimg.analysis import VotesError, read_votes, study_votes
 from formalimg.errors import FormalimgError
 from formalimg.runs import open_run
-from formalimg.analysis import VotesError, read_votes, study_votes
 from tests.analysis.voted_runs import ITEMS, studied, voted_run, voted_runs
 
 
@@ -82,7 +82,7 @@ def test_votes_on_what_is_not_there_are_refused(runs: dict[str, Path], tmp_path:
             "line 4: one has no item z9",
             "line 5: one has no sample 1",
             "line 6: there is no question 3: item a1 of one has 2 questions",
-            "line 8: ann votes twice on the whole picture of item a1",
+            "line 8: ann votes twice on the whole image of item a1",
             "line 9: the rater is called judge",
         ],
         strict=True,
@@ -102,7 +102,7 @@ def test_all_mistakes_of_a_file_are_named_at_once_with_file_and_line(runs: dict[
     assert [finding.split(": ")[:2] for finding in caught.value.findings] == [
         [f"{votes}:3", "one has no item z9"],
         [f"{votes}:4 (and 1 more line)", "the vote is 'perhaps'"],
-        [f"{votes}:5", "ann votes twice on the whole picture of item a1, sample 0, of one"],
+        [f"{votes}:5", "ann votes twice on the whole image of item a1, sample 0, of one"],
         [f"{votes}:6", "there is no question 9"],
     ]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.stats import Consistency, clopper_pearson
 from formalimg.analysis import PeopleStudied, agreement_text, people_tables
+from formalimg.stats import Consistency, clopper_pearson
 from tests.analysis.concept_runs import PlannedJudge, concept_run
 from tests.analysis.voted_runs import ITEMS, studied, voted_runs
 
@@ -26,7 +26,7 @@ WHOLE = {
     ("three", "b1"): "000",
     ("three", "b2"): "011",
 }
-"""What ann, bob and cy say to each picture as a whole; one run is called by its model."""
+"""What ann, bob and cy say to each image as a whole; one run is called by its model."""
 
 QUESTIONS = {
     ("a1", 1): "111",
@@ -37,7 +37,7 @@ QUESTIONS = {
     ("b1", 2): "101",
     ("b1", 3): "10-",
 }
-"""What they say to single questions about pictures of the first run."""
+"""What they say to single questions about images of the first run."""
 
 RATERS = ("ann", "bob", "cy")
 
@@ -135,7 +135,7 @@ def test_everyone_and_everyone(study: PeopleStudied) -> None:
 
 
 def test_how_far_people_can_be_relied_on(study: PeopleStudied) -> None:
-    """Of 29 votes 16 are yes. Five pictures have two against one, which adds 2 each, and c2 one against one: 12 in all.
+    """Of 29 votes 16 are yes. Five images have two against one, which adds 2 each, and c2 one against one: 12 in all.
 
     By chance it would be 2 · 16 · 13 / 28.
     """
@@ -171,7 +171,7 @@ def test_alpha_and_the_measured_judge_are_told(study: PeopleStudied) -> None:
     assert people["alpha"]["value"] == pytest.approx(5 / 26)
     assert people["classified"]["f1"]["value"] == 0.8
     rows = list(csv.DictReader(agreement_text([study], "csv").splitlines()))
-    whole = {(row["figure"], row["level"]): row for row in rows if row["of"] == "whole pictures"}
+    whole = {(row["figure"], row["level"]): row for row in rows if row["of"] == "whole images"}
     assert float(whole["Krippendorff's alpha of people", ""]["value"]) == pytest.approx(5 / 26)
     recall, f1 = whole["recall (sensitivity)", ""], whole["F1", ""]
     assert float(recall["value"]) == pytest.approx(4 / 6)
@@ -182,7 +182,7 @@ def test_alpha_and_the_measured_judge_are_told(study: PeopleStudied) -> None:
     assert whole["mean rank correlation of runs", ""]["n"] == "1"
     assert study.whole is not None
     measured, relied, ranked, *_ = people_tables(study)
-    assert ("Krippendorff's, whole pictures", "0.192", "10", "0") in relied.rows
+    assert ("Krippendorff's, whole images", "0.192", "10", "0") in relied.rows
     assert ranked.rows[-1][:2] == ("mean", "0.866")
     told = {row[0]: row[1] for row in measured.rows}
     assert told["recall (sensitivity)"].startswith("66.7 (20.")
@@ -202,7 +202,7 @@ def test_unscored_verdicts_and_ties_are_told_apart(tmp_path: Path) -> None:
     first, *_ = people_tables(study)
     told = {row[0]: row[1] for row in first.rows}
     assert (told["left out, no majority"], told["left out, no verdict"]) == ("2", "2")
-    assert "Pictures without a verdict of the judge: 3 (not understood 3)." in first.note
+    assert "Images without a verdict of the judge: 3 (not understood 3)." in first.note
 
 
 def test_results_come_first_and_details_last(study: PeopleStudied) -> None:
@@ -211,7 +211,7 @@ def test_results_come_first_and_details_last(study: PeopleStudied) -> None:
     assert titles[0] == "The judge, measured by the majority of people"
     places = [table.place for table in tables]
     assert places == sorted(places, key=["result", "more", "detail"].index)
-    assert titles.index("Reliability of people") < titles.index("People and judge: whole pictures")
+    assert titles.index("Reliability of people") < titles.index("People and judge: whole images")
     assert len({table.title for table in tables}) == len(tables)
     r = {row[1]: row[2] for table in tables for row in table.rows if table.title == "Do scores go together?"}
     assert r["k to k, one"] == "0.87"
@@ -270,7 +270,7 @@ def test_runs_without_votes_are_named_and_the_order_of_votes_does_not_matter(
     assert studied(runs, "\n".join([head, *rows[::-1]]), tmp_path) == some
 
 
-def test_scores_go_together_over_the_pictures_that_both_decided(runs: dict[str, Path], tmp_path: Path) -> None:
+def test_scores_go_together_over_the_images_that_both_decided(runs: dict[str, Path], tmp_path: Path) -> None:
     """The judge says no to c2, on which people are at odds: from level to level both say 1, ½ and 0 of the rest."""
     rows = ["a1,ann,1", "a2,ann,0", "b1,ann,1", "b2,ann,0", "c1,ann,0", "c2,ann,1", "c2,bob,0"]
     panel = studied(runs, "\n".join(["item,rater,vote,model", *(f"{row},one" for row in rows)]), tmp_path).whole
@@ -292,4 +292,4 @@ def test_counts_and_names_are_told_with_care(runs: dict[str, Path], tmp_path: Pa
     two = " ".join(agreement_text([studied(runs, votes, tmp_path)], "terminal").split())
     assert "3 raters, 3 votes" in two
     assert "Names that differ only in case are taken for different people: Ann and ann." in two
-    assert "Scores on the same: whole pictures" in two  # a1 is a tie
+    assert "Scores on the same: whole images" in two  # a1 is a tie

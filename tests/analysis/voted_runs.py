@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from formalimg.runs import open_run
 from formalimg.analysis import PeopleStudied, read_votes, study_votes
+from formalimg.runs import open_run
 from formalimg.suites import ConceptSpec, Item
 from tests.analysis.concept_runs import PlannedJudge, concept_item, concept_run
 

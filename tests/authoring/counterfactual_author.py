@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from formalimg.authoring import CounterfactualChoices, Law, WritingPlan, Written, write_suite
 from formalimg.models import ChatModel, open_chat_model
 from formalimg.suites import Group, check_groups, our_groups
-from formalimg.authoring import CounterfactualChoices, Law, WritingPlan, Written, write_suite
 from tests.support.loopback.dialects import Asked
 from tests.support.loopback.faults import Fault, Faults, never
 from tests.support.loopback.server import Loopback
@@ -188,6 +188,6 @@ def assert_sound(written: Written, groups: list[Group], folder: Path) -> None:
             "assessment": 15,
             "logic": 8,
         }
-    card = json.loads((folder / "writing.json").read_text())
-    assert card["rejections"] == {reason: count for reason, count in written.rejections.items() if count}
-    assert card["groups"] == len(groups)
+    manifest = json.loads((folder / "writing.json").read_text())
+    assert manifest["rejections"] == {reason: count for reason, count in written.rejections.items() if count}
+    assert manifest["groups"] == len(groups)

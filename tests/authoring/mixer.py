@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from formalimg.authoring import WritingPlan, Written, write_suite
 from formalimg.models import open_chat_model
 from formalimg.suites import (
     Binding,
@@ -22,7 +23,6 @@ from formalimg.suites import (
     unsaid,
 )
 from formalimg.suites.conceptmix.realizing import realize
-from formalimg.authoring import WritingPlan, Written, write_suite
 from tests.support.loopback.dialects import Asked
 from tests.support.loopback.faults import Fault, Faults, never
 from tests.support.loopback.server import Loopback
@@ -70,9 +70,7 @@ def _binding(question: str) -> Binding:
 
 def _all_of(binding: Binding) -> list[BoundConcept]:
     """All that a binding says, those objects too that were added."""
-    objects = [
-        BoundConcept(Concept("object", thing.item), (number,)) for number, thing in enumerate(binding.objects, 1)
-    ]
+    objects = [BoundConcept(Concept("object", obj.item), (number,)) for number, obj in enumerate(binding.objects, 1)]
     style = [] if binding.style is None else [BoundConcept(Concept("style", binding.style), ())]
     return objects + style
 
@@ -129,5 +127,5 @@ def assert_sound(written: Written, folder: Path) -> None:
         assert [asked.question for asked in spec.concepts] == [f"Is it true that {a.statement}?" for a in spec.concepts]
     assert len({item.prompt for item in written.items}) == len(written.items)
     assert written.tried == len(written.items) + sum(written.rejections.values()) + written.unsettled
-    card = json.loads((folder / "writing.json").read_text())
-    assert card["rejections"] == {reason: count for reason, count in written.rejections.items() if count}
+    manifest = json.loads((folder / "writing.json").read_text())
+    assert manifest["rejections"] == {reason: count for reason, count in written.rejections.items() if count}

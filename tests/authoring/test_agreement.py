@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from formalimg.logic import parse
 from formalimg.authoring.formulas.agreeing import agreement
+from formalimg.logic import parse
 from tests.authoring.scripted import made
 
 OPENING = "Make an image in the knolling style, seen straight from above."

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from formalimg.suites import Binding, BoundObject, Category, Concept, Relation, load, template_questions
 from formalimg.authoring import Rejection
 from formalimg.authoring.concepts.mix import mixed
 from formalimg.authoring.concepts.questions import in_order
+from formalimg.suites import Binding, BoundObject, Category, Concept, Relation, load, template_questions
 from tests.authoring.mixer import POOLS
 
 CONCEPTS: list[tuple[Category, str]] = [

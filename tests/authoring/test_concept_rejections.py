@@ -11,15 +11,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from formalimg.suites import Binding, BoundObject, Category, Concept, Relation
 from formalimg.authoring import ConceptChoices, Rejection, WritingPlan
 from formalimg.authoring.concepts.answers import BindingAnswer
 from formalimg.authoring.concepts.closing import closed
 from formalimg.authoring.concepts.mix import draw, mixed
 from formalimg.authoring.concepts.questions import in_order
 from formalimg.authoring.plan import Slot
-from tests.support.loopback.faults import Fault
+from formalimg.suites import Binding, BoundObject, Category, Concept, Relation
 from tests.authoring.mixer import POOLS, Answer, Talk, assert_sound
+from tests.support.loopback.faults import Fault
 
 pytest.importorskip("openai")
 
@@ -202,7 +202,7 @@ def test_no_two_questions_can_be_exchanged() -> None:
         assert isinstance(in_order(exchanged, mix, POOLS), Rejection), exchanged
 
 
-def test_nobody_adds_to_a_given_number_of_things() -> None:
+def test_nobody_adds_to_a_given_number_of_objects() -> None:
     given = replace(CAT_ON_ROBOT, relations=(Relation("top", "…"),))
     for item, reason in (("robot", "binding changed"), ("lamp", None)):
         objects = (*given.objects, BoundObject(item))

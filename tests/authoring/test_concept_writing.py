@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.errors import FormalimgError
-from formalimg.suites import Binding, conflicts, load, load_pools
 from formalimg.authoring import ConceptChoices, WritingPlan
 from formalimg.authoring.concepts.mix import draw
-from tests.support.loopback.faults import Fault
+from formalimg.errors import FormalimgError
+from formalimg.suites import Binding, conflicts, load, load_pools
 from tests.authoring.mixer import POOLS, Answer, Talk, assert_sound
+from tests.support.loopback.faults import Fault
 
 pytest.importorskip("openai")
 
@@ -46,13 +46,13 @@ def test_right_answers_become_items_and_only_what_is_open_is_asked(talk: Talk, t
     assert load("conceptmix", tmp_path) == list(written.items)
     assert {item.version for item in written.items} == {"mine-1"}
     assert_sound(written, tmp_path)
-    card = json.loads((tmp_path / "writing.json").read_text())
+    manifest = json.loads((tmp_path / "writing.json").read_text())
     steps = Counter(talk.steps)
     assert steps["binding"] == sum(map(is_open, drawn_in(tmp_path, plan))) > 0
     assert steps["caption"] == steps["questions"] == steps["check"] == 12
-    assert card["bound_by"]["model"] + card["bound_by"]["nobody"] == 12
-    assert sum(entry["accepted"] for entry in card["by_category"].values()) == 4 * 2 + 4 * 4 + 4 * 6
-    assert sum(entry["tried"] for entry in card["by_level"].values()) == written.tried
+    assert manifest["bound_by"]["model"] + manifest["bound_by"]["nobody"] == 12
+    assert sum(entry["accepted"] for entry in manifest["by_category"].values()) == 4 * 2 + 4 * 4 + 4 * 6
+    assert sum(entry["tried"] for entry in manifest["by_level"].values()) == written.tried
 
 
 def test_after_an_outage_nothing_is_asked_twice_and_nothing_is_counted_twice(talk: Talk, tmp_path: Path) -> None:
@@ -62,8 +62,8 @@ def test_after_an_outage_nothing_is_asked_twice_and_nothing_is_counted_twice(tal
     assert dict(down.rejections) == {"unanswered": 3}
     then = talk.write(SPATIAL, tmp_path)
     assert talk.steps == ["check", "questions"]
-    card = json.loads((tmp_path / "writing.json").read_text())
-    assert card["usage"] == {"input_tokens": 400, "output_tokens": 80}
+    manifest = json.loads((tmp_path / "writing.json").read_text())
+    assert manifest["usage"] == {"input_tokens": 400, "output_tokens": 80}
     assert then.items == talk.write(SPATIAL, tmp_path / "undisturbed").items != ()
 
 
@@ -195,10 +195,8 @@ def test_numbers_may_be_written_as_numbers(talk: Talk, tmp_path: Path) -> None:
     def spoil(step: str, answer: Answer, question: str) -> Answer:
         if step != "binding":
             return answer
-        objects = [
-            {**thing, "number": int(thing["number"])} if "number" in thing else thing for thing in answer["objects"]
-        ]
-        numbers.extend(thing["number"] for thing in objects if "number" in thing)
+        objects = [{**obj, "number": int(obj["number"])} if "number" in obj else obj for obj in answer["objects"]]
+        numbers.extend(obj["number"] for obj in objects if "number" in obj)
         return {**answer, "objects": objects}
 
     numbers: list[int] = []

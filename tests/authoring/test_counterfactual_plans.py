@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.errors import FormalimgError
 from formalimg.authoring import ConceptChoices, CounterfactualChoices, Law, WritingPlan, read_laws
+from formalimg.errors import FormalimgError
 from tests.authoring.counterfactual_author import laws
 
 

@@ -15,13 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formalimg.suites import items_of_groups
 from formalimg.authoring import CounterfactualChoices, Rejection, WritingPlan, outcomes_told, read_groups
 from formalimg.authoring.counterfactuals.answers import DescriptionAnswer, PairAnswer, QuestionAnswer
 from formalimg.authoring.counterfactuals.describing import described_prompt
 from formalimg.authoring.counterfactuals.pairing import pair_of
 from formalimg.authoring.counterfactuals.questioning import questions_of
-from tests.support.loopback.faults import Fault
+from formalimg.suites import items_of_groups
 from tests.authoring.counterfactual_author import (
     OURS,
     PAIRS,
@@ -35,6 +34,7 @@ from tests.authoring.counterfactual_author import (
     right_answer,
     serving,
 )
+from tests.support.loopback.faults import Fault
 
 pytest.importorskip("openai")
 

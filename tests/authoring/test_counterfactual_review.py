@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from formalimg.authoring import WrittenGroup, put_review, read_groups, read_review
+from formalimg.authoring.counterfactuals.review_queue import queue_lines
 from formalimg.cli.review import review_app
 from formalimg.errors import FormalimgError
 from formalimg.suites import check_groups, load
-from formalimg.authoring import WrittenGroup, put_review, read_groups, read_review
-from formalimg.authoring.counterfactuals.review_queue import queue_lines
 from tests.authoring.counterfactual_author import OURS, Author, plan_of, serving
 
 pytest.importorskip("openai")

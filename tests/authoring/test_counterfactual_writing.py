@@ -11,9 +11,6 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from formalimg.cli.write import write_command
-from formalimg.errors import FormalimgError
-from formalimg.suites import Item, items_of_groups, load
 from formalimg.authoring import (
     CounterfactualChoices,
     Law,
@@ -22,7 +19,9 @@ from formalimg.authoring import (
     read_groups,
     write_suite,
 )
-from tests.support.loopback.faults import Fault
+from formalimg.cli.write import write_command
+from formalimg.errors import FormalimgError
+from formalimg.suites import Item, items_of_groups, load
 from tests.authoring.counterfactual_author import (
     BY_LAW,
     OURS,
@@ -35,6 +34,7 @@ from tests.authoring.counterfactual_author import (
     plan_of,
     serving,
 )
+from tests.support.loopback.faults import Fault
 
 pytest.importorskip("openai")
 app = typer.Typer()
@@ -105,9 +105,9 @@ def test_the_same_group_twice_is_kept_once(author: Author, tmp_path: Path) -> No
         assert [item.spec.group for item in written.items[::3]] == ["law-001-1", "law-002-1", "law-003-1"]
         assert dict(written.rejections) == {"duplicate": 6}
         assert written.missing == {2: 3}
-    card = json.loads((tmp_path / "1" / "writing.json").read_text())
-    assert card["laws_short_of_groups"] == [law.law for law in laws(3)]
-    assert card["items"] == 9
+    manifest = json.loads((tmp_path / "1" / "writing.json").read_text())
+    assert manifest["laws_short_of_groups"] == [law.law for law in laws(3)]
+    assert manifest["items"] == 9
 
 
 def test_groups_that_took_longer_still_stand_in_their_place(author: Author, tmp_path: Path) -> None:
@@ -240,5 +240,5 @@ def test_a_text_of_the_users_takes_the_place_of_ours(author: Author, tmp_path: P
     author.steps, author.questions, author.spoil = [], [], lambda step, answer, question: answer
     write_suite(plan_of(1), author.model(), tmp_path / "out", prompts=tmp_path / "own")
     assert author.questions[0].startswith("My words.")
-    card = json.loads((tmp_path / "out" / "writing.json").read_text())
-    assert card["prompts"]["write-group"].startswith("the user's own")
+    manifest = json.loads((tmp_path / "out" / "writing.json").read_text())
+    assert manifest["prompts"]["write-group"].startswith("the user's own")

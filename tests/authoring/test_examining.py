@@ -1,4 +1,4 @@
-"""The formal check lets through what is right, and calls every wrong thing by its name."""
+"""The formal check lets through what is right, and calls every wrong object by its name."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formalimg.logic import check, complexity, component_sizes, parse, verify
-from formalimg.scenes import Witness, keeps_margin, solve
-from formalimg.suites import implausible, load
 from formalimg.authoring import Rejection, Sound, examine
 from formalimg.authoring.formulas.agreeing import agreement
 from formalimg.authoring.formulas.assignment import Assignment
 from formalimg.authoring.formulas.texts import Texts
+from formalimg.logic import check, complexity, component_sizes, parse, verify
+from formalimg.scenes import Witness, keeps_margin, solve
+from formalimg.suites import implausible, load
 from tests.authoring.scripted import assignment_for, made
 
 CUP_AND_PEN = Assignment(
@@ -80,7 +80,7 @@ def test_wrong_formulas_are_called_by_their_name(text: str, expected: str) -> No
 
 
 def test_a_condition_outside_a_forall_demands_nothing() -> None:
-    """A favourite mistake: "there is a thing that is red if it is a cup" is true of every picture with a pen."""
+    """A favourite mistake: "there is an object that is red if it is a cup" is true of every image with a pen."""
     offer = Assignment("knolling", 1, ("exists",), ("cup",), {"color": ("red",)}, ("Has",))
     assert reason("(exists ?a (implies (Is ?a 'cup') (Has ?a 'red')))", offer) == "nothing demanded"
 
@@ -104,7 +104,7 @@ def test_a_style_must_be_the_one_asked_for() -> None:
     assert reason(f"(and (IsStyle 'photo') {scene})", CAT_AND_CUP) == "not on offer"
 
 
-def test_what_no_picture_would_show_is_implausible() -> None:
+def test_what_no_image_would_show_is_implausible() -> None:
     assert reason(two("(In ?b ?a)", one="cat", other="house"), CAT_AND_CUP) == "implausible"
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from formalimg.authoring import WritingPlan, write_suite
 from formalimg.errors import FormalimgError
 from formalimg.logic import check
 from formalimg.models import AnswerType, Message, Reply, Unanswered, Usage
 from formalimg.suites import load
-from formalimg.authoring import WritingPlan, write_suite
 from tests.authoring.scripted import Scripted, draft, honest_draft
 from tests.authoring.write_in_process import PLAN
 

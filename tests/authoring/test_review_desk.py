@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from formalimg.errors import FormalimgError
-from formalimg.suites import our_groups
 from formalimg.authoring import ReviewDesk, StaleGroupError, WrittenGroup, read_review
 from formalimg.authoring.counterfactuals.queue_lock import alone_at
 from formalimg.authoring.counterfactuals.review_queue import digest_of, queue_lines
+from formalimg.errors import FormalimgError
+from formalimg.suites import our_groups
 from tests.web.review_queues import FINE, asked
 
 OURS = our_groups()[:8]

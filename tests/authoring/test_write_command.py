@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 from formalimg.cli.write import write_command
 from formalimg.errors import FormalimgError
 from formalimg.suites import load
+from tests.authoring.mixer import right_answer, step_of
+from tests.authoring.scripted import honest_draft, review
 from tests.support.loopback.dialects import Asked
 from tests.support.loopback.faults import Fault
 from tests.support.loopback.server import Loopback
-from tests.authoring.mixer import right_answer, step_of
-from tests.authoring.scripted import honest_draft, review
 
 KEY = "sk-planted-7f3a9c51e2"
 
@@ -67,10 +67,10 @@ def test_faults_are_counted_or_mended_and_the_key_is_nowhere(tmp_path: Path) -> 
     with Loopback(reply=reply, faults=stumbling) as server:
         code, out = run(server, "--out", "made", "--levels", "1-3", "--per-level", "3", "-M", "reads=0")
     assert code == 0, out
-    card = json.loads((tmp_path / "made" / "writing.json").read_text())
-    assert card["items"] == 9
-    assert card["tried"] == 9 + sum(card["rejections"].values())
-    assert {"refused", "check refused", "unreadable", "check unreadable"} & set(card["rejections"])
+    manifest = json.loads((tmp_path / "made" / "writing.json").read_text())
+    assert manifest["items"] == 9
+    assert manifest["tried"] == 9 + sum(manifest["rejections"].values())
+    assert {"refused", "check refused", "unreadable", "check unreadable"} & set(manifest["rejections"])
     for path in (tmp_path / "made").iterdir():
         assert KEY.encode() not in path.read_bytes()
     assert KEY not in out
@@ -92,8 +92,8 @@ def test_it_writes_conceptmix_with_all_its_choices(tmp_path: Path) -> None:
         with pytest.raises(FormalimgError, match="at most 6 different items with k=1, fewer than 9"):
             run(server, "--out", "more", "--levels", "1", "--per-level", "9", *choices, suite="conceptmix")
     for item in load("conceptmix", tmp_path / "made"):
-        thing, color = item.spec.concepts
-        assert thing.value in ("cat", "dog", "lamp")
+        obj, color = item.spec.concepts
+        assert obj.value in ("cat", "dog", "lamp")
         assert color.value in ("red", "green")
 
 

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from formalimg.authoring import WritingPlan, Written, write_suite
+from formalimg.authoring.formulas.assignment import Assignment, draw_assignment
+from formalimg.authoring.plan import Slot
 from formalimg.errors import FormalimgError
 from formalimg.logic import check, complexity, verify, vocabulary
 from formalimg.models import Unanswered
 from formalimg.suites import load
-from formalimg.authoring import WritingPlan, Written, write_suite
-from formalimg.authoring.formulas.assignment import Assignment, draw_assignment
-from formalimg.authoring.plan import Slot
 from tests.authoring.scripted import Scripted, draft, good_review, level_asked, made, review
 
 RIGHT = {level: made("knolling", level, 12, seed=3) for level in (1, 2, 3)}
@@ -58,10 +58,10 @@ def right_answers() -> Scripted:
 
 def assert_adds_up(written: Written, folder: Path) -> None:
     assert written.tried == len(written.items) + sum(written.rejections.values()) + written.unsettled
-    card = json.loads((folder / "writing.json").read_text())
-    assert card["tried"] == written.tried
-    assert card["rejections"] == {reason: count for reason, count in written.rejections.items() if count}
-    assert card["items"] == len(written.items)
+    manifest = json.loads((folder / "writing.json").read_text())
+    assert manifest["tried"] == written.tried
+    assert manifest["rejections"] == {reason: count for reason, count in written.rejections.items() if count}
+    assert manifest["items"] == len(written.items)
 
 
 def assert_valid(written: Written, suite: str) -> None:
@@ -95,12 +95,12 @@ def test_right_answers_become_items(tmp_path: Path) -> None:
     assert load("knolling", tmp_path) == list(written.items)
     assert {item.tags for item in written.items} == {("written-by:scripted/model",)}
     assert {item.version for item in written.items} == {"mine-1"}
-    card = json.loads((tmp_path / "writing.json").read_text())
-    assert card["words_read_by_us"] == {"same": 12}
-    assert card["usage"] == {"input_tokens": 2400, "output_tokens": 480}
-    assert card["cost"] == pytest.approx(0.24)
-    assert card["served"] == {"checker": [{"model": "scripted-1"}], "writer": [{"model": "scripted-1"}]}
-    assert card["prompts"] == {"check-knolling": "version 1", "write-knolling": "version 1"}
+    manifest = json.loads((tmp_path / "writing.json").read_text())
+    assert manifest["words_read_by_us"] == {"same": 12}
+    assert manifest["usage"] == {"input_tokens": 2400, "output_tokens": 480}
+    assert manifest["cost"] == pytest.approx(0.24)
+    assert manifest["served"] == {"checker": [{"model": "scripted-1"}], "writer": [{"model": "scripted-1"}]}
+    assert manifest["prompts"] == {"check-knolling": "version 1", "write-knolling": "version 1"}
     assert model.most_at_once <= model.concurrency
 
 
@@ -282,8 +282,8 @@ def test_texts_of_the_users_own_are_sent_and_noted(tmp_path: Path) -> None:
     model = only(draft("A red cup", RED_CUP))
     write_suite(ONE, model, tmp_path / "out", prompts=own)
     assert model.asked[0].endswith("my way.")
-    card = json.loads((tmp_path / "out" / "writing.json").read_text())
-    assert card["prompts"]["write-knolling"].startswith("the user's own")
+    manifest = json.loads((tmp_path / "out" / "writing.json").read_text())
+    assert manifest["prompts"]["write-knolling"].startswith("the user's own")
     (own / "write-knolling.txt").write_text("Say {class} my way.")
     with pytest.raises(FormalimgError, match="class"):
         write_suite(ONE, model, tmp_path / "out", prompts=own)

@@ -11,7 +11,7 @@ import sys
 import pytest
 from PIL import Image
 
-from formalimg.baselines import ARTISTS, open_artist
+from formalimg.baselines import BASELINES, open_baseline
 from formalimg.errors import FormalimgError
 from formalimg.models import Answer, Failed, Generated, ImageModel, ImageRequest, Refused
 from tests.baselines.knolling import knolling
@@ -26,25 +26,25 @@ def _answers(model: ImageModel, *requests: ImageRequest) -> list[Answer]:
     return asyncio.run(gather())
 
 
-@pytest.mark.parametrize("name", ARTISTS)
+@pytest.mark.parametrize("name", BASELINES)
 def test_a_model_says_what_it_is(name: str) -> None:
-    model = open_artist(name, {})
+    model = open_baseline(name, {})
     assert model.name == f"builtin/{name}"
     assert model.settings["version"] == 1
     assert (model.batch, model.concurrency, model.sees_spec) == (1, os.cpu_count() or 1, name == "oracle")
 
 
-@pytest.mark.parametrize("name", [name for name in ARTISTS if name != "painter"])
+@pytest.mark.parametrize("name", [name for name in BASELINES if name != "painter"])
 def test_the_same_request_gives_the_same_bytes(name: str) -> None:
     item = knolling()[900]
     request = ImageRequest(item.id, 1, item.prompt, 11, 200, item.spec)
-    first, second = _answers(open_artist(name, {}), request, request)
-    [third] = _answers(open_artist(name, {}), request)
+    first, second = _answers(open_baseline(name, {}), request, request)
+    [third] = _answers(open_baseline(name, {}), request)
     assert isinstance(first, Generated)
     assert first == second == third
     assert first.served == {"size": 200}
-    with Image.open(io.BytesIO(first.data)) as picture:
-        assert (picture.format, picture.size, picture.info) == ("PNG", (200, 200), {})
+    with Image.open(io.BytesIO(first.data)) as image:
+        assert (image.format, image.size, image.info) == ("PNG", (200, 200), {})
 
 
 @pytest.mark.parametrize("name", ["reader", "scatter"])
@@ -52,9 +52,9 @@ def test_models_that_read_see_only_words_and_seed(name: str) -> None:
     item = knolling()[900]
     plain = ImageRequest("x", 0, item.prompt, 3, 200)
     told = ImageRequest(item.id, 4, item.prompt, 3, 200, item.spec)
-    assert _answers(open_artist(name, {}), plain) == _answers(open_artist(name, {}), told)
-    assert _answers(open_artist(name, {}), plain) != _answers(
-        open_artist(name, {}), ImageRequest("x", 0, item.prompt, 4, 200)
+    assert _answers(open_baseline(name, {}), plain) == _answers(open_baseline(name, {}), told)
+    assert _answers(open_baseline(name, {}), plain) != _answers(
+        open_baseline(name, {}), ImageRequest("x", 0, item.prompt, 4, 200)
     )
 
 
@@ -65,16 +65,16 @@ def test_answers_come_in_the_order_of_requests(name: str) -> None:
         ImageRequest("2", 0, "a cat on a sofa", 0, 100),
         ImageRequest("3", 0, PROMPT, 0, 16),
     ]
-    drawn, refused, failed = _answers(open_artist(name, {}), *requests)
+    drawn, refused, failed = _answers(open_baseline(name, {}), *requests)
     assert isinstance(drawn, Generated)
     assert refused == Refused("the prompt names nothing that can be drawn")
     assert isinstance(failed, Failed)
     assert "16 pixels" in failed.reason
 
 
-def test_others_can_go_on_while_a_picture_is_made() -> None:
+def test_others_can_go_on_while_an_image_is_made() -> None:
     async def ticks() -> int:
-        answers = open_artist("reader", {}).generate([ImageRequest("1", 0, PROMPT, 0, 2048)])
+        answers = open_baseline("reader", {}).generate([ImageRequest("1", 0, PROMPT, 0, 2048)])
         making = asyncio.ensure_future(anext(aiter(answers)))
         count = 0
         while not making.done():
@@ -86,16 +86,16 @@ def test_others_can_go_on_while_a_picture_is_made() -> None:
 
 
 def test_the_readers_memory_is_an_option_and_a_setting() -> None:
-    short = open_artist("reader", {"memory": "3"})
+    short = open_baseline("reader", {"memory": "3"})
     assert short.settings == {"version": 1, "memory": 3}
     requests = [ImageRequest(item.id, 0, item.prompt, 0, 100) for item in knolling()[1800:1804]]
-    assert _answers(short, *requests) != _answers(open_artist("reader", {}), *requests)
+    assert _answers(short, *requests) != _answers(open_baseline("reader", {}), *requests)
 
 
 @pytest.mark.parametrize("name", ["poet", "", "oracle/2"])
 def test_an_unknown_name_is_told_with_the_known_ones(name: str) -> None:
     with pytest.raises(FormalimgError, match="builtin/oracle, builtin/painter, builtin/reader, builtin/scatter"):
-        open_artist(name, {})
+        open_baseline(name, {})
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_an_unknown_name_is_told_with_the_known_ones(name: str) -> None:
 )
 def test_a_wrong_option_is_told(name: str, options: dict[str, str], message: str) -> None:
     with pytest.raises(FormalimgError, match=message):
-        open_artist(name, options)
+        open_baseline(name, options)
 
 
 def test_opening_the_door_loads_nothing_heavy() -> None:

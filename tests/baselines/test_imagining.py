@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formalimg.baselines.board import GAP
-from formalimg.baselines.cast import MOST_THINGS
+from formalimg.baselines.cast import MAX_OBJECTS
 from formalimg.baselines.reader import imagine as read
 from formalimg.baselines.scatter import imagine as scatter
 from formalimg.logic import parse, verify, vocabulary
-from formalimg.scenes import CANVAS, LEAST_SIDE, Scene, draw
+from formalimg.scenes import CANVAS, MIN_SIDE, Scene, draw
 from tests.baselines.knolling import knolling
 from tests.support.published import published_instances
 
@@ -57,12 +57,12 @@ def test_who_forgets_sooner_fails_sooner() -> None:
 
 
 @BOTH
-def test_published_instructions_are_drawn_with_all_their_things(imagine: Imagine) -> None:
+def test_published_instructions_are_drawn_with_all_their_objects(imagine: Imagine) -> None:
     passed = 0
     for instance in published_instances():
         scene = imagine(instance.data["prompt"], 0)
         if instance.suite == "knolling":
-            assert {thing.label for thing in scene.things} >= set(instance.data["object_classes"])
+            assert {obj.label for obj in scene.objects} >= set(instance.data["object_classes"])
             passed += verify(parse(instance.data["dsl"]), scene).passed
     assert passed >= (10 if imagine is read else 1)
 
@@ -73,12 +73,12 @@ def test_published_instructions_are_drawn_with_all_their_things(imagine: Imagine
 def test_any_text_makes_a_tidy_scene(imagine: Imagine, text: str, seed: int) -> None:
     scene = imagine(text, seed)
     assert scene == imagine(text, seed)
-    assert len(scene) <= MOST_THINGS
+    assert len(scene) <= MAX_OBJECTS
     assert scene.unknown_words("knolling") == []
-    for thing in scene.things:
-        assert 0 <= thing.box.xmin <= thing.box.xmax - LEAST_SIDE <= CANVAS - LEAST_SIDE
-        assert 0 <= thing.box.ymin <= thing.box.ymax - LEAST_SIDE <= CANVAS - LEAST_SIDE
-    for one, other in combinations([thing.box for thing in scene.things], 2):
+    for obj in scene.objects:
+        assert 0 <= obj.box.xmin <= obj.box.xmax - MIN_SIDE <= CANVAS - MIN_SIDE
+        assert 0 <= obj.box.ymin <= obj.box.ymax - MIN_SIDE <= CANVAS - MIN_SIDE
+    for one, other in combinations([obj.box for obj in scene.objects], 2):
         across = max(one.xmin, other.xmin) - min(one.xmax, other.xmax)
         down = max(one.ymin, other.ymin) - min(one.ymax, other.ymax)
         assert max(across, down) >= GAP
@@ -88,14 +88,14 @@ def test_any_text_makes_a_tidy_scene(imagine: Imagine, text: str, seed: int) -> 
 def test_seeds_and_words_make_different_scenes(imagine: Imagine) -> None:
     text = "There are a cup, a pen and a plate."
     scenes = [imagine(text, 0), imagine(text, 1), imagine(text + " ", 0)]
-    assert len({scene.things for scene in scenes}) == 3
+    assert len({scene.objects for scene in scenes}) == 3
 
 
 @BOTH
 def test_a_canvas_that_is_full_stays_readable(imagine: Imagine) -> None:
     classes = vocabulary("knolling").words["class"]
     scene = imagine(" and ".join(f"ten {label.replace('_', ' ')}" for label in classes), 3)
-    assert 20 <= len(scene) <= MOST_THINGS
+    assert 20 <= len(scene) <= MAX_OBJECTS
     draw(scene, 128)
 
 
@@ -103,17 +103,17 @@ def test_scatter_draws_what_is_named_as_often_as_it_is_named() -> None:
     scene = scatter(
         "Two red cups, every fork, a pen and a pair of jeans. The pen is green; the fork is above the pen.", 4
     )
-    assert Counter(thing.label for thing in scene.things) == {"cup": 2, "fork": 1, "pen": 1, "jeans": 1}
-    assert [thing.color for thing in scene.things if thing.label in ("cup", "pen")] == ["red", "red", "green"]
+    assert Counter(obj.label for obj in scene.objects) == {"cup": 2, "fork": 1, "pen": 1, "jeans": 1}
+    assert [obj.color for obj in scene.objects if obj.label in ("cup", "pen")] == ["red", "red", "green"]
 
 
 def test_the_reader_draws_two_of_every() -> None:
     scene = read("Every fork is blue.", 0)
-    assert [thing.looks() for thing in scene.things] == ["blue fork", "blue fork"]
+    assert [obj.looks() for obj in scene.objects] == ["blue fork", "blue fork"]
 
 
 @BOTH
-def test_a_text_without_things_makes_an_empty_scene(imagine: Imagine) -> None:
+def test_a_text_without_objects_makes_an_empty_scene(imagine: Imagine) -> None:
     assert imagine("A cat sits on a sofa.", 0) == Scene.of([])
 
 

@@ -1,4 +1,4 @@
-"""Things are found in a text under all their names, with their colours, numbers and marks."""
+"""Objects are found in a text under all their names, with their colours, numbers and marks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _mentions(text: str) -> list[Mention]:
         ("headphones", Mention("headphones")),
     ],
 )
-def test_a_thing_is_noticed(words: str, mention: Mention) -> None:
+def test_an_object_is_noticed(words: str, mention: Mention) -> None:
     assert _mentions(words) == [mention]
 
 

@@ -7,17 +7,19 @@ import io
 import pytest
 from PIL import Image, ImageChops
 
-from formalimg.baselines import open_artist
-from formalimg.baselines.artist import Artist
+from formalimg.baselines import open_baseline
+from formalimg.baselines.artist import Baseline
 from formalimg.baselines.oracle import imagine
 from formalimg.logic import parse, verify
 from formalimg.models import Failed, Generated, ImageRequest, Refused
-from formalimg.scenes import Box, Scene, Thing, draw
+from formalimg.scenes import Box, Scene, SceneObject, draw
 from formalimg.suites import FormulaSpec
 from tests.baselines.knolling import knolling
 
 FORMULA = parse("(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'pen') (LeftOf ?a ?b))))")
-WITNESS = Scene.of([Thing("cup", Box(100, 100, 300, 300), "red"), Thing("pen", Box(500, 100, 560, 400), "blue")])
+WITNESS = Scene.of(
+    [SceneObject("cup", Box(100, 100, 300, 300), "red"), SceneObject("pen", Box(500, 100, 560, 400), "blue")]
+)
 
 
 def _request(spec: object, sample: int = 0, seed: int = 0) -> ImageRequest:
@@ -25,12 +27,12 @@ def _request(spec: object, sample: int = 0, seed: int = 0) -> ImageRequest:
 
 
 def test_the_first_sample_is_the_witness() -> None:
-    oracle = open_artist("oracle", {})
-    assert isinstance(oracle, Artist)
+    oracle = open_baseline("oracle", {})
+    assert isinstance(oracle, Baseline)
     answer = oracle.answer(_request(FormulaSpec.of(FORMULA, WITNESS)))
     assert isinstance(answer, Generated)
-    with Image.open(io.BytesIO(answer.data)) as picture:
-        assert ImageChops.difference(picture, draw(WITNESS, 256)).getbbox() is None
+    with Image.open(io.BytesIO(answer.data)) as image:
+        assert ImageChops.difference(image, draw(WITNESS, 256)).getbbox() is None
 
 
 def test_further_samples_differ_and_satisfy_the_formula() -> None:
@@ -49,7 +51,7 @@ def test_without_a_witness_one_is_found() -> None:
     assert verify(FORMULA, scene)
 
 
-def test_what_no_picture_can_show_is_refused() -> None:
+def test_what_no_image_can_show_is_refused() -> None:
     formula = parse("(exists ?a (and (Is ?a 'cup') (OnLeftSide ?a) (OnRightSide ?a)))")
     answer = imagine(_request(FormulaSpec.of(formula)))
     assert isinstance(answer, Refused)
@@ -57,7 +59,7 @@ def test_what_no_picture_can_show_is_refused() -> None:
 
 
 def test_what_is_not_proven_impossible_is_a_failure_not_a_refusal() -> None:
-    """No finite scene satisfies it, which trying scenes of up to so many things cannot prove."""
+    """No finite scene satisfies it, which trying scenes of up to so many objects cannot prove."""
     follows = "(exists ?b (and (Is ?b 'cup') (LeftOf ?a ?b) (LargerThan ?a ?b)))"
     answer = imagine(_request(FormulaSpec.of(parse(f"(forall ?a (implies (Is ?a 'cup') {follows}))"))))
     assert isinstance(answer, Failed)

@@ -1,4 +1,4 @@
-"""Planning: layouts in place of pictures, by the solver or by a chat model, and painted again."""
+"""Planning: layouts in place of images, by the solver or by a chat model, and painted again."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from PIL import Image
 
 from formalimg import FormalimgError, Scene, verify
-from formalimg.baselines import ChatPlanner, SolvingPlanner, open_artist, open_planner
-from formalimg.judges import LayoutJudge, Picture, Unscored, Verdict
+from formalimg.baselines import ChatPlanner, SolverPlanner, open_baseline, open_planner
+from formalimg.judges import LayoutJudge, LoadedImage, Unscored, Verdict
 from formalimg.models import (
     Answer,
     Answered,
@@ -27,7 +27,7 @@ from formalimg.models import (
     Setting,
     Unanswered,
 )
-from formalimg.runs import Order, Selection, carry_out, layouts_of, open_run
+from formalimg.runs import RunConfig, Selection, execute, layouts_of, open_run
 from formalimg.scenes import layout_file, read_layout
 from formalimg.suites import Condition
 from tests.baselines.knolling import knolling
@@ -64,8 +64,8 @@ def asked(model: ImageModel, prompt: str = "There is a red cup.") -> Answer:
 
 def layout_in(answer: Answer) -> Scene:
     assert isinstance(answer, Generated), answer
-    with Image.open(io.BytesIO(answer.data)) as picture:
-        return read_layout(picture)
+    with Image.open(io.BytesIO(answer.data)) as image:
+        return read_layout(image)
 
 
 def test_a_chat_model_plans() -> None:
@@ -80,11 +80,11 @@ def test_a_chat_model_plans() -> None:
 
 
 def test_whatever_is_planned_can_be_shown() -> None:
-    things = [
+    objects = [
         {"label": "unicorn", "color": "mauve", "box_2d": [0, 0, 1, 1]},
         {"label": "cup", "color": "other", "box_2d": [900, 900, 1000, 950]},
     ]
-    assert len(layout_in(asked(ChatPlanner(Scripted({"thoughts": "", "objects": things}))))) == 2
+    assert len(layout_in(asked(ChatPlanner(Scripted({"thoughts": "", "objects": objects}))))) == 2
     assert len(layout_in(asked(ChatPlanner(Scripted({"thoughts": "", "objects": []}))))) == 0
 
 
@@ -128,7 +128,7 @@ def test_names_of_planners() -> None:
 def test_the_solver_plans_what_is_asked_and_the_painter_paints_it(tmp_path: Path) -> None:
     planned = tmp_path / "planned"
     samples = tries(1, 2)
-    done = carry_out(Order(ONE_OF_EACH, SolvingPlanner(), samples=samples), planned, LayoutJudge())
+    done = execute(RunConfig(ONE_OF_EACH, SolverPlanner(), samples=samples), planned, LayoutJudge())
     assert (done.passed, done.not_passed, done.unscored) == (10 * samples, 0, 0)
     layouts = layouts_of(open_run(planned))
     assert all(verify(item.spec.formula, layouts[item.id]) for item in ONE_OF_EACH)
@@ -136,40 +136,40 @@ def test_the_solver_plans_what_is_asked_and_the_painter_paints_it(tmp_path: Path
     for form in ("text-layout", "image-layout"):
         for words in (True, False):
             condition = Condition(form, words)
-            painter = open_artist("painter", {})
+            painter = open_baseline("painter", {})
             painted = ONE_OF_EACH[:: tries(4, 1)]
-            order = Order(painted, painter, size=512, condition=condition, layouts=layouts)
+            order = RunConfig(painted, painter, size=512, condition=condition, layouts=layouts)
             folder = tmp_path / condition.name
-            carry_out(order, folder)
+            execute(order, folder)
             assert {outcome.reason for outcome in open_run(folder).outcomes()} == {"not judged"}
-            assert open_run(folder).card.condition == condition.name
+            assert open_run(folder).manifest.condition == condition.name
 
 
 def test_the_painter_needs_a_layout(tmp_path: Path) -> None:
-    answer = asked(open_artist("painter", {}))
+    answer = asked(open_baseline("painter", {}))
     assert isinstance(answer, Failed)
     assert "draws layouts only" in answer.reason
 
 
-def test_models_that_take_no_pictures_say_so() -> None:
-    with pytest.raises(FormalimgError, match="cannot be given a picture"):
-        Order(ONE_OF_EACH, open_artist("reader", {}), condition=Condition("image-layout"))
+def test_models_that_take_no_images_say_so() -> None:
+    with pytest.raises(FormalimgError, match="cannot be given an image"):
+        RunConfig(ONE_OF_EACH, open_baseline("reader", {}), condition=Condition("image-layout"))
 
 
 def test_items_without_a_layout_are_named(tmp_path: Path) -> None:
-    order = Order(
-        knolling(), open_artist("painter", {}), Selection(per_level=1), condition=Condition("text-layout"), layouts={}
+    order = RunConfig(
+        knolling(), open_baseline("painter", {}), Selection(per_level=1), condition=Condition("text-layout"), layouts={}
     )
     with pytest.raises(FormalimgError, match="no layout for item 0"):
-        carry_out(order, tmp_path / "run")
+        execute(order, tmp_path / "run")
 
 
-def test_pictures_are_no_layouts(tmp_path: Path) -> None:
+def test_images_are_no_layouts(tmp_path: Path) -> None:
     item = ONE_OF_EACH[0]
-    picture = Image.new("RGB", (64, 64), "white")
-    assert isinstance(asyncio.run(LayoutJudge().judge(item, Picture(b"", picture))), Unscored)
+    image = Image.new("RGB", (64, 64), "white")
+    assert isinstance(asyncio.run(LayoutJudge().judge(item, LoadedImage(b"", image))), Unscored)
     assert item.spec.witness is not None
     with Image.open(io.BytesIO(layout_file(item.spec.witness))) as layout:
-        verdict = asyncio.run(LayoutJudge().judge(item, Picture(b"", layout)))
+        verdict = asyncio.run(LayoutJudge().judge(item, LoadedImage(b"", layout)))
     assert isinstance(verdict, Verdict)
     assert verdict.passed

@@ -14,11 +14,11 @@ Said = set[tuple[str, ...]]
 
 
 def _read(text: str) -> Said:
-    """What is understood of a text, in which each class is named once: predicates with classes for things."""
+    """What is understood of a text, in which each class is named once: predicates with classes for objects."""
     cast = Cast()
     facts = [fact for sentence in notice(text) for fact in read_sentence(sentence, cast)]
-    labels = {thing: name.label for thing, name in cast}
-    said: Said = {(fact.predicate, *(labels[thing] for thing in fact.things)) for fact in facts}
+    labels = {obj: name.label for obj, name in cast}
+    said: Said = {(fact.predicate, *(labels[obj] for obj in fact.objects)) for fact in facts}
     return said | {("Has", name.label, name.color) for name in cast.names if name.color}
 
 
@@ -72,17 +72,17 @@ def test_not_is_passed_over() -> None:
     assert _read("The cup is not above the plate.") == {("Above", "cup", "plate")}
 
 
-def test_what_is_said_of_every_thing_is_said_of_each_that_is_imagined() -> None:
+def test_what_is_said_of_every_object_is_said_of_each_that_is_imagined() -> None:
     cast = Cast(several=2)
     facts = [fact for sentence in notice("Every fork is above a cup.") for fact in read_sentence(sentence, cast)]
-    assert [fact.things for fact in facts] == [(0, 2), (1, 2)]
+    assert [fact.objects for fact in facts] == [(0, 2), (1, 2)]
 
 
-def test_things_of_one_class_are_told_apart_by_colour_and_number() -> None:
+def test_objects_of_one_class_are_told_apart_by_colour_and_number() -> None:
     cast = Cast()
     text = "A red cup and a blue cup. The first shoe is above the second shoe. The red cup is above the first shoe."
     facts = [fact for sentence in notice(text) for fact in read_sentence(sentence, cast)]
-    assert [fact.things for fact in facts] == [(2, 3), (0, 2)]
+    assert [fact.objects for fact in facts] == [(2, 3), (0, 2)]
 
 
 def test_values_are_words() -> None:

@@ -26,7 +26,7 @@ from tests.human_eval.rated_runs import concept_items, rated_run, take
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run in a folder that is called like a thing to do."""
+    """A run in a folder that is called like an object to do."""
     return rated_run(tmp_path_factory.mktemp("runs") / "export", concept_items(4))
 
 
@@ -139,7 +139,7 @@ def half_done(run: Path, tmp_path: Path) -> str:
     study = str(tmp_path / "study")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        asked = [str(run), "--protocol", "likert", "--raters", "2", "--per-picture", "1", "--study", study]
+        asked = [str(run), "--protocol", "likert", "--raters", "2", "--per-image", "1", "--study", study]
         said = _refused(*asked, "--port", port)
     assert said.endswith("choose another --port, and --new-links: nobody has seen those that were made")
     with open_study(study) as opened:
@@ -182,7 +182,7 @@ def test_the_study_of_one_run_has_a_usual_place(run: Path, tmp_path: Path, monke
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         assert "cannot listen" in _refused(str(run), "--protocol", "likert", "--raters", "1", "--port", port)
-    assert read_study(tmp_path / "studies" / "export-likert").card.protocol == "likert"
+    assert read_study(tmp_path / "studies" / "export-likert").manifest.protocol == "likert"
     assert "rater-1" in _said(str(run), "--protocol", "likert", "--status")
 
 

@@ -44,15 +44,15 @@ def test_directions_of_rules_are_counted_in_one_line() -> None:
 
 @pytest.mark.parametrize("command", ["run", "generate"])
 def test_what_cannot_count_is_told_at_the_start(command: str, published: Path, tmp_path: Path) -> None:
-    pictures = tmp_path / "pictures"
-    pictures.mkdir()
+    images = tmp_path / "pictures"
+    images.mkdir()
     for number in (0, 1):
         for level in (1, 2, 3):
-            (pictures / f"physics-classical-mechanics-{number}-l{level}.png").write_bytes(b"")
+            (images / f"physics-classical-mechanics-{number}-l{level}.png").write_bytes(b"")
 
     def told(*more: object) -> list[str]:
         judge = ("--judge", "openai/q", "-J", "base_url=http://127.0.0.1:9/v1") if command == "run" else ()
-        asked = (command, "cf-world", "-m", f"folder/{pictures}", *judge, "--items", published, "--dry-run", *more)
+        asked = (command, "cf-world", "-m", f"folder/{images}", *judge, "--items", published, "--dry-run", *more)
         done = formalimg(*asked)
         assert done.exit_code == 0, done.output
         return [line for line in done.stderr.splitlines() if "count" in line or "scored" in line]

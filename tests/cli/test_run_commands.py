@@ -60,7 +60,7 @@ def test_making_first_and_judging_later_gives_the_same(workplace: Path, tmp_path
     assert open_run(folder).outcomes() == open_run(workplace / "runs" / "knolling-builtin-oracle").outcomes()
 
 
-def test_pictures_of_a_run_can_be_judged_as_a_folder(workplace: Path, tmp_path: Path) -> None:
+def test_images_of_a_run_can_be_judged_as_a_folder(workplace: Path, tmp_path: Path) -> None:
     images = workplace / "runs" / "knolling-builtin-oracle" / "images"
     code, out, err = formalimg(
         "run", "knolling", "-m", f"folder/{images}", "--levels", "1-2", "--per-level", "3", cwd=tmp_path
@@ -118,8 +118,8 @@ def test_another_run_in_the_same_folder_is_refused(workplace: Path) -> None:
 def test_a_run_of_another_version_is_refused(workplace: Path, tmp_path: Path) -> None:
     folder = tmp_path / "old"
     shutil.copytree(workplace / "runs" / "knolling-builtin-oracle", folder)
-    card = folder / "run.toml"
-    card.write_text(card.read_text().replace("schema = 1", "schema = 99"))
+    manifest = folder / "run.toml"
+    manifest.write_text(manifest.read_text().replace("schema = 1", "schema = 99"))
     code, _, err = formalimg("report", str(folder))
     assert code == 2
     assert "schema 99" in err
@@ -128,7 +128,7 @@ def test_a_run_of_another_version_is_refused(workplace: Path, tmp_path: Path) ->
 def test_the_doctor_finds_nothing_wrong() -> None:
     code, out, _ = formalimg_process("doctor")
     assert code == 0, out
-    assert "✓ known answers      12 of 12 pictures" in out
+    assert "✓ known answers      12 of 12 images" in out
     assert "✗" not in out
 
 
@@ -148,7 +148,7 @@ def test_layouts_are_planned_and_then_painted(tmp_path: Path) -> None:
 def test_a_dry_run_does_nothing(tmp_path: Path) -> None:
     code, out, err = formalimg("run", *ORACLE, "--dry-run", cwd=tmp_path)
     assert code == 0, err
-    assert "pictures to make         4" in out
+    assert "images to make         4" in out
     assert "Make an image in the knolling style" in out
     assert list(tmp_path.iterdir()) == []
 
@@ -159,7 +159,7 @@ def test_a_dry_run_does_nothing(tmp_path: Path) -> None:
         (["--task", "layout", "-m", "builtin/reader"], "plans no layouts"),
         (["--task", "layout", "-m", "builtin/solver", "--judge", "builtin/icons"], "leave the judge out"),
         (["--task", "layout", "-m", "builtin/solver", "--condition", "text-layout"], "cannot be given one"),
-        (["-m", "builtin/reader", "--condition", "image-layout"], "cannot be given a picture"),
+        (["-m", "builtin/reader", "--condition", "image-layout"], "cannot be given an image"),
         (["-m", "builtin/reader", "--words", "without"], "nothing is asked for"),
         (["-m", "builtin/painter", "--condition", "text-layout", "--layouts", "nowhere"], "is no run"),
     ],
@@ -171,7 +171,7 @@ def test_conditions_that_make_no_sense(arguments: list[str], message: str, tmp_p
     assert len(err.splitlines()) == 1
 
 
-def test_somebody_elses_pictures_are_never_written_over(tmp_path: Path) -> None:
+def test_somebody_elses_images_are_never_written_over(tmp_path: Path) -> None:
     images = tmp_path / "mine" / "images"
     images.mkdir(parents=True)
     (images / "0.png").write_text("precious")

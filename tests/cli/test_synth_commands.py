@@ -17,11 +17,11 @@ CYCLE = "(exists ?a (exists ?b (and (LeftOf ?a ?b) (LeftOf ?b ?a))))"
 
 
 def test_solve_finds_and_draws_a_scene(tmp_path: Path) -> None:
-    picture = tmp_path / "witness.png"
-    code, out, err = formalimg("solve", "--formula", CUP_LEFT_OF_FORK, "--draw", str(picture))
+    image = tmp_path / "witness.png"
+    code, out, err = formalimg("solve", "--formula", CUP_LEFT_OF_FORK, "--draw", str(image))
     assert (code, err) == (0, "")
-    assert out.startswith("2 things, margin 20\n")
-    assert Image.open(picture).size == (1024, 1024)
+    assert out.startswith("2 objects, margin 20\n")
+    assert Image.open(image).size == (1024, 1024)
     scene = tmp_path / "scene.json"
     scene.write_text(json.dumps(json.loads(formalimg("solve", "--formula", CUP_LEFT_OF_FORK, "--json").out)["scene"]))
     assert formalimg("verify", "--formula", CUP_LEFT_OF_FORK, "--scene", str(scene)).code == 0
@@ -31,7 +31,7 @@ def test_solve_proves_that_there_is_none() -> None:
     code, out, _ = formalimg("solve", "--formula", CYCLE)
     assert code == 1
     assert out == (
-        "unsatisfiable with any number of things; these cannot be true together:\n"
+        "unsatisfiable with any number of objects; these cannot be true together:\n"
         "  line 1, column 28: (LeftOf ?a ?b)\n"
         "  line 1, column 43: (LeftOf ?b ?a)\n"
     )
@@ -55,7 +55,7 @@ def test_solve_says_how_far_it_has_looked() -> None:
     endless = "(forall ?x (implies (Is ?x 'cup') (exists ?y (and (Is ?y 'cup') (RightOf ?y ?x)))))"
     code, out, _ = formalimg("solve", "--formula", endless, "--up-to", "3")
     assert code == 1
-    assert out.startswith("no scene of up to 3 things satisfies it; larger ones were not tried\n")
+    assert out.startswith("no scene of up to 3 objects satisfies it; larger ones were not tried\n")
 
 
 def test_synth_writes_items_that_show_and_census_read(tmp_path: Path) -> None:
@@ -68,12 +68,12 @@ def test_synth_writes_items_that_show_and_census_read(tmp_path: Path) -> None:
     assert len(list((tmp_path / "published" / "benchmarks" / "knolling").glob("*.json"))) == 9
     assert "9 items of knolling" in formalimg("census", "knolling", "--items", str(tmp_path)).out
 
-    picture = tmp_path / "item.png"
-    code, out, _ = formalimg("show", "knolling/7", "--items", str(tmp_path), "--draw", str(picture))
+    image = tmp_path / "item.png"
+    code, out, _ = formalimg("show", "knolling/7", "--items", str(tmp_path), "--draw", str(image))
     assert code == 0
     assert out.startswith("knolling/7, K = 4\n")
     assert "object     (Is ?" in out
-    assert picture.exists()
+    assert image.exists()
     assert formalimg("check", str(tmp_path / "published" / "benchmarks" / "knolling")).code == 0
     code, _, err = formalimg(
         "synth", "knolling", "--levels", "1", "--per-level", "1", "--out", str(tmp_path), "--published"

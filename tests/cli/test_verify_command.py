@@ -22,7 +22,7 @@ def scene(tmp_path: Path) -> str:
 def test_holds(scene: str) -> None:
     assert formalimg("verify", "--formula", "(exists ?x (Is ?x 'cup'))", "--scene", scene) == (
         0,
-        "holds (strict, 1 thing)\n",
+        "holds (strict, 1 object)\n",
         "",
     )
 
@@ -31,7 +31,7 @@ def test_does_not_hold_and_says_why(scene: str) -> None:
     code, out, err = formalimg("verify", "--formula", CUP_LEFT, "--scene", scene, "--explain")
     assert (code, err) == (1, "")
     assert out == (
-        "does not hold (strict, 1 thing)\n"
+        "does not hold (strict, 1 object)\n"
         "\n"
         "✗ exists ?x: nothing can be ?x\n"
         "    wanted (Is ?x 'cup')\n"
@@ -74,7 +74,7 @@ def test_the_suite_is_found_out(scene: str) -> None:
     assert formalimg("verify", "--formula", natural, "--scene", scene, "--style", "cartoon").code == 1
     code, _, err = formalimg("verify", "--formula", natural, "--scene", scene)
     assert code == 2
-    assert "style of the picture is not known" in err
+    assert "style of the image is not known" in err
     code, _, err = formalimg("verify", "--formula", natural, "--scene", scene, "--style", "foto")
     assert (code, err) == (
         2,

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from formalimg.cli.workforce import Workforce
-from formalimg.errors import FormalimgError
-from formalimg.models import open_image_model
 from formalimg.cluster import Opened, open_crew
 from formalimg.cluster.joining import require_somebody
+from formalimg.errors import FormalimgError
+from formalimg.models import open_image_model
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from formalimg.errors import FormalimgError
-from formalimg.cluster import Demand
+from formalimg.cluster import ResourceRequest
 from formalimg.cluster.rates import Pace, told
 from formalimg.cluster.seat import Seat
 from formalimg.cluster.turns import Turns
+from formalimg.errors import FormalimgError
 
 
 def node(cpus: float, gpus: float = 0, alive: bool = True) -> dict[str, Any]:
@@ -22,17 +22,17 @@ def node(cpus: float, gpus: float = 0, alive: bool = True) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("demand", "fit"),
     [
-        (Demand(), 10),
-        (Demand(cpus=4), 1),  # what is left on one machine does not add up with what is left on another
-        (Demand(gpus=1), 3),
-        (Demand(cpus=4, gpus=1), 1),
-        (Demand(cpus=0, gpus=0.5), 6),
-        (Demand(cpus=0, gpus=0.4), 6),  # two on each: nobody gets parts of two
-        (Demand(gpus=8), 0),
-        (Demand(cpus=0), None),
+        (ResourceRequest(), 10),
+        (ResourceRequest(cpus=4), 1),  # what is left on one machine does not add up with what is left on another
+        (ResourceRequest(gpus=1), 3),
+        (ResourceRequest(cpus=4, gpus=1), 1),
+        (ResourceRequest(cpus=0, gpus=0.5), 6),
+        (ResourceRequest(cpus=0, gpus=0.4), 6),  # two on each: nobody gets parts of two
+        (ResourceRequest(gpus=8), 0),
+        (ResourceRequest(cpus=0), None),
     ],
 )
-def test_workers_fit_machine_by_machine(demand: Demand, fit: int | None) -> None:
+def test_workers_fit_machine_by_machine(demand: ResourceRequest, fit: int | None) -> None:
     nodes = [node(7, 1), node(3, 2), node(64, 8, alive=False), {"Alive": True, "Resources": {}}]
     assert demand.fits(nodes) == fit
 
@@ -42,7 +42,7 @@ def test_workers_fit_machine_by_machine(demand: Demand, fit: int | None) -> None
 )
 def test_demands_that_nobody_can_meet_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(FormalimgError):
-        Demand(**wrong)
+        ResourceRequest(**wrong)
 
 
 def test_paces_are_told_by_machine() -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.judges import Picture, Unscored, Verdict
-from formalimg.models import Answer, Generated, ImageRequest
-from formalimg.runs import NotBegunError, Progress, carry_out
-from formalimg.suites import Item
 from formalimg.cluster.seat import Seat
 from formalimg.cluster.turns import Turns
+from formalimg.judges import LoadedImage, Unscored, Verdict
+from formalimg.models import Answer, Generated, ImageRequest
+from formalimg.runs import NotStartedError, Progress, execute
+from formalimg.suites import Item
 from tests.support.models import NumberJudge, Speckles, speckled_for
 from tests.support.run_contents import contents, order
 
@@ -33,7 +33,7 @@ class Queue:
         await self.lock.acquire()
         if self.progress is not None and self.progress.stopped:
             self.lock.release()
-            raise NotBegunError
+            raise NotStartedError
 
     async def __aexit__(self, *error: object) -> None:
         self.lock.release()
@@ -41,7 +41,7 @@ class Queue:
 
 @dataclass
 class OneByOne(Queue, Speckles):
-    """Has eight calls at a time, makes one picture at a time, and takes a dollar for each."""
+    """Has eight calls at a time, makes one image at a time, and takes a dollar for each."""
 
     concurrency: int = 8
 
@@ -57,33 +57,33 @@ class OneByOne(Queue, Speckles):
 
 @dataclass
 class LooksOnce(Queue, NumberJudge):
-    """Has eight calls at a time, and stops the run when it has looked at one picture."""
+    """Has eight calls at a time, and stops the run when it has looked at one image."""
 
     concurrency: int = 8
 
-    async def judge(self, item: Item[object], picture: Picture) -> Verdict | Unscored:
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         async with self:
             assert self.progress is not None
             self.progress.stopped = True
-            return await NumberJudge.judge(self, item, picture)
+            return await NumberJudge.judge(self, item, image)
 
 
 def test_a_budget_is_not_spent_by_those_who_wait(tmp_path: Path) -> None:
     first, second = OneByOne(), OneByOne()
-    done = carry_out(order(first, budget=3.0), tmp_path / "run", NumberJudge())
+    done = execute(order(first, budget=3.0), tmp_path / "run", NumberJudge())
     assert (done.made, done.failed, done.stopped) == (3, 0, True)
-    done = carry_out(order(second), tmp_path / "run", NumberJudge())
+    done = execute(order(second), tmp_path / "run", NumberJudge())
     assert (done.made, done.failed) == (5, 0)
     assert len({*first.asked, *second.asked}) == 8
-    carry_out(order(OneByOne()), tmp_path / "other", NumberJudge())
+    execute(order(OneByOne()), tmp_path / "other", NumberJudge())
     assert contents(tmp_path / "run") == contents(tmp_path / "other")
 
 
-def test_judges_who_wait_leave_their_pictures_for_the_next_time(tmp_path: Path) -> None:
-    carry_out(order(), tmp_path / "run")
-    done = carry_out(order(), tmp_path / "run", LooksOnce())
+def test_judges_who_wait_leave_their_images_for_the_next_time(tmp_path: Path) -> None:
+    execute(order(), tmp_path / "run")
+    done = execute(order(), tmp_path / "run", LooksOnce())
     assert (done.judged, done.unscored, done.stopped) == (1, 0, True)
-    done = carry_out(order(), tmp_path / "run", NumberJudge())
+    done = execute(order(), tmp_path / "run", NumberJudge())
     assert (done.judged, done.unscored) == (7, 0)
 
 
@@ -94,11 +94,11 @@ def test_a_turn_that_nobody_wants_any_more_is_not_taken(monkeypatch: pytest.Monk
 
     async def waiting() -> str:
         turns = Turns()
-        with pytest.raises(NotBegunError):
+        with pytest.raises(NotStartedError):
             async with turns.next(lambda: False):  # although nobody ever comes
                 pass
         turns.add(seat, 1)
-        with pytest.raises(NotBegunError):
+        with pytest.raises(NotStartedError):
             async with turns.next(lambda: False):
                 pass
         async with turns.next() as turn:

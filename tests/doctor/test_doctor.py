@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from formalimg.doctor import examination, examine, try_known_answers
-from formalimg.judges import Grounder, Grounding, Picture, SceneJudge, Unscored, open_grounder
+from formalimg.judges import Grounder, Grounding, LoadedImage, SceneJudge, Unscored, open_grounder
 from formalimg.models import Setting
 from formalimg.scenes import Scene
 
@@ -19,7 +19,7 @@ class Blind:
     settings: Mapping[str, Setting] = {}
     concurrency = 1
 
-    async def ground(self, picture: Picture, classes: Sequence[str]) -> Grounding | Unscored:
+    async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
         return Grounding(Scene.of([]))
 
 
@@ -33,10 +33,10 @@ class Turned:
     def __init__(self) -> None:
         self._sound = open_grounder("builtin/icons")
 
-    async def ground(self, picture: Picture, classes: Sequence[str]) -> Grounding | Unscored:
+    async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
         from PIL import ImageOps
 
-        return await self._sound.ground(Picture(b"", ImageOps.mirror(picture.image)), classes)
+        return await self._sound.ground(LoadedImage(b"", ImageOps.mirror(image.pil)), classes)
 
 
 def test_a_sound_evaluator_gives_all_known_answers() -> None:

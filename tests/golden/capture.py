@@ -330,21 +330,21 @@ def _clauses(question: str) -> list[str]:
 
 def write_formulas(question: str, schema: Mapping[str, Any], turn: int) -> Answer:
     """Writes FormalImg by the assignment, and finds nothing wrong with it."""
-    from tests.writers.scripted import honest_draft, review
+    from tests.authoring.scripted import honest_draft, review
 
     return honest_draft(question) if "Your assignment" in question else review()
 
 
 def write_concepts(question: str, schema: Mapping[str, Any], turn: int) -> Answer:
     """Writes ConceptMix as it is told."""
-    from tests.writers import mixer
+    from tests.authoring import mixer
 
     return mixer.right_answer(mixer.step_of(schema), question)
 
 
 def write_worlds(question: str, schema: Mapping[str, Any], turn: int) -> Answer:
     """Writes CF-World as it is told."""
-    from tests.writers import counterfactual_author
+    from tests.authoring import counterfactual_author
 
     return counterfactual_author.right_answer(counterfactual_author.step_of(schema), question)
 
@@ -354,9 +354,9 @@ def write_worlds(question: str, schema: Mapping[str, Any], turn: int) -> Answer:
 
 def make_rated_study(run: Path, folder: Path, protocol: str) -> None:
     """A study of three raters, two of whom have answered; needed only to make the stored ones."""
-    from formalimg.rating import make_study, open_study
+    from formalimg.human_eval import make_study, open_study
     from formalimg.runs import open_run
-    from tests.rating.rated_runs import take
+    from tests.human_eval.rated_runs import take
 
     def say(task: Any, step: Any) -> Any:
         chance = hashlib.sha256(f"{task.words} {step.name}".encode()).digest()[0]
@@ -373,7 +373,7 @@ def make_rated_study(run: Path, folder: Path, protocol: str) -> None:
     with contextlib.closing(open_run(run)) as opened:
         made: Any = make_study
         checks = 0.2 if protocol == "likert" else 0.0
-        made(folder, [opened], protocol, raters=3, per_picture=2, checks=checks, seed=3, made_with="formalimg")
+        made(folder, [opened], protocol, raters=3, per_image=2, checks=checks, seed=3, made_with="formalimg")
     with open_study(folder) as study:
         take(study, "rater-1", say)
         take(study, "rater-2", say, most=3)

@@ -185,7 +185,7 @@ def test_groups_are_reviewed(home: Path) -> None:
 
 def test_a_study_is_made_with_the_same_tables(home: Path) -> None:
     """In a process of its own: it serves until it is interrupted."""
-    words = ("annotate", "knolling", "--protocol", "likert", "--study", "study", "--raters", "3", "--per-picture", "2")
+    words = ("annotate", "knolling", "--protocol", "likert", "--study", "study", "--raters", "3", "--per-image", "2")
     process = subprocess.Popen(
         [sys.executable, "-m", "formalimg", *words, "--seed", "3", "--port", "0", "--no-browser"],
         cwd=home,

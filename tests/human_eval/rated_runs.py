@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
-from formalimg.judges import Picture, Unscored, Verdict
-from formalimg.models import Answer, Generated, ImageRequest, Refused
 from formalimg.human_eval import Protocol, Step, Study, Task, Value, make_study, open_study
-from formalimg.runs import Order, StoredRun, carry_out, open_run
+from formalimg.judges import LoadedImage, Unscored, Verdict
+from formalimg.models import Answer, Generated, ImageRequest, Refused
+from formalimg.runs import RunConfig, StoredRun, execute, open_run
 from formalimg.suites import AskedConcept, ConceptSpec, FormulaSpec, Item
 from tests.support.models import NumberJudge, Speckles, small_items, speckled
 
@@ -20,19 +20,19 @@ def concept_items(count: int, levels: int = 2) -> list[Item[ConceptSpec]]:
     """Items of ConceptMix, level by level, whose objects take turns."""
     found = []
     for number in range(count):
-        thing, level = OBJECTS[number % len(OBJECTS)], 1 + number * levels // count
-        asked = [AskedConcept("object", thing, f"a {thing}", f"Is there a {thing}?", (1,))]
+        obj, level = OBJECTS[number % len(OBJECTS)], 1 + number * levels // count
+        asked = [AskedConcept("object", obj, f"a {obj}", f"Is there a {obj}?", (1,))]
         asked += [
-            AskedConcept("color", colour, f"it is {colour}", f"Is the {thing} {colour}?", (1,))
+            AskedConcept("color", colour, f"it is {colour}", f"Is the {obj} {colour}?", (1,))
             for colour in ("red", "blue", "green")[:level]
         ]
-        item = Item("conceptmix", f"{number:03}", level, f"A {thing}, number {number}.", ConceptSpec(tuple(asked)))
+        item = Item("conceptmix", f"{number:03}", level, f"A {obj}, number {number}.", ConceptSpec(tuple(asked)))
         found.append(item)
     return found
 
 
-def picture_in(run: str, item: str, sample: int = 0) -> bytes:
-    """The picture of an item in a run: no two are the same."""
+def image_in(run: str, item: str, sample: int = 0) -> bytes:
+    """The image of an item in a run: no two are the same."""
     return speckled(f"{run} {item} {sample}", 16)
 
 
@@ -44,10 +44,10 @@ def rated_run(
     def answer(request: ImageRequest) -> Answer:
         if request.item in refused:
             return Refused("no")
-        return Generated(picture_in(folder.name, request.item, request.sample))
+        return Generated(image_in(folder.name, request.item, request.sample))
 
     model = Speckles(name=f"secret/{folder.name}", answer=answer)
-    carry_out(Order(items, model, samples=samples, size=16), folder)
+    execute(RunConfig(items, model, samples=samples, size=16), folder)
     return folder
 
 
@@ -60,12 +60,12 @@ def grounded_run(
     seen: Mapping[str, object] = SEEN,
     unread: frozenset[str] = frozenset(),
 ) -> Path:
-    """A run whose judge saw the same in each picture, a red cup, but for those it could not read."""
+    """A run whose judge saw the same in each image, a red cup, but for those it could not read."""
 
-    def verdict(item: Item[object], picture: Picture) -> Verdict | Unscored:
+    def verdict(item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         return Unscored("not understood", "?") if item.id in unread else Verdict(True, (), {"scene": seen})
 
-    carry_out(Order(items, Speckles(), size=16), folder, NumberJudge(verdict=verdict))
+    execute(RunConfig(items, Speckles(), size=16), folder, NumberJudge(verdict=verdict))
     return folder
 
 
@@ -82,7 +82,7 @@ def small_study(home: Path, protocol: Protocol, items: Sequence[Item[object]], *
     if not run.exists():
         rated_run(run, items)
     with opened(run) as runs:
-        make_study(home / "study", runs, protocol, **{"raters": 1, "per_picture": 1, **how})  # type: ignore[arg-type]
+        make_study(home / "study", runs, protocol, **{"raters": 1, "per_image": 1, **how})  # type: ignore[arg-type]
     with open_study(home / "study") as study:
         yield study
 

@@ -10,8 +10,8 @@ import pytest
 from formalimg.errors import FormalimgError
 from formalimg.human_eval import AnswerError, Study, open_study, read_study
 from formalimg.runs import LockedError
-from tests.human_eval.rated_runs import SEEN, concept_items, formula_items, grounded_run, small_study, take
 from tests.analysis.counterfactual_runs import scored_item
+from tests.human_eval.rated_runs import SEEN, concept_items, formula_items, grounded_run, small_study, take
 
 ME = "rater-1"
 
@@ -116,8 +116,8 @@ def test_strangers_and_other_peoples_tasks_are_refused(tmp_path: Path) -> None:
         _refused(study, "nobody's task", ME, "\ud800", "compliance", 3, 1)
         _refused(study, "no step", ME, mine.id, "\n" * 5000, 3, 1)
         _refused(study, "no rater 'eve'", "eve", mine.id, "compliance", 3, 1)
-        with pytest.raises(AnswerError, match="no such picture among yours"):
-            study.picture(ME, yours.picture)
+        with pytest.raises(AnswerError, match="no such image among yours"):
+            study.image(ME, yours.image)
         with pytest.raises(AnswerError, match="no rater"):
             study.next_task("")
         with pytest.raises(AnswerError, match="no rater"):

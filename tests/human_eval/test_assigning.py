@@ -1,4 +1,4 @@
-"""Which pictures are taken, and who looks at which."""
+"""Which images are taken, and who looks at which."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from formalimg.human_eval.attention import checks_per_rater
 
 
 @given(st.integers(0, 80), st.integers(1, 9), st.data())
-def test_every_picture_is_rated_as_often_as_asked_and_shares_are_fair(
-    pictures: int, raters: int, data: st.DataObject
+def test_every_image_is_rated_as_often_as_asked_and_shares_are_fair(
+    images: int, raters: int, data: st.DataObject
 ) -> None:
-    per_picture = data.draw(st.integers(1, raters))
-    shares = assign(range(pictures), raters, per_picture, random.Random(data.draw(st.integers())))
+    per_image = data.draw(st.integers(1, raters))
+    shares = assign(range(images), raters, per_image, random.Random(data.draw(st.integers())))
     assert len(shares) == raters
-    assert Counter(picture for share in shares for picture in share) == dict.fromkeys(range(pictures), per_picture)
+    assert Counter(image for share in shares for image in share) == dict.fromkeys(range(images), per_image)
     assert all(len(set(share)) == len(share) for share in shares)
     assert max(map(len, shares)) - min(map(len, shares)) <= 1
-    start = data.draw(st.integers(0, pictures))
-    inside = [sum(picture >= start for picture in share) for share in shares]
+    start = data.draw(st.integers(0, images))
+    inside = [sum(image >= start for image in share) for share in shares]
     assert max(inside) - min(inside) <= 2
 
 
@@ -36,10 +36,10 @@ def test_all_pairs_of_raters_meet() -> None:
     assert min(met.values()) >= 5
 
 
-@pytest.mark.parametrize(("raters", "per_picture"), [(2, 3), (0, 1), (3, 0)])
-def test_too_few_raters_are_refused(raters: int, per_picture: int) -> None:
-    with pytest.raises(FormalimgError, match="per picture"):
-        assign(range(4), raters, per_picture, random.Random(0))
+@pytest.mark.parametrize(("raters", "per_image"), [(2, 3), (0, 1), (3, 0)])
+def test_too_few_raters_are_refused(raters: int, per_image: int) -> None:
+    with pytest.raises(FormalimgError, match="per image"):
+        assign(range(4), raters, per_image, random.Random(0))
 
 
 _CANDIDATES = st.sets(

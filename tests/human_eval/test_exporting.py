@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.errors import FormalimgError
-from formalimg.human_eval import Step, Task, Value, export_study, make_study, open_study, people_said, read_study
 from formalimg.analysis import calibrate_gate, read_human_scores, read_labels, read_votes, study_scores
+from formalimg.errors import FormalimgError
+from formalimg.human_eval import Step, Task, Value, export_study, human_ratings, make_study, open_study, read_study
+from tests.analysis.counterfactual_runs import scored_item, scored_run
 from tests.human_eval.rated_runs import (
     SEEN,
     concept_items,
     formula_items,
     grounded_run,
+    image_in,
     opened,
-    picture_in,
     rated_run,
     small_study,
     take,
 )
-from tests.analysis.counterfactual_runs import scored_item, scored_run
 
 ME = "rater-1"
 
@@ -39,7 +39,7 @@ def _objects(path: Path) -> list[dict[str, object]]:
 
 def test_votes_have_the_last_answers_of_finished_tasks(tmp_path: Path) -> None:
     with small_study(tmp_path, "questions", concept_items(3, levels=1)) as study:
-        with pytest.raises(FormalimgError, match="nobody has finished a picture"):
+        with pytest.raises(FormalimgError, match="nobody has finished an image"):
             export_study(study.folder, tmp_path / "out")
         task = study.next_task(ME)
         assert task is not None
@@ -82,10 +82,10 @@ def test_votes_have_the_last_answers_of_finished_tasks(tmp_path: Path) -> None:
     ("points", "mean", "passed"),
     [((5, 4, 3), "4", "1"), ((5, 5, 1), "3.667", "0"), ((4, 4, 4), "4", "1"), ((5, 4, None), "4.5", "")],
 )
-def test_pictures_pass_with_a_mean_of_four(
+def test_images_pass_with_a_mean_of_four(
     tmp_path: Path, points: tuple[int | None, ...], mean: str, passed: str
 ) -> None:
-    with small_study(tmp_path, "likert", concept_items(1, levels=1), raters=3, per_picture=3) as study:
+    with small_study(tmp_path, "likert", concept_items(1, levels=1), raters=3, per_image=3) as study:
         for number, given in enumerate(points, 1):
             if given is not None:
                 take(study, f"rater-{number}", lambda task, step, given=given: given)  # type: ignore[misc]
@@ -113,7 +113,7 @@ def test_scores_are_read_back_and_compared_with_the_judge(tmp_path: Path) -> Non
     scores: Mapping[str, list[list[float]]] = {item.id: [[1.0, 0.4]] for item in items}
     given = {"question 1": 0.9, "question 2": 0.07}
     with opened(scored_run(tmp_path / "run", items, scores)) as runs:
-        make_study(tmp_path / "study", runs, "scores", raters=2, per_picture=2)
+        make_study(tmp_path / "study", runs, "scores", raters=2, per_image=2)
         with open_study(tmp_path / "study") as study:
             for rater in ("rater-1", "rater-2"):
                 take(study, rater, lambda task, step: given[step.name])
@@ -132,8 +132,8 @@ def test_labels_are_what_the_gate_is_calibrated_with(tmp_path: Path) -> None:
     scores = {item.id: [number / 12] for number, item in enumerate(items)}
     with opened(scored_run(tmp_path / "run", items, scores)) as runs:
         with pytest.raises(FormalimgError, match=r"\(level 2\) cannot be rated by questions"):
-            make_study(tmp_path / "study", runs, "questions", raters=1, per_picture=1)
-        make_study(tmp_path / "study", runs, "questions", raters=1, per_picture=1, levels=[1])
+            make_study(tmp_path / "study", runs, "questions", raters=1, per_image=1)
+        make_study(tmp_path / "study", runs, "questions", raters=1, per_image=1, levels=[1])
         with open_study(tmp_path / "study") as study:
             take(study, ME, lambda task, step: scores[task.words.split()[-1].strip(".")][0] >= 0.4)
         export_study(tmp_path / "study", tmp_path / "out")
@@ -159,11 +159,11 @@ def test_boxes_come_with_what_was_found(tmp_path: Path) -> None:
 def test_attention_is_told_by_rater_and_checks_stay_out_of_the_votes(tmp_path: Path) -> None:
     items = concept_items(20)
     with opened(rated_run(tmp_path / "run", items)) as runs:
-        make_study(tmp_path / "study", runs, "questions", raters=2, per_picture=1, checks=0.2)
-    shown = {picture_in("run", item.id): item.prompt for item in items}
+        make_study(tmp_path / "study", runs, "questions", raters=2, per_image=1, checks=0.2)
+    shown = {image_in("run", item.id): item.prompt for item in items}
 
     def careful(task: Task, step: Step) -> Value:
-        return shown[study.picture("rater-1", task.picture)] == task.words
+        return shown[study.image("rater-1", task.image)] == task.words
 
     with open_study(tmp_path / "study") as study:
         take(study, "rater-1", careful)
@@ -179,15 +179,15 @@ def test_nothing_is_still_to_come_from_raters_who_are_left_out(tmp_path: Path) -
     items = concept_items(20)
     run = rated_run(tmp_path / "run", items)
     with opened(run) as runs:
-        make_study(tmp_path / "study", runs, "questions", raters=2, per_picture=1, checks=0.2)
-    shown = {picture_in("run", item.id): item.prompt for item in items}
+        make_study(tmp_path / "study", runs, "questions", raters=2, per_image=1, checks=0.2)
+    shown = {image_in("run", item.id): item.prompt for item in items}
     with open_study(tmp_path / "study") as study:
-        take(study, ME, lambda task, step: shown[study.picture(ME, task.picture)] == task.words, most=9)
+        take(study, ME, lambda task, step: shown[study.image(ME, task.image)] == task.words, most=9)
         take(study, "rater-2", lambda task, step: True, most=11)  # of 13: at least one of three checks is among them
     mine = [task for task in read_study(tmp_path / "study").tasks if task.rater == ME and not task.is_check]
     to_come = sum(not task.finished for task in mine)
     with opened(run) as runs:
-        said = people_said(tmp_path / "study", runs, 0.0)
+        said = human_ratings(tmp_path / "study", runs, 0.0)
     assert said.conduct is not None
     assert (said.conduct.left_out, said.conduct.unfinished) == (("rater-2",), to_come)
     assert {vote.rater for vote in said.votes} == {ME}

@@ -13,21 +13,21 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import parse
 from formalimg.human_eval import (
     Study,
-    WantedStudy,
+    StudyConfig,
     make_study,
     open_study,
     read_study,
-    read_study_card,
+    read_study_manifest,
     require_wanted,
 )
 from formalimg.human_eval.attention import is_foreign
+from formalimg.logic import parse
 from formalimg.runs import StoredRun
 from formalimg.suites import FormulaSpec
-from tests.human_eval.rated_runs import concept_items, formula_items, grounded_run, opened, rated_run, take
 from tests.analysis.counterfactual_runs import scored_item
+from tests.human_eval.rated_runs import concept_items, formula_items, grounded_run, opened, rated_run, take
 
 ITEMS = concept_items(24)
 
@@ -43,8 +43,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[StoredRun]]:
         yield found
 
 
-def test_ratings_are_balanced_and_nobody_sees_a_picture_twice(runs: list[StoredRun], tmp_path: Path) -> None:
-    make_study(tmp_path / "study", runs, "questions", raters=4, per_picture=3, checks=0.1, seed=5)
+def test_ratings_are_balanced_and_nobody_sees_an_image_twice(runs: list[StoredRun], tmp_path: Path) -> None:
+    make_study(tmp_path / "study", runs, "questions", raters=4, per_image=3, checks=0.1, seed=5)
     study = read_study(tmp_path / "study")
     real = [task for task in study.tasks if not task.is_check]
     rated = Counter((task.run, task.item, task.sample) for task in real)
@@ -56,12 +56,12 @@ def test_ratings_are_balanced_and_nobody_sees_a_picture_twice(runs: list[StoredR
     assert max(loads.values()) - min(loads.values()) <= 1
     checks = Counter(task.rater for task in study.tasks if task.is_check)
     assert all(checks[rater] / loads[rater] >= 0.1 for rater in loads)
-    assert [run.without_picture for run in study.card.runs] == [0, 1]
-    assert [run.pictures for run in study.card.runs] == [24, 23]
+    assert [run.without_image for run in study.manifest.runs] == [0, 1]
+    assert [run.images for run in study.manifest.runs] == [24, 23]
 
 
 def test_checks_have_words_that_do_not_fit(runs: list[StoredRun], tmp_path: Path) -> None:
-    make_study(tmp_path / "study", runs, "likert", raters=3, per_picture=1, checks=0.2)
+    make_study(tmp_path / "study", runs, "likert", raters=3, per_image=1, checks=0.2)
     by_id = {item.id: item for item in ITEMS}
     checks = [task for task in read_study(tmp_path / "study").tasks if task.is_check]
     assert len(checks) == 12
@@ -70,7 +70,7 @@ def test_checks_have_words_that_do_not_fit(runs: list[StoredRun], tmp_path: Path
 
 
 def test_raters_learn_nothing_of_models_and_checks(runs: list[StoredRun], tmp_path: Path) -> None:
-    made = make_study(tmp_path / "study", runs, "questions", raters=2, per_picture=1, checks=0.1)
+    made = make_study(tmp_path / "study", runs, "questions", raters=2, per_image=1, checks=0.1)
     told: dict[str, set[str]] = {}
     with open_study(made.folder) as study:
 
@@ -81,8 +81,8 @@ def test_raters_learn_nothing_of_models_and_checks(runs: list[StoredRun], tmp_pa
         for rater in made.links:
             while (task := study.next_task(rater)) is not None:
                 note(task)
-                told.setdefault(rater, set()).update((task.id, task.picture))
-                assert study.picture(rater, task.picture)
+                told.setdefault(rater, set()).update((task.id, task.image))
+                assert study.image(rater, task.image)
                 take(study, rater, lambda task, step: True, 1)
     tokens = [token for those in told.values() for token in those]
     assert all(len(token) == 16 for token in tokens)
@@ -101,7 +101,7 @@ def _shown(folder: Path) -> list[tuple[str | int, ...]]:
 
 
 def test_the_same_seed_gives_the_same_study_but_other_tokens(runs: list[StoredRun], tmp_path: Path) -> None:
-    how = {"raters": 3, "per_picture": 2, "checks": 0.1}
+    how = {"raters": 3, "per_image": 2, "checks": 0.1}
     one = make_study(tmp_path / "one", runs, "likert", seed=1, **how)  # type: ignore[arg-type]
     same = make_study(tmp_path / "same", runs, "likert", seed=1, **how)  # type: ignore[arg-type]
     other = make_study(tmp_path / "other", runs, "likert", seed=2, **how)  # type: ignore[arg-type]
@@ -112,7 +112,7 @@ def test_the_same_seed_gives_the_same_study_but_other_tokens(runs: list[StoredRu
 
 
 def test_everyone_has_an_order_of_their_own(runs: list[StoredRun], tmp_path: Path) -> None:
-    make_study(tmp_path / "study", runs, "likert", raters=2, per_picture=2)
+    make_study(tmp_path / "study", runs, "likert", raters=2, per_image=2)
     orders = [[row[2:] for row in _shown(tmp_path / "study") if row[0] == rater] for rater in (1, 2)]
     assert sorted(orders[0]) == sorted(orders[1])
     assert orders[0] != orders[1]
@@ -120,7 +120,7 @@ def test_everyone_has_an_order_of_their_own(runs: list[StoredRun], tmp_path: Pat
 
 
 def test_links_are_kept_as_digests_and_can_be_renewed(runs: list[StoredRun], tmp_path: Path) -> None:
-    made = make_study(tmp_path / "study", runs, "likert", raters=2, per_picture=1)
+    made = make_study(tmp_path / "study", runs, "likert", raters=2, per_image=1)
     with open_study(made.folder) as study:
         assert {study.rater_of(link): link for link in made.links.values()} == made.links
         new = study.new_link("rater-1")
@@ -133,65 +133,65 @@ def test_links_are_kept_as_digests_and_can_be_renewed(runs: list[StoredRun], tmp
 
 
 def test_a_study_is_gone_on_with_only_if_it_is_the_one_that_is_wanted(runs: list[StoredRun], tmp_path: Path) -> None:
-    made = make_study(tmp_path / "study", runs, "likert", raters=2, per_picture=1, levels=[2], per_level=3, seed=7)
-    card = read_study_card(made.folder)
+    made = make_study(tmp_path / "study", runs, "likert", raters=2, per_image=1, levels=[2], per_level=3, seed=7)
+    manifest = read_study_manifest(made.folder)
     folders = tuple(run.folder for run in runs)
-    same = WantedStudy(folders[::-1], "likert", 2, 1, (2,), 3, 0.0, 7)
-    for wanted in (same, WantedStudy()):
-        require_wanted(made.folder, card, wanted)
+    same = StudyConfig(folders[::-1], "likert", 2, 1, (2,), 3, 0.0, 7)
+    for wanted in (same, StudyConfig()):
+        require_wanted(made.folder, manifest, wanted)
     changes: dict[str, object] = {
         "runs": folders[:1],
         "protocol": "questions",
         "raters": 3,
-        "per_picture": 2,
+        "per_image": 2,
         "levels": (1, 2),
         "per_level": 4,
         "checks": 0.1,
         "seed": 8,
     }
-    assert {*changes} == {field.name for field in fields(WantedStudy)}
+    assert {*changes} == {field.name for field in fields(StudyConfig)}
     for name, value in changes.items():
         with pytest.raises(FormalimgError, match=rf"other settings \({name.replace('_', ' ')}: was "):
-            require_wanted(made.folder, card, replace(same, **{name: value}))  # type: ignore[arg-type]
+            require_wanted(made.folder, manifest, replace(same, **{name: value}))  # type: ignore[arg-type]
 
 
 def test_levels_and_numbers_are_chosen(runs: list[StoredRun], tmp_path: Path) -> None:
-    make_study(tmp_path / "study", runs, "likert", raters=1, per_picture=1, levels=[2], per_level=5)
+    make_study(tmp_path / "study", runs, "likert", raters=1, per_image=1, levels=[2], per_level=5)
     study = read_study(tmp_path / "study")
     assert Counter((task.run, task.level) for task in study.tasks) == {("alpha", 2): 5, ("beta", 2): 5}
-    assert (study.card.levels, study.card.per_level) == ((2,), 5)
+    assert (study.manifest.levels, study.manifest.per_level) == ((2,), 5)
 
 
 def test_a_study_and_its_runs_can_be_moved_together(tmp_path: Path) -> None:
     with opened(rated_run(tmp_path / "old" / "run", ITEMS[:3])) as runs:
-        make_study(tmp_path / "old" / "study", runs, "likert", raters=1, per_picture=1)
+        make_study(tmp_path / "old" / "study", runs, "likert", raters=1, per_image=1)
     (tmp_path / "old" / "study").rename(tmp_path / "alone")
-    with pytest.raises(FormalimgError, match=f"pictures of {tmp_path / 'run'}, which is not there"):
+    with pytest.raises(FormalimgError, match=f"images of {tmp_path / 'run'}, which is not there"):
         open_study(tmp_path / "alone")
     (tmp_path / "alone").rename(tmp_path / "old" / "study")
     (tmp_path / "old").rename(tmp_path / "new")
     with open_study(tmp_path / "new" / "study") as study:
         task = study.next_task("rater-1")
         assert task is not None
-        assert study.picture("rater-1", task.picture).startswith(b"\x89PNG")
-        picture = next((tmp_path / "new" / "run" / "images").glob("*.png"))
-        for path in picture.parent.glob("*.png"):
+        assert study.image("rater-1", task.image).startswith(b"\x89PNG")
+        image = next((tmp_path / "new" / "run" / "images").glob("*.png"))
+        for path in image.parent.glob("*.png"):
             path.write_bytes(b"another")
-        with pytest.raises(FormalimgError, match="another picture than when the study was made"):
-            study.picture("rater-1", task.picture)
+        with pytest.raises(FormalimgError, match="another image than when the study was made"):
+            study.image("rater-1", task.image)
 
 
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"raters": 2, "per_picture": 3}, "need 3 raters, not 2"),
+        ({"raters": 2, "per_image": 3}, "need 3 raters, not 2"),
         ({"raters": 5, "per_level": 1, "levels": [1]}, "3 of 5 raters would have nothing to look at"),
-        ({"per_level": 13}, "has 12 pictures of level 1, not 13"),
-        ({"levels": [1, 9]}, "no pictures of level 9"),
+        ({"per_level": 13}, "has 12 images of level 1, not 13"),
+        ({"levels": [1, 9]}, "no images of level 9"),
         ({"checks": 0.9}, "take 0 to 0.5"),
-        ({"raters": 1, "checks": 0.05}, "3 attention checks need as many pictures"),
+        ({"raters": 1, "checks": 0.05}, "3 attention checks need as many images"),
         ({"protocol": "scores"}, "take runs of cf-world"),
-        ({"raters": 1, "checks": 0.01}, "1 attention check needs as many pictures"),
+        ({"raters": 1, "checks": 0.01}, "1 attention check needs as many images"),
         ({"protocol": "boxes"}, "nobody has found boxes .* take runs of knolling or natural"),
         ({"protocol": "boxes", "checks": 0.1}, "no attention checks for boxes"),
     ],
@@ -199,7 +199,7 @@ def test_a_study_and_its_runs_can_be_moved_together(tmp_path: Path) -> None:
 def test_what_cannot_be_asked_is_refused_and_leaves_nothing_behind(
     runs: list[StoredRun], tmp_path: Path, how: dict[str, object], message: str
 ) -> None:
-    asked = {"protocol": "likert", "raters": 2, "per_picture": 1, **how}
+    asked = {"protocol": "likert", "raters": 2, "per_image": 1, **how}
     with pytest.raises(FormalimgError, match=message) as refused:
         make_study(tmp_path / "study", runs, **asked)  # type: ignore[arg-type]
     assert "\n" not in str(refused.value)
@@ -210,16 +210,16 @@ def test_folders_that_are_there_and_runs_that_do_not_belong_together_are_refused
     runs: list[StoredRun], tmp_path: Path
 ) -> None:
     with pytest.raises(FormalimgError, match="is there already"):
-        make_study(tmp_path, runs, "likert", raters=1, per_picture=1)
+        make_study(tmp_path, runs, "likert", raters=1, per_image=1)
     with (
         opened(rated_run(tmp_path / "knolling", formula_items(2))) as others,
         pytest.raises(FormalimgError, match="one suite, not of conceptmix, knolling"),
     ):
-        make_study(tmp_path / "study", [*runs, *others], "likert", raters=1, per_picture=1)
+        make_study(tmp_path / "study", [*runs, *others], "likert", raters=1, per_image=1)
     with pytest.raises(FormalimgError, match="two of the runs are called alpha"):
-        make_study(tmp_path / "study", [runs[0], runs[0]], "likert", raters=1, per_picture=1)
+        make_study(tmp_path / "study", [runs[0], runs[0]], "likert", raters=1, per_image=1)
     with pytest.raises(FormalimgError, match="not of none"):
-        make_study(tmp_path / "study", [], "likert", raters=1, per_picture=1)
+        make_study(tmp_path / "study", [], "likert", raters=1, per_image=1)
 
 
 @pytest.mark.parametrize(
@@ -247,10 +247,10 @@ def test_only_items_without_a_common_object_are_foreign() -> None:
     assert is_foreign(ice, steam, "likert")
     assert not is_foreign(ice, steam, "scores")  # no question decides
     nothing = replace(cup, spec=FormulaSpec.of(parse("(not (exists ?x (Is ?x 'pen')))")))
-    assert not is_foreign(cup, nothing, "likert")  # every picture without a pen will do
+    assert not is_foreign(cup, nothing, "likert")  # every image without a pen will do
 
 
 def test_what_a_judge_saw_must_be_a_scene(tmp_path: Path) -> None:
     folder = grounded_run(tmp_path / "run", formula_items(1), {"objects": None})
     with opened(folder) as runs, pytest.raises(FormalimgError, match=r"is no scene .* judge the run again"):
-        make_study(tmp_path / "study", runs, "boxes", raters=1, per_picture=1)
+        make_study(tmp_path / "study", runs, "boxes", raters=1, per_image=1)

@@ -1,4 +1,4 @@
-"""A picture that cannot be shown keeps nobody from the others: it is put off, and comes again at the end."""
+"""An image that cannot be shown keeps nobody from the others: it is put off, and comes again at the end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ME = "rater-1"
 
 @pytest.fixture
 def study(tmp_path: Path) -> Iterator[Study]:
-    with small_study(tmp_path, "questions", concept_items(4), raters=2, per_picture=2) as opened:
+    with small_study(tmp_path, "questions", concept_items(4), raters=2, per_image=2) as opened:
         yield opened
 
 
@@ -36,7 +36,7 @@ def test_it_comes_again_after_the_others_with_what_was_answered(study: Study) ->
     assert take(study, ME, lambda task, step: True, most=3) == 3
     last = _now(study)
     assert (last.id, last.number, last.answers) == (first.id, 4, {"alignment": True})
-    with pytest.raises(AnswerError, match="the only picture that is left"):
+    with pytest.raises(AnswerError, match="the only image that is left"):
         study.put_off(ME, first.id)
     assert take(study, ME, lambda task, step: True) == 1
     assert study.next_task(ME) is None

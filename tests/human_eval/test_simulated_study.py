@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from formalimg.analysis import read_votes, study_votes
 from formalimg.human_eval import Step, Task, Value, export_study, make_study, open_study, read_study
 from formalimg.runs import StoredRun
-from formalimg.analysis import read_votes, study_votes
-from tests.human_eval.rated_runs import concept_items, opened, take
 from tests.analysis.concept_runs import PlannedJudge, concept_run
+from tests.human_eval.rated_runs import concept_items, opened, take
 from tests.support.models import speckled
 
 ERRORS = {"rater-1": 0.02, "rater-2": 0.05, "rater-3": 0.1, "rater-4": 0.15, "rater-5": 0.25}
@@ -23,13 +23,13 @@ MODELS = ("one", "two", "three", "four")
 
 
 def _truth(run: str, item: str) -> bool:
-    """Does a picture really show all that is asked for? Better models more often."""
+    """Does an image really show all that is asked for? Better models more often."""
     return random.Random(f"{run} {item}").random() < 0.3 + 0.15 * MODELS.index(run)
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[StoredRun]]:
-    """Four models, a hundred items: 400 pictures, and a judge who errs as often as planned."""
+    """Four models, a hundred items: 400 images, and a judge who errs as often as planned."""
     home = tmp_path_factory.mktemp("runs")
     items = concept_items(100, levels=1)
     for run in MODELS:
@@ -48,7 +48,7 @@ def _near(found: float | None, expected: float, n: int) -> None:
 
 
 def test_error_rates_of_simulated_raters_come_out(runs: list[StoredRun], tmp_path: Path) -> None:
-    made = make_study(tmp_path / "study", runs, "questions", raters=5, per_picture=5, seed=3)
+    made = make_study(tmp_path / "study", runs, "questions", raters=5, per_image=5, seed=3)
     truth = {speckled(f"test/{run} {item}", 16): _truth(run, item) for run in MODELS for item in runs[0].items}
     with open_study(made.folder) as study:
 
@@ -58,7 +58,7 @@ def test_error_rates_of_simulated_raters_come_out(runs: list[StoredRun], tmp_pat
 
             def say(task: Task, step: Step) -> Value:
                 if step.name == "alignment":
-                    said[task.id] = truth[study.picture(rater, task.picture)] ^ (chance.random() < ERRORS[rater])
+                    said[task.id] = truth[study.image(rater, task.image)] ^ (chance.random() < ERRORS[rater])
                 return said[task.id]
 
             return take(study, rater, say)

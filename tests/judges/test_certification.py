@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
 from formalimg.judges.certification import CONDITIONS, Certificate, Reading, certify, impostors, random_scenes
-from formalimg.judges.certification.matching import LEAST_OVERLAP, match, overlap
+from formalimg.judges.certification.matching import MIN_OVERLAP, match, overlap
 from formalimg.judges.icons import IconGrounder, ground_icons
-from formalimg.judges.judge import Grounding, Picture
+from formalimg.judges.judge import Grounding, LoadedImage
 from formalimg.judges.verdict import Unscored
 from formalimg.models import Setting
-from formalimg.scenes import CANVAS, LEAST_SIDE, Box, Scene, Thing, draw
+from formalimg.scenes import CANVAS, MIN_SIDE, Box, Scene, SceneObject, draw
 from tests.support.sizes import tries
 
 
@@ -32,20 +32,20 @@ class Flawed:
     def __init__(self, flaw: str) -> None:
         self.flaw = flaw
 
-    async def ground(self, picture: Picture, classes: Sequence[str]) -> Grounding | Unscored:
-        answer = ground_icons(picture.image)
+    async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
+        answer = ground_icons(image.pil)
         if self.flaw == "silent":
             return Unscored("judge failed", "test/flawed did not answer")
         if self.flaw == "refuses" or isinstance(answer, Unscored):
             return Unscored("not understood")
-        things = answer.scene.things
+        objects = answer.scene.objects
         if self.flaw == "colour-blind":
-            things = tuple(replace(thing, color="red" if thing.color == "blue" else "blue") for thing in things)
+            objects = tuple(replace(obj, color="red" if obj.color == "blue" else "blue") for obj in objects)
         if self.flaw == "sees double":
-            things = things * 2
+            objects = objects * 2
         if self.flaw == "careless":
-            things = tuple(replace(thing, box=Box(*(edge + 50 for edge in thing.box))) for thing in things)
-        return Grounding(Scene.of(things))
+            objects = tuple(replace(obj, box=Box(*(edge + 50 for edge in obj.box))) for obj in objects)
+        return Grounding(Scene.of(objects))
 
 
 def _reading(flaw: str) -> Reading:
@@ -57,10 +57,10 @@ def test_the_grounder_for_drawings_passes() -> None:
     certificate = certify(IconGrounder(), scenes=scenes, seed=19, others=10)
     assert [reading.condition for reading in certificate.readings] == list(CONDITIONS)
     for reading in certificate.readings:
-        assert (reading.pictures, reading.refused) == (scenes, 0)
+        assert (reading.images, reading.refused) == (scenes, 0)
         assert reading.f1 >= 0.97
         assert reading.color_accuracy >= 0.98
-    assert certificate.readings[0].matched == certificate.readings[0].things == certificate.readings[0].found
+    assert certificate.readings[0].matched == certificate.readings[0].objects == certificate.readings[0].found
     assert certificate.impostors_refused == certificate.impostors == 10
     assert certificate.reaches(0.97)
 
@@ -79,8 +79,8 @@ def test_flaws_are_found_where_they_are() -> None:
 
 def test_what_is_refused_is_not_found() -> None:
     reading = _reading("refuses")
-    assert (reading.refused, reading.pictures, reading.found, reading.recall) == (2, 2, 0, 0)
-    assert reading.things > 0
+    assert (reading.refused, reading.images, reading.found, reading.recall) == (2, 2, 0, 0)
+    assert reading.objects > 0
 
 
 @pytest.mark.parametrize(("flaw", "refused"), [("none", 3), ("silent", 0)])
@@ -100,10 +100,10 @@ def test_a_certificate_asks_for_all_of_it() -> None:
 def test_a_certificate_is_told_as_a_table() -> None:
     reading = Reading("clean", 10, 1, 100, 90, 81, 60)
     text = str(Certificate("test/one", 10, 4, (reading,), 5, 3))
-    assert text.splitlines()[0] == "test/one: 10 scenes of 100 things, seed 4, boxes at IoU 0.9"
+    assert text.splitlines()[0] == "test/one: 10 scenes of 100 objects, seed 4, boxes at IoU 0.9"
     assert "clean                0.9000  0.8100  0.8526  0.7407  1 of 10" in text
     assert "published parser     0.967   0.978   0.972   0.954         –" in text
-    assert text.endswith("pictures that are no drawings: 3 of 5 refused")
+    assert text.endswith("images that are no drawings: 3 of 5 refused")
 
 
 def test_the_same_seed_gives_the_same_scenes_and_impostors() -> None:
@@ -118,21 +118,21 @@ def test_the_same_seed_gives_the_same_scenes_and_impostors() -> None:
 def test_random_scenes_can_be_read_in_principle(seed: int) -> None:
     (scene,) = random_scenes(1, seed)
     assert 1 <= len(scene) <= 25
-    for thing in scene.things:
-        assert 0 <= min(thing.box) <= max(thing.box) <= CANVAS
-        assert min(thing.box.xmax - thing.box.xmin, thing.box.ymax - thing.box.ymin) >= LEAST_SIDE
-    for one, other in itertools.combinations(scene.things, 2):
+    for obj in scene.objects:
+        assert 0 <= min(obj.box) <= max(obj.box) <= CANVAS
+        assert min(obj.box.xmax - obj.box.xmin, obj.box.ymax - obj.box.ymin) >= MIN_SIDE
+    for one, other in itertools.combinations(scene.objects, 2):
         across = max(one.box.xmin, other.box.xmin) - min(one.box.xmax, other.box.xmax)
         down = max(one.box.ymin, other.box.ymin) - min(one.box.ymax, other.box.ymax)
         assert max(across, down) >= 20
 
 
-def test_conditions_change_pictures_the_same_way_each_time() -> None:
+def test_conditions_change_images_the_same_way_each_time() -> None:
     (scene,) = random_scenes(1, seed=1)
-    picture = draw(scene)
+    image = draw(scene)
     for name, condition in CONDITIONS.items():
-        assert condition(picture, 1).tobytes() == condition(picture, 1).tobytes()
-        assert (condition(picture, 1).tobytes() == picture.tobytes()) == (name == "clean")
+        assert condition(image, 1).tobytes() == condition(image, 1).tobytes()
+        assert (condition(image, 1).tobytes() == image.tobytes()) == (name == "clean")
 
 
 @pytest.mark.parametrize("wrong", [{"conditions": ["fog"]}, {"conditions": []}, {"scenes": 0}])
@@ -144,7 +144,7 @@ def test_what_cannot_be_certified_is_an_error(wrong: dict[str, object]) -> None:
 BOXES = st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(90, 110), st.integers(90, 110)).map(
     lambda numbers: Box(numbers[0], numbers[1], numbers[0] + numbers[2], numbers[1] + numbers[3])
 )
-SCENES = st.lists(st.builds(Thing, st.sampled_from(["cup", "pen"]), BOXES), max_size=4).map(Scene.of)
+SCENES = st.lists(st.builds(SceneObject, st.sampled_from(["cup", "pen"]), BOXES), max_size=4).map(Scene.of)
 
 
 @given(SCENES, SCENES)
@@ -152,20 +152,20 @@ def test_matches_are_pairs_of_the_same_class_that_overlap(truth: Scene, found: S
     matches = match(truth, found)
     assert len(matches) <= min(len(truth), len(found))
     assert all(one.label == other.label and _overlap_by_counting(one.box, other.box) >= 0.9 for one, other in matches)
-    unmatched = list(truth.things)
-    left = list(found.things)
+    unmatched = list(truth.objects)
+    left = list(found.objects)
     for one, other in matches:
         unmatched.remove(one)
         left.remove(other)
     assert not any(
-        one.label == other.label and overlap(one.box, other.box) >= LEAST_OVERLAP for one in unmatched for other in left
+        one.label == other.label and overlap(one.box, other.box) >= MIN_OVERLAP for one in unmatched for other in left
     )
 
 
 def test_boxes_may_be_asked_to_be_the_same() -> None:
     (scene,) = random_scenes(1, seed=1)
     assert len(match(scene, scene, 1)) == len(scene)
-    moved = Scene.of([replace(thing, box=Box(*(edge + 0.01 for edge in thing.box))) for thing in scene.things])
+    moved = Scene.of([replace(obj, box=Box(*(edge + 0.01 for edge in obj.box))) for obj in scene.objects])
     assert match(scene, moved, 1) == []
 
 

@@ -15,7 +15,7 @@ def test_the_table_and_the_exit_code() -> None:
     assert result.code == 0, result.err
     assert result.out.startswith("builtin/icons: 1 scene")
     assert "published parser" in result.out
-    assert result.out.endswith("pictures that are no drawings: 2 of 2 refused\n")
+    assert result.out.endswith("images that are no drawings: 2 of 2 refused\n")
 
 
 def test_json() -> None:

@@ -1,4 +1,4 @@
-"""The Natural judge: a chat model that follows the rules is scored right, whatever the picture shows."""
+"""The Natural judge: a chat model that follows the rules is scored right, whatever the image shows."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import json
 
 import pytest
 
-from formalimg import Box, Scene, Thing, load, parse, verify
+from formalimg import Box, Scene, SceneObject, load, parse, verify
 from formalimg.judges import Judge, Part, Unscored, Verdict
 from formalimg.judges.clause_judge import ClauseJudge
-from formalimg.logic import Forall, best_binding, lift, subformulas
+from formalimg.logic import Forall, best_binding, subformulas, to_prenex
 from formalimg.models.chat import Attachment
 from formalimg.scenes import Relation
 from formalimg.suites import FormulaSpec, Item
@@ -19,8 +19,8 @@ from tests.support.scripted_chat import Known, ScriptedChat, judges_as_published
 
 Case = tuple[str, Item[FormulaSpec], Known]
 
-CAT = Thing("cat", Box(100, 100, 200, 200), "black", "other", "other", ("sleeping",))
-SOFA = Thing("sofa", Box(400, 100, 800, 400), "red", "leather", "other", ("other",))
+CAT = SceneObject("cat", Box(100, 100, 200, 200), "black", "other", "other", ("sleeping",))
+SOFA = SceneObject("sofa", Box(400, 100, 800, 400), "red", "leather", "other", ("other",))
 ROOM = Known(Scene.of([CAT, SOFA], [Relation("On", 0, 1)]), "photo")
 ON_SOFA = (
     "(and (IsStyle 'photo') (exists ?c (exists ?s (and (Is ?c 'cat') (Is ?s 'sofa') (On ?c ?s) (HasColor ?c '{}')))))"
@@ -44,7 +44,7 @@ def outcomes(verdict: Verdict | Unscored) -> dict[str, float]:
 
 
 def known_cases() -> list[Case]:
-    """Five pictures for items of every level, half of the items with a `forall`: a right one, and four wrong ones."""
+    """Five images for items of every level, half of the items with a `forall`: a right one, and four wrong ones."""
     found: list[Case] = []
     items = [item for item in load("natural") if item.spec.style]
     for level in range(1, 11):
@@ -63,9 +63,9 @@ def _passes(item: Item[FormulaSpec], known: Known) -> bool:
 
 
 def _expected(item: Item[FormulaSpec], known: Known) -> dict[str, bool]:
-    """Clause by clause from the formula itself: what hangs on a thing that is not there does not hold."""
+    """Clause by clause from the formula itself: what hangs on an object that is not there does not hold."""
     found = best_binding(item.spec.formula, known.scene, style=known.style).clauses
-    clauses = {clause.text: clause for clause in lift(item.spec.formula).clauses}
+    clauses = {clause.text: clause for clause in to_prenex(item.spec.formula).clauses}
     absent = {
         name.removeprefix("some_")
         for judged in found
@@ -82,8 +82,8 @@ def _expected(item: Item[FormulaSpec], known: Known) -> dict[str, bool]:
 def test_a_judge_that_follows_the_rules_is_scored_right_in_fifty_known_cases() -> None:
     cases = known_cases()
     assert len(cases) == 50
-    pictures = {number: known for number, (_, _, known) in enumerate(cases)}
-    judge = ClauseJudge(ScriptedChat(pictures, judges_clauses))
+    images = {number: known for number, (_, _, known) in enumerate(cases)}
+    judge = ClauseJudge(ScriptedChat(images, judges_clauses))
     passed = 0
     for number, (how, item, known) in enumerate(cases):
         verdict = asyncio.run(judge.judge(item, numbered(number)))
@@ -117,13 +117,13 @@ def _verdict(formula: str) -> Verdict:
     return verdict
 
 
-def test_nothing_holds_for_lack_of_things() -> None:
+def test_nothing_holds_for_lack_of_objects() -> None:
     assert _verdict(ALL_CATS).passed
     assert not _verdict(ALL_DOGS).passed
     assert set(outcomes(_verdict(ALL_DOGS)).values()) == {0.0}
 
 
-def test_an_empty_picture_shows_nothing_but_its_style() -> None:
+def test_an_empty_image_shows_nothing_but_its_style() -> None:
     verdict = judged(ON_SOFA.format("black"), Known(Scene.of([], []), "photo"))
     assert outcomes(verdict) == {
         "(IsStyle 'photo')": 1,
@@ -143,15 +143,15 @@ def test_a_clause_that_stands_twice_is_asked_for_once_and_counts_twice() -> None
     assert verdict.passed
 
 
-def test_words_logic_and_picture_go_out_in_one_question() -> None:
+def test_words_logic_and_image_go_out_in_one_question() -> None:
     chat = ScriptedChat({1: ROOM}, judges_clauses)
     judged(ALL_CATS, chat=chat)
     [[message]] = chat.conversations
-    _, picture, words = message.parts
+    _, image, words = message.parts
     assert isinstance(words, str)
     assert "\nA black cat on a sofa.\n" in words
-    assert f"\n{lift(ALL_CATS).text}\n" in words
-    assert picture == Attachment(numbered(1).data, "image/png")
+    assert f"\n{to_prenex(ALL_CATS).text}\n" in words
+    assert image == Attachment(numbered(1).data, "image/png")
 
 
 def test_the_evidence_is_plain_data_with_the_answer_as_it_came() -> None:

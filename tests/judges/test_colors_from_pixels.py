@@ -1,4 +1,4 @@
-"""The colour of a thing is told from the pixels in its box."""
+"""The colour of an object is told from the pixels in its box."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw, ImageFilter
 
 from formalimg.judges.detector.colors import color_in, lab
 from formalimg.logic import vocabulary
-from formalimg.scenes import Box, Scene, Thing, draw, drawable_classes, natural_aspect
+from formalimg.scenes import Box, Scene, SceneObject, draw, drawable_classes, natural_aspect
 from tests.support.sizes import tries
 
 COLORS = vocabulary("knolling").words["color"]
@@ -50,13 +50,13 @@ def test_lab_is_what_tables_say(rgb: tuple[int, ...], expected: tuple[float, ...
     assert lab(np.array(rgb)) == pytest.approx(expected, abs=0.02)
 
 
-def test_drawn_things_have_the_colour_they_were_drawn_in() -> None:
+def test_drawn_objects_have_the_colour_they_were_drawn_in() -> None:
     told = []
     labels = drawable_classes()[:: tries(4, 1)]
     for label in labels:
         scene = _one_of_each_color(label)
         image = draw(scene, size=384)
-        told += [(color_in(image, thing.box).word, thing.color, label) for thing in scene.things]
+        told += [(color_in(image, obj.box).word, obj.color, label) for obj in scene.objects]
     wrong = [entry for entry in told if entry[0] != entry[1]]
     assert len(told) == 10 * len(labels)
     assert len(wrong) <= 0.02 * len(told), wrong
@@ -64,18 +64,18 @@ def test_drawn_things_have_the_colour_they_were_drawn_in() -> None:
 
 @pytest.mark.parametrize("ground", ["#ffffff", "#dddddd", "#c9a77a", "#404040"])
 @pytest.mark.parametrize("color", COLORS)
-def test_a_shaded_thing_in_a_loose_box_has_its_colour_on_any_ground(color: str, ground: str) -> None:
+def test_a_shaded_object_in_a_loose_box_has_its_colour_on_any_ground(color: str, ground: str) -> None:
     image = _shaded_disc(TYPICAL[color], ground)
     assert color_in(image, Box(180, 180, 820, 820)).word == color
 
 
 @pytest.mark.parametrize("box", [Box(999, 0, 1000, 1000), Box(0, 999, 1000, 1000), Box(999, 999, 1000, 1000)])
-def test_a_sliver_at_the_edge_is_not_black_from_beyond_the_picture(box: Box) -> None:
+def test_a_sliver_at_the_edge_is_not_black_from_beyond_the_image(box: Box) -> None:
     assert color_in(Image.new("RGB", (10, 10), TYPICAL["yellow"]), box) == ("yellow", 1.0)
 
 
 @pytest.mark.parametrize("color", COLORS)
-def test_a_thing_of_the_colour_of_its_ground_has_it_all_the_same(color: str) -> None:
+def test_an_object_of_the_colour_of_its_ground_has_it_all_the_same(color: str) -> None:
     image = Image.new("RGB", (100, 100), TYPICAL[color])
     assert color_in(image, Box(300, 300, 700, 700)) == (color, 1.0)
 
@@ -101,7 +101,7 @@ def test_the_middle_counts_most() -> None:
     st.tuples(st.integers(1, 40), st.integers(1, 40)),
     st.integers(0, 10**6),
 )
-def test_any_box_in_any_picture_has_a_colour(corners: tuple[float, ...], size: tuple[int, int], seed: int) -> None:
+def test_any_box_in_any_image_has_a_colour(corners: tuple[float, ...], size: tuple[int, int], seed: int) -> None:
     x, y, right, bottom = corners
     box = Box(min(x, right), min(y, bottom), max(x, right), max(y, bottom))
     noise = Image.frombytes("RGB", size, random.Random(seed).randbytes(size[0] * size[1] * 3))
@@ -115,7 +115,7 @@ def _one_of_each_color(label: str) -> Scene:
     width, height = (200.0, max(60.0, 200 / aspect)) if aspect > 1 else (max(60.0, 200 * aspect), 200.0)
     corners = [(20 + 245 * (number % 4), 20 + 320 * (number // 4)) for number in range(10)]
     return Scene.of(
-        Thing(label, Box(x, y, x + width, y + height), color)
+        SceneObject(label, Box(x, y, x + width, y + height), color)
         for (x, y), color in zip(corners, [*COLORS, "other"], strict=True)
     )
 

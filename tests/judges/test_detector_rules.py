@@ -1,4 +1,4 @@
-"""From the boxes of a detector to things: by rule, and never outside the canvas."""
+"""From the boxes of a detector to objects: by rule, and never outside the canvas."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from formalimg.errors import FormalimgError
 from formalimg.judges import open_grounder
 from formalimg.judges.certification.matching import overlap
 from formalimg.judges.detector.family import family_of
-from formalimg.judges.detector.rules import LEAST_SIDE, Found, sift
+from formalimg.judges.detector.rules import MIN_SIDE, Found, sift
 from formalimg.scenes import CANVAS, Box
 
 NUMBERS = st.floats(-300, 1300)
@@ -30,21 +30,21 @@ def test_what_is_kept_lies_on_the_canvas_and_does_not_overlap(found: list[Found]
     kept, dropped = sift(found, most)
     assert len(kept) + len(dropped) == len(found)
     for place, one in enumerate(kept):
-        assert 0 <= one.box.xmin <= one.box.xmax - LEAST_SIDE <= CANVAS - LEAST_SIDE
-        assert 0 <= one.box.ymin <= one.box.ymax - LEAST_SIDE <= CANVAS - LEAST_SIDE
+        assert 0 <= one.box.xmin <= one.box.xmax - MIN_SIDE <= CANVAS - MIN_SIDE
+        assert 0 <= one.box.ymin <= one.box.ymax - MIN_SIDE <= CANVAS - MIN_SIDE
         assert all(overlap(one.box, other.box) < most for other in kept[:place])
     assert [one.score for one in kept] == sorted((one.score for one in kept), reverse=True)
 
 
 @given(FOUND, st.floats(0.01, 1))
-def test_what_is_dropped_was_no_thing_or_stood_behind_a_surer_one(found: list[Found], most: float) -> None:
+def test_what_is_dropped_was_no_object_or_stood_behind_a_surer_one(found: list[Found], most: float) -> None:
     kept, dropped = sift(found, most)
     for one in dropped:
         alone, _ = sift([one], most)
         assert not alone or any(other.score >= one.score and overlap(other.box, alone[0].box) >= most for other in kept)
 
 
-def test_of_two_boxes_of_one_thing_the_surer_is_kept_whatever_its_class() -> None:
+def test_of_two_boxes_of_one_object_the_surer_is_kept_whatever_its_class() -> None:
     pen, cup = Found("pen", 0.6, Box(100, 100, 300, 300)), Found("cup", 0.7, Box(110, 100, 300, 300))
     small = Found("pen", 0.5, Box(150, 150, 200, 200))
     assert sift([pen, cup, small], 0.5) == ((cup, small), (pen,))

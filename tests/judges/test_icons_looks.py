@@ -1,4 +1,4 @@
-"""What the embedded grounder compares things with is what the package draws."""
+"""What the embedded grounder compares objects with is what the package draws."""
 
 from __future__ import annotations
 

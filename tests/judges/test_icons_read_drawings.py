@@ -14,10 +14,10 @@ from PIL import Image, ImageFilter
 import formalimg
 from formalimg.judges.certification import random_scenes
 from formalimg.judges.icons import IconGrounder, ground_icons
-from formalimg.judges.judge import Grounding, Picture
+from formalimg.judges.judge import Grounding, LoadedImage
 from formalimg.judges.verdict import Unscored
 from formalimg.logic import verify, vocabulary
-from formalimg.scenes import CANVAS, Box, Scene, Thing, draw, drawable_classes, natural_aspect
+from formalimg.scenes import CANVAS, Box, Scene, SceneObject, draw, drawable_classes, natural_aspect
 from tests.support.sizes import tries
 
 COLORS = (*vocabulary("knolling").words["color"], "other")
@@ -30,13 +30,13 @@ def _read(image: Image.Image) -> Scene:
 
 
 def _assert_same(found: Scene, truth: Scene, tolerance: float) -> None:
-    """The same things, each within a tolerance of its box; there is no order among them."""
-    left = list(found.things)
-    for thing in truth.things:
-        nearest = min(left, key=lambda other: _difference(other.box, thing.box))
-        assert (nearest.label, nearest.color) == (thing.label, thing.color or "other"), thing
-        assert _difference(nearest.box, thing.box) <= tolerance, (thing, nearest)
-        left.remove(nearest)
+    """The same objects, each within a tolerance of its box; there is no order among them."""
+    left = list(found.objects)
+    for obj in truth.objects:
+        closest_match = min(left, key=lambda other: _difference(other.box, obj.box))
+        assert (closest_match.label, closest_match.color) == (obj.label, obj.color or "other"), obj
+        assert _difference(closest_match.box, obj.box) <= tolerance, (obj, closest_match)
+        left.remove(closest_match)
     assert not left
 
 
@@ -45,14 +45,14 @@ def _difference(one: Box, other: Box) -> float:
 
 
 def _table(labels: list[tuple[str, str]]) -> Scene:
-    """Things in natural shapes, one in each cell of a table of six by six."""
-    things = []
+    """Objects in natural shapes, one in each cell of a table of six by six."""
+    objects = []
     for number, (label, color) in enumerate(labels):
         aspect = natural_aspect(label)
         width, height = round(120 * min(1, aspect)), round(120 * min(1, 1 / aspect))
         x, y = 30 + number % 6 * 160, 30 + number // 6 * 160
-        things.append(Thing(label, Box(x, y, x + width, y + height), color))
-    return Scene.of(things)
+        objects.append(SceneObject(label, Box(x, y, x + width, y + height), color))
+    return Scene.of(objects)
 
 
 def test_every_class_is_read_in_every_colour() -> None:
@@ -75,12 +75,12 @@ def test_random_scenes_are_read_in_any_size(size: int) -> None:
     place=st.tuples(st.floats(0, 1), st.floats(0, 1)),
 )
 @settings(max_examples=tries(15, 40), deadline=None)
-def test_things_in_boxes_of_any_shape_are_read_right_or_not_at_all(
+def test_objects_in_boxes_of_any_shape_are_read_right_or_not_at_all(
     label: str, color: str, sides: tuple[int, int], place: tuple[float, float]
 ) -> None:
     """A laptop squeezed to a quarter of its width may be doubted, but never be taken for something else."""
     left, top = (round(share * (CANVAS - side)) for share, side in zip(place, sides, strict=True))
-    scene = Scene.of([Thing(label, Box(left, top, left + sides[0], top + sides[1]), color)])
+    scene = Scene.of([SceneObject(label, Box(left, top, left + sides[0], top + sides[1]), color)])
     found = ground_icons(draw(scene))
     if not isinstance(found, Unscored):
         _assert_same(found.scene, scene, tolerance=1)
@@ -107,7 +107,7 @@ def _packed(image: Image.Image, file_type: str) -> Image.Image:
     ],
     ids=["jpeg", "webp", "blurred", "halved", "doubled", "squeezed", "with transparency"],
 )
-def test_drawings_are_read_after_what_happens_to_pictures(changed: Callable[[Image.Image], Image.Image]) -> None:
+def test_drawings_are_read_after_what_happens_to_images(changed: Callable[[Image.Image], Image.Image]) -> None:
     for scene in random_scenes(tries(1, 3), seed=31):
         _assert_same(_read(changed(draw(scene))), scene, tolerance=3)
 
@@ -124,11 +124,13 @@ def test_an_empty_canvas_holds_nothing_for_sure() -> None:
     assert ground_icons(draw(Scene.of([]))) == Grounding(Scene.of([]), 1.0, {"things": []})
 
 
-def test_things_are_seen_whether_asked_for_or_not() -> None:
-    scene = Scene.of([Thing("cup", Box(100, 100, 300, 270), "red"), Thing("pen", Box(500, 100, 540, 340), "blue")])
+def test_objects_are_seen_whether_asked_for_or_not() -> None:
+    scene = Scene.of(
+        [SceneObject("cup", Box(100, 100, 300, 270), "red"), SceneObject("pen", Box(500, 100, 540, 340), "blue")]
+    )
     image = draw(scene)
     grounder = IconGrounder()
-    answer = asyncio.run(grounder.ground(Picture(b"", image), ["cup"]))
+    answer = asyncio.run(grounder.ground(LoadedImage(b"", image), ["cup"]))
     assert answer == ground_icons(image)
     assert isinstance(answer, Grounding)
     _assert_same(answer.scene, scene, tolerance=1)
@@ -136,9 +138,9 @@ def test_things_are_seen_whether_asked_for_or_not() -> None:
     assert grounder.concurrency >= 1
 
 
-def test_what_was_seen_is_told_thing_by_thing() -> None:
-    answer = ground_icons(draw(Scene.of([Thing("lemon", Box(100, 100, 300, 240), "yellow")])))
-    things = answer.evidence["things"]
-    assert isinstance(things, list)
-    assert [(told["looks"], told["confidence"]) for told in things] == [("yellow lemon", 1.0)]
-    assert things[0]["distance"] < things[0]["rival_distance"]
+def test_what_was_seen_is_told_object_by_object() -> None:
+    answer = ground_icons(draw(Scene.of([SceneObject("lemon", Box(100, 100, 300, 240), "yellow")])))
+    objects = answer.evidence["things"]
+    assert isinstance(objects, list)
+    assert [(told["looks"], told["confidence"]) for told in objects] == [("yellow lemon", 1.0)]
+    assert objects[0]["distance"] < objects[0]["rival_distance"]

@@ -1,4 +1,4 @@
-"""The grounder for drawings says when a picture is none, or when it is not sure; it never guesses and never fails."""
+"""The grounder for drawings says when an image is none, or when it is not sure; it never guesses and never fails."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from formalimg.judges.icons import ground_icons
 from formalimg.judges.icons.finding import drawing_background
 from formalimg.judges.judge import Grounding
 from formalimg.judges.verdict import Unscored
-from formalimg.scenes import Box, Scene, Thing, draw, drawable_classes, layout_image
+from formalimg.scenes import Box, Scene, SceneObject, draw, drawable_classes, layout_image
 from tests.support.sizes import tries
 
 
-def test_pictures_that_are_no_drawings_are_refused() -> None:
+def test_images_that_are_no_drawings_are_refused() -> None:
     for kind, image in impostors(tries(10, 20), seed=11):
         answer = ground_icons(image)
         assert isinstance(answer, Unscored), kind
@@ -30,12 +30,12 @@ def test_layouts_are_no_drawings() -> None:
     assert isinstance(ground_icons(layout_image(scene, 2048)), Unscored)
 
 
-def test_a_single_strange_thing_is_enough_to_refuse() -> None:
-    cup = Thing("cup", Box(100, 100, 300, 270), "red")
-    picture = draw(Scene.of([cup]))
-    assert isinstance(ground_icons(picture), Grounding)
-    picture.paste((40, 200, 90), (600, 600, 700, 680))
-    answer = ground_icons(picture)
+def test_a_single_strange_object_is_enough_to_refuse() -> None:
+    cup = SceneObject("cup", Box(100, 100, 300, 270), "red")
+    image = draw(Scene.of([cup]))
+    assert isinstance(ground_icons(image), Grounding)
+    image.paste((40, 200, 90), (600, 600, 700, 680))
+    answer = ground_icons(image)
     assert isinstance(answer, Unscored)
     assert "[585 585 684 665]" in answer.detail
     assert len(answer.evidence["things"]) == 2  # type: ignore[arg-type]
@@ -46,12 +46,12 @@ def test_a_single_strange_thing_is_enough_to_refuse() -> None:
     moved=st.tuples(st.integers(-210, 210), st.integers(-210, 210)),
 )
 @settings(max_examples=tries(12, 30), deadline=None)
-def test_things_on_top_of_one_another_are_read_right_or_not_at_all(
+def test_objects_on_top_of_one_another_are_read_right_or_not_at_all(
     labels: tuple[str, str], moved: tuple[int, int]
 ) -> None:
     x, y = moved
-    below = Thing(labels[0], Box(400, 400, 600, 600), "red")
-    above = Thing(labels[1], Box(400 + x, 400 + y, 600 + x, 600 + y), "blue")
+    below = SceneObject(labels[0], Box(400, 400, 600, 600), "red")
+    above = SceneObject(labels[1], Box(400 + x, 400 + y, 600 + x, 600 + y), "blue")
     answer = ground_icons(draw(Scene.of([below, above])))
     if isinstance(answer, Grounding) and max(map(abs, moved)) > 20:
         assert len(match(Scene.of([below, above]), answer.scene)) == 2
@@ -59,8 +59,8 @@ def test_things_on_top_of_one_another_are_read_right_or_not_at_all(
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 2**32), st.floats(0, 0.5))
 @settings(max_examples=60, deadline=None)
-def test_no_picture_is_too_strange(width: int, height: int, seed: int, share: float) -> None:
-    """Random spots on the background of drawings, in pictures down to a single pixel."""
+def test_no_image_is_too_strange(width: int, height: int, seed: int, share: float) -> None:
+    """Random spots on the background of drawings, in images down to a single pixel."""
     chance = np.random.default_rng(seed)
     pixels = np.full((height, width, 3), drawing_background(), np.uint8)
     spots = chance.random((height, width)) < share
@@ -70,9 +70,9 @@ def test_no_picture_is_too_strange(width: int, height: int, seed: int, share: fl
     assert spots.any() or isinstance(answer, Grounding)
 
 
-def test_a_picture_of_countless_parts_is_refused_at_once() -> None:
-    picture = draw(Scene.of([]))
-    pixels = np.array(picture)
+def test_an_image_of_countless_parts_is_refused_at_once() -> None:
+    image = draw(Scene.of([]))
+    pixels = np.array(image)
     pixels[::8, ::8] = 0
     answer = ground_icons(Image.fromarray(pixels))
     assert isinstance(answer, Unscored)

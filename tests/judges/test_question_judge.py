@@ -46,16 +46,16 @@ def judged(item: Item[ConceptSpec], chat: ScriptedChat, **options: Any) -> Verdi
     return answer
 
 
-def test_each_question_has_a_conversation_of_its_own_with_the_picture_and_nothing_of_the_item_besides() -> None:
+def test_each_question_has_a_conversation_of_its_own_with_the_image_and_nothing_of_the_item_besides() -> None:
     chat = chat_that_says(TRUTHS)
     judged(concept_item(*ALL), chat)
     asked: list[str] = []
     for (message,) in chat.conversations:
-        instruction, picture, question = message.parts
-        assert isinstance(picture, Attachment)
+        instruction, image, question = message.parts
+        assert isinstance(image, Attachment)
         words = f"{instruction}\n{question}"
         assert message.role == "user"
-        assert picture.data == numbered(1).data
+        assert image.data == numbered(1).data
         assert "number 0" not in words, "the prompt is not for the judge"
         asked += questions_in(words)
         assert sum(concept.question in words for concept in ALL) == 1
@@ -104,7 +104,7 @@ _WORDS = st.booleans().flatmap(
 
 
 @given(st.lists(_WORDS, min_size=1, max_size=8), st.sampled_from(MODES))
-def test_a_picture_passes_if_and_only_if_every_answer_is_yes(said: Sequence[tuple[bool, str, str]], mode: Any) -> None:
+def test_an_image_passes_if_and_only_if_every_answer_is_yes(said: Sequence[tuple[bool, str, str]], mode: Any) -> None:
     concepts = [AskedConcept("color", f"c{number}", "…", f"Is it c{number}?") for number in range(len(said))]
     words = {concept.question: form.format(word) for concept, (_, word, form) in zip(concepts, said, strict=True)}
     verdict = judged(concept_item(*concepts), chat_that_says(words), requests=mode)
@@ -134,17 +134,17 @@ def test_questions_run_side_by_side_but_never_more_than_the_chat_model_takes() -
     judge = QuestionJudge(chat)
     assert judge.concurrency == 3
 
-    async def several(pictures: int) -> None:
-        await asyncio.gather(*(judge.judge(concept_item(*ALL), numbered(1 + number)) for number in range(pictures)))
+    async def several(images: int) -> None:
+        await asyncio.gather(*(judge.judge(concept_item(*ALL), numbered(1 + number)) for number in range(images)))
 
-    for pictures in (1, 3):  # each in an event loop of its own
+    for images in (1, 3):  # each in an event loop of its own
         chat.most = 0
-        asyncio.run(several(pictures))
+        asyncio.run(several(images))
         assert chat.most == 3
     assert len(chat.conversations) == 4 * len(ALL)
 
 
-def test_what_the_user_can_mend_ends_the_run_instead_of_one_picture() -> None:
+def test_what_the_user_can_mend_ends_the_run_instead_of_one_image() -> None:
     def spoil(raw: str, before: int) -> str:
         raise FormalimgError("the key is wrong: set KEY")
 

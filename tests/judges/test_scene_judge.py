@@ -11,17 +11,17 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from formalimg import Box, FormulaError, Scene, Thing, parse, verify
-from formalimg.judges import Grounding, Judge, Part, Picture, Unscored, Verdict
+from formalimg import Box, FormulaError, Scene, SceneObject, parse, verify
+from formalimg.judges import Grounding, Judge, LoadedImage, Part, Unscored, Verdict
 from formalimg.judges.scene_judge import SceneJudge, judge_grounding
 from formalimg.models import Setting
 from formalimg.suites import FormulaSpec, Item
 
 DESK = Scene.of(
     [
-        Thing("laptop", Box(120, 100, 520, 400), "gray"),
-        Thing("cup", Box(640, 329, 760, 449), "white"),
-        Thing("pen", Box(150, 560, 450, 590), "blue"),
+        SceneObject("laptop", Box(120, 100, 520, 400), "gray"),
+        SceneObject("cup", Box(640, 329, 760, 449), "white"),
+        SceneObject("pen", Box(150, 560, 450, 590), "blue"),
     ]
 )
 CUP = "(exists ?c (exists ?l (and (Is ?c 'cup') (Is ?l 'laptop') (RightOf ?c ?l) (Has ?c '{color}'))))"
@@ -37,16 +37,16 @@ class SeesThis:
     concurrency: int = 7
     asked_for: list[Sequence[str]] = field(default_factory=list)
 
-    async def ground(self, picture: Picture, classes: Sequence[str]) -> Grounding | Unscored:
+    async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
         self.asked_for.append(classes)
         return self.answer
 
 
-def picture() -> Picture:
+def image() -> LoadedImage:
     image = Image.new("RGB", (8, 8))
     file = BytesIO()
     image.save(file, "PNG")
-    return Picture(file.getvalue(), image)
+    return LoadedImage(file.getvalue(), image)
 
 
 def item(formula: str) -> Item[object]:
@@ -55,7 +55,7 @@ def item(formula: str) -> Item[object]:
 
 def judged(formula: str, answer: Grounding | Unscored) -> Verdict | Unscored:
     judge: Judge = SceneJudge(SeesThis(answer))
-    return asyncio.run(judge.judge(item(formula), picture()))
+    return asyncio.run(judge.judge(item(formula), image()))
 
 
 def verdict_on(formula: str, scene: Scene = DESK) -> Verdict:
@@ -64,14 +64,14 @@ def verdict_on(formula: str, scene: Scene = DESK) -> Verdict:
     return verdict
 
 
-def test_a_picture_that_shows_it_passes_in_every_part() -> None:
+def test_an_image_that_shows_it_passes_in_every_part() -> None:
     verdict = verdict_on(CUP.format(color="white"))
     assert verdict.passed
     assert verdict.score == 1
     assert [part.score for part in verdict.parts] == [1, 1, 1, 1]
 
 
-def test_a_picture_that_does_not_fails_in_the_part_that_is_wrong() -> None:
+def test_an_image_that_does_not_fails_in_the_part_that_is_wrong() -> None:
     verdict = verdict_on(CUP.format(color="red"))
     assert not verdict.passed
     assert verdict.score == 3 / 4
@@ -104,7 +104,7 @@ def test_the_evidence_is_plain_data_and_enough_to_judge_again() -> None:
 
 def test_the_grounder_is_asked_for_the_classes_of_the_formula() -> None:
     grounder = SeesThis(Grounding(DESK))
-    asyncio.run(SceneJudge(grounder).judge(item(CUP.format(color="red")), picture()))
+    asyncio.run(SceneJudge(grounder).judge(item(CUP.format(color="red")), image()))
     assert grounder.asked_for == [("cup", "laptop")]
 
 
@@ -133,13 +133,13 @@ def test_what_a_scene_cannot_tell_is_unscored_with_what_was_seen(formula: str, w
 
 def test_an_item_without_a_formula_is_unscored_and_nobody_looks() -> None:
     grounder = SeesThis(Grounding(DESK))
-    answer = asyncio.run(SceneJudge(grounder).judge(Item("other", "9", 1, "words", {"questions": 3}), picture()))
+    answer = asyncio.run(SceneJudge(grounder).judge(Item("other", "9", 1, "words", {"questions": 3}), image()))
     assert isinstance(answer, Unscored)
     assert answer.reason == "not understood"
     assert not grounder.asked_for
 
 
-def test_an_empty_picture_fails_and_is_not_unscored() -> None:
+def test_an_empty_image_fails_and_is_not_unscored() -> None:
     verdict = verdict_on(CUP.format(color="red"), Scene.of([]))
     assert not verdict.passed
     assert verdict.score == 0

@@ -43,10 +43,10 @@ def judged(
 
 
 def words_sent(chat: ScriptedChat) -> str:
-    """The words of the last request, which came with the picture as it is."""
+    """The words of the last request, which came with the image as it is."""
     (message,) = chat.conversations[-1]
-    (picture,) = [part for part in message.parts if isinstance(part, Attachment)]
-    assert (message.role, picture.data) == ("user", numbered(1).data)
+    (image,) = [part for part in message.parts if isinstance(part, Attachment)]
+    assert (message.role, image.data) == ("user", numbered(1).data)
     return "\n\n".join(part for part in message.parts if isinstance(part, str))
 
 
@@ -119,7 +119,7 @@ def test_worked_examples(
     assert round(weighted / sum(in_full), 4) == every_question_in_full
 
 
-def test_a_picture_on_the_line_passes_though_a_third_of_8_is_not_exact() -> None:
+def test_an_image_on_the_line_passes_though_a_third_of_8_is_not_exact() -> None:
     mist = replace(WATER, question="Does the mist sink?")
     verdict, _ = judged(score_item(SHARP, LEAVES, WATER, mist, RISES), [0.7, 0.4, 1, 1, 0.3])
     assert 3 * Fraction(7, 10) + 8 * Fraction(24, 30) + 15 * Fraction(3, 10) == Fraction(26, 2)

@@ -1,4 +1,4 @@
-"""Boxes as models write them, and pictures as models get them."""
+"""Boxes as models write them, and images as models get them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from formalimg.judges import Picture
+from formalimg.judges import LoadedImage
 from formalimg.judges.showing import LONGEST_SIDE, MOST_PIXELS, shown, size_on_grid
 from formalimg.judges.vlm_grounder import box_convention
 from formalimg.judges.vlm_grounder.answers import SeenThing, SeenThings
-from formalimg.judges.vlm_grounder.rules import Sent, Told, problem_with, same_thing, sift
+from formalimg.judges.vlm_grounder.rules import Sent, Told, problem_with, same_object, sift
 from formalimg.scenes import Box
 from tests.support.scripted_chat import numbered
 
@@ -53,7 +53,7 @@ def test_the_name_of_a_model_tells_how_it_writes_boxes(name: str, boxes: str) ->
     ],
 )
 def test_one_box_in_all_conventions(convention: str, written: list[float]) -> None:
-    """In a picture of 800 by 400 pixels."""
+    """In an image of 800 by 400 pixels."""
     assert box_convention("", convention).on_canvas(written, 800, 400) == Box(100, 200, 300, 600)
 
 
@@ -71,7 +71,7 @@ def test_whatever_is_written_is_a_good_box_or_a_reason(
 
 
 @given(sides, sides)
-def test_pictures_on_the_grid_are_not_scaled_again(width: int, height: int) -> None:
+def test_images_on_the_grid_are_not_scaled_again(width: int, height: int) -> None:
     across, down = size_on_grid(width, height)
     assert across % 28 == 0
     assert down % 28 == 0
@@ -86,13 +86,13 @@ def test_pictures_on_the_grid_are_not_scaled_again(width: int, height: int) -> N
 
 def test_a_plain_file_is_sent_as_it_came_with_its_own_type() -> None:
     for form, media_type in (("PNG", "image/png"), ("WEBP", "image/webp"), ("JPEG", "image/jpeg")):
-        picture = numbered(3, 100, 60, form)
-        sent = shown(picture)
-        assert (sent.attachment.data, sent.attachment.media_type) == (picture.data, media_type)
+        image = numbered(3, 100, 60, form)
+        sent = shown(image)
+        assert (sent.attachment.data, sent.attachment.media_type) == (image.data, media_type)
         assert (sent.width, sent.height) == (100, 60)
 
 
-def test_a_picture_that_could_be_seen_in_two_ways_is_sent_as_it_is_judged() -> None:
+def test_an_image_that_could_be_seen_in_two_ways_is_sent_as_it_is_judged() -> None:
     upright = Image.new("RGB", (60, 100), "teal")
     exif = Image.Exif()
     exif[0x0112] = 6
@@ -100,8 +100,8 @@ def test_a_picture_that_could_be_seen_in_two_ways_is_sent_as_it_is_judged() -> N
     Image.new("RGB", (100, 60), "teal").save(turned, "JPEG", exif=exif)
     clear = io.BytesIO()
     Image.new("RGBA", (60, 100), (0, 0, 0, 0)).save(clear, "PNG")
-    for data in (turned.getvalue(), clear.getvalue(), b"no picture at all"):
-        sent = shown(Picture(data, upright))
+    for data in (turned.getvalue(), clear.getvalue(), b"no image at all"):
+        sent = shown(LoadedImage(data, upright))
         assert (sent.width, sent.height, sent.attachment.media_type) == (60, 100, "image/png")
         with Image.open(io.BytesIO(sent.attachment.data)) as seen:
             assert (seen.size, seen.mode, seen.getpixel((3, 3))) == ((60, 100), "RGB", (0, 128, 128))
@@ -134,12 +134,12 @@ def test_sifting_loses_nothing_without_saying_so(seen: list[SeenThing]) -> None:
     answer = SeenThings(objects=seen)
     assert problem_with(answer, SENT) is None
     sifted = sift([Told(("cup", "pen"), answer)], SENT, ["red"])
-    assert len(sifted.things) + len(sifted.dropped) + len(sifted.merged) == len(seen)
-    assert not any(same_thing(one, other) for one, other in permutations(sifted.things, 2))
+    assert len(sifted.objects) + len(sifted.dropped) + len(sifted.merged) == len(seen)
+    assert not any(same_object(one, other) for one, other in permutations(sifted.objects, 2))
     again = SeenThings(
-        objects=[SeenThing(label=t.label, color=t.color or "", box_2d=list(t.box)) for t in sifted.things]
+        objects=[SeenThing(label=t.label, color=t.color or "", box_2d=list(t.box)) for t in sifted.objects]
     )
-    assert sift([Told(("cup", "pen"), again)], SENT, ["red"]).things == sifted.things
+    assert sift([Told(("cup", "pen"), again)], SENT, ["red"]).objects == sifted.objects
 
 
 def test_all_bad_boxes_of_an_answer_are_told_but_not_at_length() -> None:

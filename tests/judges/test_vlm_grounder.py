@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from formalimg import Box, Scene, Thing, load
+from formalimg import Box, Scene, SceneObject, load
 from formalimg.errors import FormalimgError
 from formalimg.judges import Grounder, Grounding, SceneJudge, Unscored, Verdict
 from formalimg.judges.vlm_grounder import VlmGrounder
@@ -20,14 +20,14 @@ from formalimg.models import Setting
 from formalimg.models.asking import asking
 from formalimg.models.chat import Completion, Message, Unanswered
 from formalimg.suites import FormulaSpec, Item
-from tests.support.scripted_chat import Known, ScriptedChat, Spoil, numbered, tells_things
+from tests.support.scripted_chat import Known, ScriptedChat, Spoil, numbered, tells_objects
 
 DESK = Scene.of(
     [
-        Thing("cutting_board", Box(100, 100, 500, 400), "brown"),
-        Thing("cup", Box(640, 329, 760, 449), "white"),
-        Thing("cup", Box(800, 700, 901, 777), "other"),
-        Thing("pen", Box(151, 560, 450, 590), "blue"),
+        SceneObject("cutting_board", Box(100, 100, 500, 400), "brown"),
+        SceneObject("cup", Box(640, 329, 760, 449), "white"),
+        SceneObject("cup", Box(800, 700, 901, 777), "other"),
+        SceneObject("pen", Box(151, 560, 450, 590), "blue"),
     ]
 )
 CLASSES = ("cup", "cutting_board", "pen")
@@ -37,7 +37,7 @@ CONVENTIONS = ("xyxy-1000", "yxyx-1000", "pixels", "unit")
 def grounded(
     spoil: Spoil = lambda raw, before: raw, scene: Scene = DESK, size: tuple[int, int] = (1024, 1024), **options: Any
 ) -> tuple[Grounding | Unscored, ScriptedChat]:
-    chat = ScriptedChat({1: Known(scene)}, tells_things, spoil)
+    chat = ScriptedChat({1: Known(scene)}, tells_objects, spoil)
     grounder: Grounder = VlmGrounder(chat, **options)
     return asyncio.run(grounder.ground(numbered(1, *size), CLASSES)), chat
 
@@ -47,9 +47,9 @@ def knolling() -> list[Item[FormulaSpec]]:
     return load("knolling")
 
 
-def seen(answer: Grounding | Unscored) -> list[Thing]:
+def seen(answer: Grounding | Unscored) -> list[SceneObject]:
     assert isinstance(answer, Grounding), answer
-    return sorted(answer.scene.things, key=str)
+    return sorted(answer.scene.objects, key=str)
 
 
 def plain(answer: Grounding | Unscored) -> Any:
@@ -75,8 +75,8 @@ def for_class(word: str, change: Any) -> Spoil:
 @pytest.mark.parametrize("size", [(1024, 1024), (1536, 640), (2048, 2048)])
 def test_the_scene_comes_back_within_a_unit(requests: str, boxes: str, size: tuple[int, int]) -> None:
     answer, chat = grounded(size=size, requests=requests, boxes=boxes)
-    found, there = seen(answer), sorted(DESK.things, key=str)
-    assert [(thing.label, thing.color) for thing in found] == [(thing.label, thing.color) for thing in there]
+    found, there = seen(answer), sorted(DESK.objects, key=str)
+    assert [(obj.label, obj.color) for obj in found] == [(obj.label, obj.color) for obj in there]
     for one, other in zip(found, there, strict=True):
         assert all(abs(a - b) <= 1 for a, b in zip(one.box, other.box, strict=True)), (one, other)
     assert len(chat.conversations) == (3 if requests == "per class" else 1)
@@ -87,8 +87,8 @@ def test_the_scene_comes_back_within_a_unit(requests: str, boxes: str, size: tup
 
 def test_whole_suites_of_witnesses_come_back_and_pass() -> None:
     items = [item for item in knolling() if item.spec.witness][::97]
-    pictures = {n: Known(item.spec.witness) for n, item in enumerate(items) if item.spec.witness}
-    judge = SceneJudge(VlmGrounder(ScriptedChat(pictures, tells_things)))
+    images = {n: Known(item.spec.witness) for n, item in enumerate(items) if item.spec.witness}
+    judge = SceneJudge(VlmGrounder(ScriptedChat(images, tells_objects)))
     for number, item in enumerate(items):
         verdict = asyncio.run(judge.judge(item, numbered(number)))
         assert isinstance(verdict, Verdict)
@@ -98,8 +98,8 @@ def test_whole_suites_of_witnesses_come_back_and_pass() -> None:
 
 
 def test_a_class_that_is_not_there_is_not_a_failure() -> None:
-    answer, _ = grounded(scene=Scene.of(DESK.things[:1]))
-    assert [thing.label for thing in seen(answer)] == ["cutting_board"]
+    answer, _ = grounded(scene=Scene.of(DESK.objects[:1]))
+    assert [obj.label for obj in seen(answer)] == ["cutting_board"]
     assert seen(grounded(scene=Scene.of([]))[0]) == []
 
 
@@ -109,7 +109,7 @@ def test_a_class_that_is_not_there_is_not_a_failure() -> None:
 def test_other_labels_are_dropped_and_counted() -> None:
     wrong = for_class("cup", lambda entries, before: entries[0].update(label="glass"))
     answer, chat = grounded(wrong)
-    assert [thing.label for thing in seen(answer)] == ["cup", "cutting_board", "pen"]
+    assert [obj.label for obj in seen(answer)] == ["cup", "cutting_board", "pen"]
     assert answer.evidence["dropped"] == [
         {"label": "glass", "color": "white", "box_2d": [640.0, 329.0, 760.0, 449.0], "asked_for": ["cup"]}
     ]
@@ -117,42 +117,42 @@ def test_other_labels_are_dropped_and_counted() -> None:
 
 
 def test_another_target_class_does_not_slip_in_under_the_wrong_question() -> None:
-    """The published script keeps such an answer, so that one thing can be two."""
+    """The published script keeps such an answer, so that one object can be two."""
     answer, _ = grounded(for_class("pen", lambda entries, before: entries[0].update(label="cup")))
-    assert [thing.label for thing in seen(answer)].count("cup") == 2
-    assert "pen" not in [thing.label for thing in seen(answer)]
+    assert [obj.label for obj in seen(answer)].count("cup") == 2
+    assert "pen" not in [obj.label for obj in seen(answer)]
 
 
 @pytest.mark.parametrize("label", ["Cutting Board", "cutting-board", " cutting  board "])
 def test_case_and_blanks_of_labels_do_not_matter(label: str) -> None:
     answer, _ = grounded(for_class("cutting_board", lambda entries, before: entries[0].update(label=label)))
-    assert "cutting_board" in [thing.label for thing in seen(answer)]
+    assert "cutting_board" in [obj.label for obj in seen(answer)]
     assert "dropped" not in answer.evidence
 
 
 @pytest.mark.parametrize(("said", "color"), [("White", "white"), ("grey", "gray"), ("ivory", "other"), ("", "other")])
 def test_colours_are_those_of_the_vocabulary_or_other(said: str, color: str) -> None:
     answer, _ = grounded(for_class("cup", lambda entries, before: entries[0].update(color=said)))
-    [cup] = [thing for thing in seen(answer) if thing.label == "cup" and thing.box.xmin == 640]
+    [cup] = [obj for obj in seen(answer) if obj.label == "cup" and obj.box.xmin == 640]
     assert cup.color == color
     assert ("recolored" in answer.evidence) is (color == "other")
 
 
-def test_two_reports_of_one_thing_are_one_and_the_first_stays() -> None:
+def test_two_reports_of_one_object_are_one_and_the_first_stays() -> None:
     twice = [
         {"label": "cup", "color": "pink", "box_2d": [642, 330, 761, 450]},
         {"label": "cup", "color": "red", "box_2d": [640, 329, 760, 449]},
     ]
     answer, _ = grounded(for_class("cup", lambda entries, before: entries.extend(twice)))
-    assert seen(answer) == sorted(DESK.things, key=str)
+    assert seen(answer) == sorted(DESK.objects, key=str)
     assert [entry["color"] for entry in plain(answer)["merged"]] == ["pink", "red"]
 
 
 def test_one_box_under_two_classes_is_kept_and_counted() -> None:
-    scene = Scene.of([*DESK.things, Thing("pen", DESK.things[1].box, "white")])
+    scene = Scene.of([*DESK.objects, SceneObject("pen", DESK.objects[1].box, "white")])
     answer, _ = grounded(scene=scene)
     assert len(seen(answer)) == 5
-    assert [[thing["label"] for thing in pair] for pair in plain(answer)["two_labels"]] == [["cup", "pen"]]
+    assert [[obj["label"] for obj in pair] for pair in plain(answer)["two_labels"]] == [["cup", "pen"]]
     assert "merged" not in answer.evidence
 
 
@@ -160,7 +160,7 @@ def test_one_box_under_two_classes_is_kept_and_counted() -> None:
 
 BAD_BOXES = {
     "corners swapped": [760, 449, 640, 329],
-    "leaves the picture": [640, 329, 1001, 449],
+    "leaves the image": [640, 329, 1001, 449],
     "too small": [640, 329, 640, 449],
     "is not [xmin": [640, 329, 760],
 }
@@ -183,7 +183,7 @@ def test_a_box_that_cannot_be_is_asked_for_again_and_then_not_understood(problem
             entries[1].update(box_2d=box)
 
     answer, chat = grounded(for_class("cup", mended))
-    assert seen(answer) == sorted(DESK.things, key=str)
+    assert seen(answer) == sorted(DESK.objects, key=str)
     assert len(chat.conversations) == 4
 
 
@@ -216,14 +216,14 @@ def test_a_verdict_needs_all_classes_too() -> None:
     assert item.spec.witness
     last = item.spec.object_classes[-1]
     outage = for_class(last, lambda entries, before: Unanswered("failed", "time-out"))
-    chat = ScriptedChat({1: Known(item.spec.witness)}, tells_things, outage)
+    chat = ScriptedChat({1: Known(item.spec.witness)}, tells_objects, outage)
     answer = asyncio.run(SceneJudge(VlmGrounder(chat)).judge(item, numbered(1)))
     assert isinstance(answer, Unscored)
     assert answer.reason == "judge failed"
 
 
 def test_a_formula_without_classes_is_not_an_empty_scene() -> None:
-    chat = ScriptedChat({1: Known(DESK)}, tells_things)
+    chat = ScriptedChat({1: Known(DESK)}, tells_objects)
     answer = asyncio.run(VlmGrounder(chat).ground(numbered(1), ()))
     assert isinstance(answer, Unscored)
     assert answer.cost == 0
@@ -232,7 +232,7 @@ def test_a_formula_without_classes_is_not_an_empty_scene() -> None:
 
 @pytest.mark.parametrize(("requests", "asked"), [("per class", [3, 1, 0]), ("all at once", [1, 1, 0])])
 def test_so_many_questions_are_told_beforehand_as_are_asked(requests: Any, asked: list[int]) -> None:
-    chat = ScriptedChat({1: Known(DESK)}, tells_things)
+    chat = ScriptedChat({1: Known(DESK)}, tells_objects)
     grounder = VlmGrounder(chat, requests=requests)
     assert [grounder.questions(classes) for classes in (CLASSES, CLASSES[:1], ())] == asked
     asyncio.run(grounder.ground(numbered(1), CLASSES))
@@ -240,7 +240,7 @@ def test_so_many_questions_are_told_beforehand_as_are_asked(requests: Any, asked
 
 
 def test_an_unknown_price_makes_the_sum_unknown() -> None:
-    chat = ScriptedChat({1: Known(DESK)}, tells_things, cost=None)
+    chat = ScriptedChat({1: Known(DESK)}, tells_objects, cost=None)
     answer = asyncio.run(VlmGrounder(chat).ground(numbered(1), CLASSES))
     assert answer.cost is None
 
@@ -268,7 +268,7 @@ def test_a_remembered_answer_is_not_taken_for_a_second_one(tmp_path: Path, monke
     provider = Provider()
     for calls in (2, 2):  # the second time, both answers are remembered
         answer = asyncio.run(VlmGrounder(asking(provider)).ground(numbered(1), ["cup"]))
-        assert seen(answer) == [Thing("cup", Box(100, 100, 300, 200), "red")]
+        assert seen(answer) == [SceneObject("cup", Box(100, 100, 300, 200), "red")]
         assert provider.calls == calls
 
 
@@ -276,7 +276,7 @@ def test_a_remembered_answer_is_not_taken_for_a_second_one(tmp_path: Path, monke
 
 
 def test_the_grounder_is_known_by_its_model_its_options_and_its_texts(tmp_path: Path) -> None:
-    chat = ScriptedChat({}, tells_things, name="openai/Qwen/Qwen2.5-VL-7B-Instruct")
+    chat = ScriptedChat({}, tells_objects, name="openai/Qwen/Qwen2.5-VL-7B-Instruct")
     grounder = VlmGrounder(chat)
     assert (grounder.name, grounder.concurrency) == (chat.name, 3)
     assert grounder.settings == {
@@ -297,4 +297,4 @@ def test_the_grounder_is_known_by_its_model_its_options_and_its_texts(tmp_path: 
 @pytest.mark.parametrize("option", [{"requests": "sometimes"}, {"boxes": "round"}])
 def test_wrong_options_are_told(option: Any) -> None:
     with pytest.raises(FormalimgError, match="known are"):
-        VlmGrounder(ScriptedChat({}, tells_things), **option)
+        VlmGrounder(ScriptedChat({}, tells_objects), **option)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from formalimg import Box, Scene, Thing, verify
+from formalimg import Box, Scene, SceneObject, verify
 from formalimg.judges import Grounding, Verdict
 from formalimg.judges.scene_judge import judge_grounding
 from formalimg.logic import Forall, Formula, Proof, parse
@@ -21,12 +21,12 @@ HANDBAG = parse("""
 
 HANDBAG_SCENE = Scene.of(
     [
-        Thing("book", Box(620, 640, 780, 840), "blue"),  # 0
-        *(Thing("apple", Box(60 + 120 * n, 900, 120 + 120 * n, 960), "red") for n in range(6)),  # 1 to 6
-        Thing("keyboard", Box(500, 120, 900, 260), "black"),  # 7
-        Thing("cutting_board", Box(360, 440, 580, 800), "brown"),  # 8
-        Thing("handbag", Box(80, 100, 320, 340), "brown"),  # 9
-        Thing("calculator", Box(120, 480, 280, 700), "gray"),  # 10
+        SceneObject("book", Box(620, 640, 780, 840), "blue"),  # 0
+        *(SceneObject("apple", Box(60 + 120 * n, 900, 120 + 120 * n, 960), "red") for n in range(6)),  # 1 to 6
+        SceneObject("keyboard", Box(500, 120, 900, 260), "black"),  # 7
+        SceneObject("cutting_board", Box(360, 440, 580, 800), "brown"),  # 8
+        SceneObject("handbag", Box(80, 100, 320, 340), "brown"),  # 9
+        SceneObject("calculator", Box(120, 480, 280, 700), "gray"),  # 10
     ]
 )
 
@@ -38,11 +38,11 @@ WATCH = parse("""
 
 WATCH_SCENE = Scene.of(
     [
-        Thing("calculator", Box(380, 620, 620, 920), "black"),  # 0
-        Thing("watch", Box(100, 150, 200, 250), "black"),  # 1: centre y 200
-        Thing("watch", Box(300, 150, 400, 250), "brown"),  # 2
-        Thing("screwdriver", Box(550, 319, 800, 359), "red"),  # 3: centre y 339
-        Thing("screwdriver", Box(550, 324, 800, 354), "blue"),  # 4: centre y 339
+        SceneObject("calculator", Box(380, 620, 620, 920), "black"),  # 0
+        SceneObject("watch", Box(100, 150, 200, 250), "black"),  # 1: centre y 200
+        SceneObject("watch", Box(300, 150, 400, 250), "brown"),  # 2
+        SceneObject("screwdriver", Box(550, 319, 800, 359), "red"),  # 3: centre y 339
+        SceneObject("screwdriver", Box(550, 324, 800, 354), "blue"),  # 4: centre y 339
     ]
 )
 
@@ -57,7 +57,7 @@ def proofs(proof: Proof) -> list[Proof]:
     return [proof, *(inner for part in proof.parts for inner in proofs(part))]
 
 
-def test_example_5_passes_with_the_printed_things() -> None:
+def test_example_5_passes_with_the_printed_objects() -> None:
     verdict = judged(HANDBAG, HANDBAG_SCENE)
     assert verdict.passed
     assert verdict.score == 1
@@ -66,26 +66,28 @@ def test_example_5_passes_with_the_printed_things() -> None:
     assert isinstance(bindings, dict)
     assert {name: bindings[name] for name in printed} == printed
     proof = verify(HANDBAG, HANDBAG_SCENE).proof
-    assert {bound.variable: bound.thing for bound in proof.bindings} == printed
+    assert {bound.variable: bound.obj for bound in proof.bindings} == printed
 
 
 def test_example_5_finds_its_rule_triggered_six_times() -> None:
     explained = verify(HANDBAG, HANDBAG_SCENE)
     [rule] = [proof for proof in proofs(explained.proof) if isinstance(proof.formula, Forall)]
     assert rule.holds
-    assert rule.reason.startswith("holds for all 6 things that meet the condition")
+    assert rule.reason.startswith("holds for all 6 objects that meet the condition")
 
 
 @pytest.mark.parametrize(
     ("change", "about"),
     [
-        ({3: Thing("apple", Box(300, 900, 360, 960), "green")}, ("Has", "Is")),
-        ({8: Thing("cutting_board", Box(360, 440, 400, 480), "brown")}, ("LargerThan",)),
-        ({0: Thing("book", Box(620, 20, 780, 100), "blue")}, ("Below",)),
+        ({3: SceneObject("apple", Box(300, 900, 360, 960), "green")}, ("Has", "Is")),
+        ({8: SceneObject("cutting_board", Box(360, 440, 400, 480), "brown")}, ("LargerThan",)),
+        ({0: SceneObject("book", Box(620, 20, 780, 100), "blue")}, ("Below",)),
     ],
 )
-def test_example_5_changed_in_one_place_fails_in_just_that_clause(change: dict[int, Thing], about: tuple[str]) -> None:
-    scene = Scene.of(change.get(number, thing) for number, thing in enumerate(HANDBAG_SCENE.things))
+def test_example_5_changed_in_one_place_fails_in_just_that_clause(
+    change: dict[int, SceneObject], about: tuple[str]
+) -> None:
+    scene = Scene.of(change.get(number, obj) for number, obj in enumerate(HANDBAG_SCENE.objects))
     verdict = judged(HANDBAG, scene)
     assert not verdict.passed
     assert [part.about for part in verdict.parts if part.score < 1] == [about]

@@ -8,17 +8,17 @@ from itertools import pairwise
 
 import pytest
 
-from formalimg import Box, FormulaError, Scene, Thing, verify
+from formalimg import Box, FormulaError, Scene, SceneObject, verify
 from formalimg.errors import FormalimgError
 from formalimg.logic import game
 from formalimg.logic.best_binding import BestBinding, best_binding
 
 TABLE = Scene.of(
     [
-        Thing("hammer", Box(100, 400, 200, 500), "red"),
-        Thing("cup", Box(700, 100, 800, 200), "white"),
-        Thing("cup", Box(600, 600, 700, 700), "blue"),
-        Thing("fork", Box(400, 420, 500, 480), "gray"),
+        SceneObject("hammer", Box(100, 400, 200, 500), "red"),
+        SceneObject("cup", Box(700, 100, 800, 200), "white"),
+        SceneObject("cup", Box(600, 600, 700, 700), "blue"),
+        SceneObject("fork", Box(400, 420, 500, 480), "gray"),
     ]
 )
 
@@ -56,13 +56,13 @@ def test_most_clauses_win_even_if_the_class_is_then_wrong() -> None:
     assert found.clauses[0].reason == "is a hammer"
 
 
-def test_of_equally_many_clauses_a_thing_of_the_right_class_is_preferred() -> None:
+def test_of_equally_many_clauses_an_object_of_the_right_class_is_preferred() -> None:
     found = best_binding("(exists ?c (and (OnLeftSide ?c) (Is ?c 'cup')))", TABLE)
     assert found.bindings == {"c": 1}  # the hammer, which comes first, meets as many
     assert failing(found) == ["(OnLeftSide ?c)"]
 
 
-def test_of_equally_good_things_the_first_is_taken() -> None:
+def test_of_equally_good_objects_the_first_is_taken() -> None:
     found = best_binding(
         "(exists ?c (exists ?d (and (Is ?c 'cup') (Is ?d 'cup') (Has ?c 'gray') (Has ?d 'gray'))))", TABLE
     )
@@ -72,7 +72,7 @@ def test_of_equally_good_things_the_first_is_taken() -> None:
 def test_a_class_that_is_not_there_is_said_to_be_missing() -> None:
     found = best_binding("(exists ?p (and (Is ?p 'pizza') (OnRightSide ?p)))", TABLE)
     assert failing(found) == ["(Is ?p 'pizza')"]
-    assert found.clauses[0].reason == "no thing satisfies (Is ?p 'pizza')"
+    assert found.clauses[0].reason == "no object satisfies (Is ?p 'pizza')"
 
 
 def test_a_forall_shows_its_worst_instance() -> None:
@@ -105,7 +105,7 @@ def test_a_strict_forall_wants_an_instance_and_says_so_in_a_clause_of_its_own() 
     assert len(best_binding(text, TABLE, "classical").clauses) == 1
 
 
-def test_the_things_inside_a_forall_may_differ_from_instance_to_instance() -> None:
+def test_the_objects_inside_a_forall_may_differ_from_instance_to_instance() -> None:
     """Each cup has something above it, but for cup 1, which lies highest."""
     found = best_binding("(forall ?c (implies (Is ?c 'cup') (exists ?o (and (Above ?o ?c) (Is ?o 'fork')))))", TABLE)
     assert found.bindings == {"some_c": 1, "c": 1, "o": 3}
@@ -121,11 +121,11 @@ def test_style_stands_apart() -> None:
     found = best_binding("(and (IsStyle 'photo') (exists ?c (Is ?c 'pizza')))", TABLE, style="photo")
     assert [(clause.kind, clause.holds, clause.reason) for clause in found.clauses] == [
         ("style", True, "the style is 'photo'"),
-        ("object", False, "no thing satisfies (Is ?c 'pizza')"),
+        ("object", False, "no object satisfies (Is ?c 'pizza')"),
     ]
 
 
-def test_in_an_empty_scene_only_what_speaks_of_no_thing_holds() -> None:
+def test_in_an_empty_scene_only_what_speaks_of_no_object_holds() -> None:
     nothing = Scene.of([])
     text = "(and (IsStyle 'photo') (exists ?c (and (Is ?c 'cup') (not (Is ?c 'fork')))))"
     found = best_binding(text, nothing, style="photo")
@@ -187,14 +187,14 @@ def test_a_game_that_would_take_too_long_is_refused(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_clauses_of_many_variables_need_no_table_of_their_own() -> None:
-    """A disjunction over eight variables: a table of 30 things each would have 650 billion cells."""
+    """A disjunction over eight variables: a table of 30 objects each would have 650 billion cells."""
     names = [f"v{number}" for number in range(8)]
     text = f"(or {' '.join(f'(LargerThan ?{a} ?{b})' for a, b in zip(names[::2], names[1::2], strict=True))})"
     for name in names:
         text = f"(exists ?{name} {text})"
-    alike = Scene.of([Thing("cup", Box(30 * n, 0, 30 * n + 20, 20)) for n in range(30)])
+    alike = Scene.of([SceneObject("cup", Box(30 * n, 0, 30 * n + 20, 20)) for n in range(30)])
     assert best_binding(text, alike).share == 0
-    assert best_binding(text, Scene.of([*alike.things, Thing("cup", Box(0, 500, 90, 600))])).share == 1
+    assert best_binding(text, Scene.of([*alike.objects, SceneObject("cup", Box(0, 500, 90, 600))])).share == 1
 
 
 def test_many_clauses_are_counted_without_overflow() -> None:
@@ -212,7 +212,7 @@ def test_plays_of_many_variables_are_weighed_without_overflow(variables: int) ->
     text = f"(and {said} {chain})"
     for name in reversed(names):
         text = f"(exists ?{name} {text})"
-    row = Scene.of([Thing("cup", Box(20 * n, 0, 20 * n + 9, 9), "blue" if n % 2 else "red") for n in range(20)])
+    row = Scene.of([SceneObject("cup", Box(20 * n, 0, 20 * n + 9, 9), "blue" if n % 2 else "red") for n in range(20)])
     found = best_binding(text, row)
     assert len(failing(found)) == 1  # where the chain begins anew
     again = list(range(0, 20, 2))

@@ -21,13 +21,13 @@ from formalimg.logic import (
     Variable,
     atoms,
     game,
-    lift,
     parse,
+    to_prenex,
     verify,
 )
 from formalimg.logic.best_binding import BestBinding, best_binding
 from formalimg.logic.spelling_out import spell_out
-from formalimg.scenes import RULES_OF_TWO, Box, Scene, Thing
+from formalimg.scenes import RULES_OF_TWO, Box, Scene, SceneObject
 from tests.support.brute_force import atom_truth, truth
 from tests.support.random_logic import CLASSES, STYLES, random_formula, random_scene
 from tests.support.sayable_formulas import Sayable, Taste
@@ -37,7 +37,7 @@ BOTH: tuple[Semantics, ...] = ("strict", "classical")
 
 
 class Outcome(NamedTuple):
-    """How a game ends: clauses that hold, what is said rightly about classes, and the things picked."""
+    """How a game ends: clauses that hold, what is said rightly about classes, and the objects picked."""
 
     clauses: int
     classes: int
@@ -50,7 +50,7 @@ def literal_truths(clause: Clause, scene: Scene, binding: Mapping[str, int], sty
         if atom.predicate == "IsStyle":
             truths.append((atom.arguments[0] == Value(style)) is positive)
         else:
-            values = [scene.things[binding[a.name]] if isinstance(a, Variable) else a.text for a in atom.arguments]
+            values = [scene.objects[binding[a.name]] if isinstance(a, Variable) else a.text for a in atom.arguments]
             truths.append(atom_truth(atom.predicate, values) is positive)
     return truths
 
@@ -66,7 +66,7 @@ def played_out(component: Component, scene: Scene, style: str, picked: tuple[int
             spoken = zip(clause.literals, truths, strict=True)
             classes += sum(true for literal, true in spoken if literal.atom.predicate == "Is")
         return Outcome(clauses, classes, picked)
-    outcomes = [played_out(component, scene, style, (*picked, thing)) for thing in range(len(scene))]
+    outcomes = [played_out(component, scene, style, (*picked, obj)) for obj in range(len(scene))]
     best = max if component.prefix[len(picked)].kind == "exists" else min
     return best(outcomes, key=lambda outcome: outcome[:2])  # the first of the equally good
 
@@ -74,7 +74,7 @@ def played_out(component: Component, scene: Scene, style: str, picked: tuple[int
 def components_of(formula: Formula, semantics: Semantics) -> Sequence[Component]:
     """What the lifted form consists of; nothing for the few random formulas that grow too large."""
     try:
-        return lift(spell_out(formula).formula if semantics == "strict" else formula).components
+        return to_prenex(spell_out(formula).formula if semantics == "strict" else formula).components
     except FormulaError as error:
         assert error.problems[0].kind == "size"
         return ()
@@ -143,7 +143,7 @@ def test_on_alternating_prefixes(monkeypatch: pytest.MonkeyPatch, cells: int | N
 @settings(max_examples=tries(100, 300), deadline=None)
 @given(st.integers(), st.integers(1, 4), st.sampled_from([0.0, 0.3]))
 def test_on_instructions(seed: int, k: int, logic: float) -> None:
-    """Formulas shaped like instructions, in scenes that have things of the right classes."""
+    """Formulas shaped like instructions, in scenes that have objects of the right classes."""
     formula = Sayable("knolling", seed, Taste(logic=logic)).formula(k)
     chance = random.Random(seed)
     scene = scene_for(formula, chance, chance.randint(1, 4))
@@ -202,13 +202,13 @@ def alternating_formula(chance: random.Random) -> Formula:
 
 
 def scene_for(formula: Formula, chance: random.Random, size: int) -> Scene:
-    """Things of the classes and colours that a formula speaks of."""
+    """Objects of the classes and colours that a formula speaks of."""
     words = {"Is": ["cup"], "Has": ["red"]}
     for atom in atoms(formula):
         if atom.predicate in words:
             words[atom.predicate].append(word_of(atom))
     return Scene.of(
-        Thing(chance.choice(words["Is"]), box(chance), chance.choice([*words["Has"], None])) for _ in range(size)
+        SceneObject(chance.choice(words["Is"]), box(chance), chance.choice([*words["Has"], None])) for _ in range(size)
     )
 
 

@@ -13,7 +13,7 @@ import pytest
 from formalimg.logic import FormulaError, Prepared, Semantics, best_binding, one_pass, parse, prepare, verify
 from formalimg.logic.payoffs import Payoffs
 from formalimg.logic.stacks import Doubt
-from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO, Box, Relation, Scene, Thing
+from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO, Box, Relation, Scene, SceneObject
 from tests.logic.test_best_binding_agrees_with_minimax import BOTH, assert_is_best, components_of, effort
 from tests.rewards import game_played_out
 from tests.support.brute_force import truth
@@ -25,7 +25,7 @@ WEIGHTS = {"relation": 3, "condition": 2, "attribute": 5}
 
 @pytest.mark.parametrize("at_once", [None, 1])
 def test_they_agree_with_minimax(monkeypatch: pytest.MonkeyPatch, at_once: int | None) -> None:
-    """Whether a condition applies to all things that are left, to some, or to none; also clause by clause."""
+    """Whether a condition applies to all objects that are left, to some, or to none; also clause by clause."""
     if at_once is not None:
         monkeypatch.setattr(one_pass, "_AT_ONCE", at_once)
     seen = watched(monkeypatch)
@@ -69,8 +69,8 @@ def test_what_was_prepared_decides_as_by_definition_in_every_scene() -> None:
 def test_what_was_prepared_objects_to_the_scene_at_hand() -> None:
     text = "(exists ?x (and (On ?x ?y) (Is ?x 'cup') (HasMaterial ?x 'wooden') (On ?x ?x) (IsStyle 'photo')))"
     asked = prepare(text)
-    things = [Thing("cup", Box(0, 0, 9, 9), material="wooden")]
-    bare, recorded = Scene.of([Thing("cup", Box(0, 0, 9, 9))]), Scene.of(things, [Relation("On", 0, 0)])
+    objects = [SceneObject("cup", Box(0, 0, 9, 9), material="wooden")]
+    bare, recorded = Scene.of([SceneObject("cup", Box(0, 0, 9, 9))]), Scene.of(objects, [Relation("On", 0, 0)])
     unbound = "?y is not bound"
     assert problems(asked, bare, None) == [unbound, "does not record On", "no material", "does not record On", "style"]
     assert problems(asked, recorded, "photo") == [unbound]
@@ -96,7 +96,7 @@ def problems(asked: Prepared, scene: Scene, style: str | None) -> list[str]:
 
 
 def conditional(chance: random.Random) -> str:
-    """Things and conditions in any order, before claims that are said of one or two of them, or of the style."""
+    """Objects and conditions in any order, before claims that are said of one or two of them, or of the style."""
     names = [f"v{number}" for number in range(chance.randint(2, 4))]
 
     def claim() -> str:
@@ -138,7 +138,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
     def watch_hopeful(doubt: Doubt, payoffs: Payoffs, unit: int, ties: Any) -> list[int]:
         left = hopeful(doubt, payoffs, unit, ties)
-        seen["left out"] += len(left) < payoffs.things
+        seen["left out"] += len(left) < payoffs.objects
         return left
 
     monkeypatch.setattr(one_pass, "_is_met", watch_met)

@@ -6,17 +6,17 @@ import json
 import random
 from itertools import pairwise
 
-from formalimg import Box, Scene, Thing, parse, verify
+from formalimg import Box, Scene, SceneObject, parse, verify
 from formalimg.logic import Atom, Proof, Variable
 from tests.support.brute_force import atom_truth
 from tests.support.random_logic import random_formula, random_scene
 
 DESK = Scene.of(
     [
-        Thing("laptop", Box(120, 100, 520, 400), "gray"),
-        Thing("cup", Box(640, 329, 760, 449), "white"),
-        Thing("cup", Box(820, 180, 940, 300), "red"),
-        Thing("pen", Box(150, 560, 450, 590), "blue"),
+        SceneObject("laptop", Box(120, 100, 520, 400), "gray"),
+        SceneObject("cup", Box(640, 329, 760, 449), "white"),
+        SceneObject("cup", Box(820, 180, 940, 300), "red"),
+        SceneObject("pen", Box(150, 560, 450, 590), "blue"),
     ]
 )
 
@@ -24,7 +24,7 @@ DESK = Scene.of(
 def test_a_witness_for_each_variable_with_the_numbers() -> None:
     text = "(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'laptop') (RightOf ?a ?b) (AlignedHorizontally ?a ?b))))"
     verdict = verify(text, DESK)
-    assert [(b.variable, b.thing) for b in verdict.proof.bindings] == [("a", 2), ("b", 0)]
+    assert [(b.variable, b.obj) for b in verdict.proof.bindings] == [("a", 2), ("b", 0)]
     assert verdict.explain() == (
         "✓ exists ?a ?b\n"
         "    with   ?a = red cup #2\n"
@@ -49,22 +49,22 @@ def test_a_failure_names_the_candidates_and_what_is_wrong_with_each() -> None:
         "    with   ?a = gray laptop #0\n"
         "  ✗ ?b = white cup #1: (AlignedHorizontally ?a ?b): centre y 250 and 389: diff 139 ≥ 100\n"
         "  ✗ ?b = red cup #2: (Has ?b 'white'): is red\n"
-        "  ✗ 2 other things: (Is ?b 'cup')"
+        "  ✗ 2 other objects: (Is ?b 'cup')"
     )
 
 
 def test_a_class_that_is_not_there() -> None:
     assert verify("(exists ?x (and (Is ?x 'pizza') (InCenter ?x)))", DESK).explain() == (
-        "✗ exists ?x: nothing can be ?x\n  ✗ no thing satisfies (Is ?x 'pizza')"
+        "✗ exists ?x: nothing can be ?x\n  ✗ no object satisfies (Is ?x 'pizza')"
     )
 
 
 def test_a_forall_counts_its_instances_and_shows_one() -> None:
     holding = verify("(forall ?x (implies (Is ?x 'cup') (OnRightSide ?x)))", DESK)
-    assert "holds for all 2 things that meet the condition: white cup #1, red cup #2" in holding.explain()
+    assert "holds for all 2 objects that meet the condition: white cup #1, red cup #2" in holding.explain()
     failing = verify("(forall ?x (implies (Is ?x 'cup') (Has ?x 'red')))", DESK)
     assert failing.explain() == (
-        "✗ forall ?x: fails for 1 of 2 things that meet the condition: white cup #1\n"
+        "✗ forall ?x: fails for 1 of 2 objects that meet the condition: white cup #1\n"
         "    with   ?x = white cup #1\n"
         "  ✗ (Has ?x 'red'): is white"
     )
@@ -72,8 +72,8 @@ def test_a_forall_counts_its_instances_and_shows_one() -> None:
 
 def test_a_forall_about_nothing_says_so() -> None:
     text = "(forall ?x (implies (Is ?x 'pizza') (Has ?x 'red')))"
-    assert "no thing meets the condition, and strict forall wants one" in verify(text, DESK).explain()
-    assert "✓ forall ?x: no thing meets the condition" in verify(text, DESK, "classical").explain()
+    assert "no object meets the condition, and strict forall wants one" in verify(text, DESK).explain()
+    assert "✓ forall ?x: no object meets the condition" in verify(text, DESK, "classical").explain()
 
 
 def test_every_kind_of_node_is_explained() -> None:
@@ -111,7 +111,7 @@ def test_as_data() -> None:
 
 
 def test_explanations_are_small_however_large_the_search() -> None:
-    """A K = 10 formula that fails over 30 things, with up to 30^10 assignments to try."""
+    """A K = 10 formula that fails over 30 objects, with up to 30^10 assignments to try."""
     names = [f"x{n}" for n in range(10)]
     chain = " ".join(f"(RightOf ?{b} ?{a})" for a, b in pairwise(names))
     classes = " ".join(f"(Is ?{name} 'cup')" for name in names)
@@ -119,7 +119,7 @@ def test_explanations_are_small_however_large_the_search() -> None:
     last = "(forall ?y (implies (Is ?y 'cup') (exists ?z (and (Is ?z 'cup') (RightOf ?z ?y)))))"
     for ending in ("(Has ?x9 'pink')", "(LeftOf ?x9 ?x0)", last):
         formula = parse(f"{prefix}(and {classes} {chain} {ending}){')' * 10}")
-        row = Scene.of([Thing("cup", Box(33 * i, 400, 33 * i + 20, 500), "red") for i in range(30)])
+        row = Scene.of([SceneObject("cup", Box(33 * i, 400, 33 * i + 20, 500), "red") for i in range(30)])
         verdict = verify(formula, row)
         assert not verdict
         assert len(verdict.explain().splitlines()) <= 60
@@ -128,7 +128,7 @@ def test_explanations_are_small_however_large_the_search() -> None:
 
 
 def test_what_a_proof_says_is_true() -> None:
-    """Every atom that a proof calls true or false is so, of the things that it names."""
+    """Every atom that a proof calls true or false is so, of the objects that it names."""
     told = 0
     for number in range(1000):
         chance = random.Random(f"told {number}")
@@ -138,10 +138,10 @@ def test_what_a_proof_says_is_true() -> None:
     assert told > 2000
 
 
-def _confirm(proof: Proof, scene: Scene, binding: dict[str, Thing]) -> int:
+def _confirm(proof: Proof, scene: Scene, binding: dict[str, SceneObject]) -> int:
     """Check all atoms in a proof by the definition of truth; returns how many there are."""
     named = [*proof.bindings, *([proof.candidate] if proof.candidate else [])]
-    binding = {**binding, **{bound.variable: scene.things[bound.thing] for bound in named}}
+    binding = {**binding, **{bound.variable: scene.objects[bound.obj] for bound in named}}
     if isinstance(proof.formula, Atom):
         arguments = [binding[a.name] if isinstance(a, Variable) else a.text for a in proof.formula.arguments]
         assert atom_truth(proof.formula.predicate, arguments) is proof.holds

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from formalimg.logic import FormulaError, check, clauses, complexity, parse, read, to_pretty_text, verify, vocabulary
-from formalimg.scenes import Box, Scene, Thing
+from formalimg.scenes import Box, Scene, SceneObject
 from tests.support.sizes import tries
 
 _WORDS = [
@@ -14,7 +14,7 @@ _WORDS = [
     '"red"', "'", '"', "''", "Is", "Has", "LeftOf", "InCenter", "IsStyle", "'photo'", ";", "\n", "cup", "\x00", "ß",
 ]  # fmt: skip
 _GOOD = "(exists ?x (and (Is ?x 'cup') (forall ?y (implies (Has ?y 'red') (or (LeftOf ?x ?y) (not (InCenter ?y)))))))"
-_SCENE = Scene.of([Thing("cup", Box(0, 0, 10, 10), "red"), Thing("fork", Box(500, 500, 600, 600), "blue")])
+_SCENE = Scene.of([SceneObject("cup", Box(0, 0, 10, 10), "red"), SceneObject("fork", Box(500, 500, 600, 600), "blue")])
 
 _token_soup = st.lists(st.sampled_from(_WORDS), max_size=40).map(" ".join)
 

@@ -52,7 +52,7 @@ def test_a_hard_formula_is_given_up(kind: str, monkeypatch: pytest.MonkeyPatch) 
         verify(HARD[kind], CROWD)
     assert [problem.kind for problem in caught.value.problems] == ["size"]
     assert caught.value.problems[0].span.text == HARD[kind]
-    assert "among 100 things: use fewer variables" in str(caught.value)
+    assert "among 100 objects: use fewer variables" in str(caught.value)
 
 
 def test_everything_that_decides_gives_it_up(monkeypatch: pytest.MonkeyPatch) -> None:

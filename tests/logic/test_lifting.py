@@ -13,9 +13,9 @@ from formalimg.logic import (
     complexity,
     component_sizes,
     free_variables,
-    lift,
     parse,
     rename_apart,
+    to_prenex,
 )
 from tests.support.brute_force import truth
 from tests.support.random_logic import random_formula, random_scene
@@ -40,7 +40,7 @@ LIFTED = {
         "(and (exists ?x (Is ?x 'a')) (exists ?x_1 (Is ?x_1 'b')))",
     "(exists ?x (and (Is ?x 'a') (exists ?x (exists ?x_1 (LeftOf ?x ?x_1)))))":
         "(and (exists ?x (Is ?x 'a')) (exists ?x_2 (exists ?x_1 (LeftOf ?x_2 ?x_1))))",
-    # the style stands apart, unrelated things stand apart
+    # the style stands apart, unrelated objects stand apart
     "(and (IsStyle 'photo') (exists ?x (exists ?y (and (Is ?x 'a') (Is ?y 'b')))))":
         "(and (IsStyle 'photo') (exists ?x (Is ?x 'a')) (exists ?y (Is ?y 'b')))",
     # a variable that nothing speaks of has no quantifier left
@@ -54,7 +54,7 @@ LIFTED = {
 
 @pytest.mark.parametrize("text", LIFTED)
 def test_lifted_form(text: str) -> None:
-    assert lift(parse(text)).text == LIFTED[text]
+    assert to_prenex(parse(text)).text == LIFTED[text]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_kinds_of_clauses() -> None:
     ]
 
 
-def test_a_relation_of_a_thing_to_itself_is_a_relation() -> None:
+def test_a_relation_of_an_object_to_itself_is_a_relation() -> None:
     (clause,) = clauses(parse("(exists ?x (LeftOf ?x ?x))"))
     assert clause.kind == "relation"
     assert clause.variables == {"x"}
@@ -112,7 +112,7 @@ def test_the_lifted_form_means_the_same() -> None:
         chance = random.Random(f"lift {number}")
         formula = random_formula(chance, chance.randint(1, 4))
         try:
-            lifted = lift(formula)
+            lifted = to_prenex(formula)
         except FormulaError as error:
             assert error.problems[0].kind == "size"
             continue
@@ -132,7 +132,7 @@ def test_complexity_needs_no_clauses_but_agrees_with_them() -> None:
         chance = random.Random(f"k {number}")
         formula = random_formula(chance, chance.randint(1, 4))
         try:
-            lifted = lift(formula)
+            lifted = to_prenex(formula)
         except FormulaError:
             continue
         sizes = [len(component.prefix) for component in lifted.components if component.prefix]
@@ -154,24 +154,24 @@ def test_growth_ends_in_an_error_with_the_limit() -> None:
     pairs = " ".join(f"(and (Is ?x 'a{n}') (Is ?x 'b{n}'))" for n in range(40))
     exploding = parse(f"(exists ?x (or {pairs}))")
     with pytest.raises(FormulaError, match=r"1,099,511,627,776 clauses|about 10\^12 clauses"):
-        lift(exploding)
+        to_prenex(exploding)
     assert complexity(exploding) == 1
 
     wide = " ".join(f"(Is ?x 'c{n}')" for n in range(2000))
     pairs = " ".join(f"(and (Is ?x 'a{n}') (Is ?x 'b{n}'))" for n in range(12))
     with pytest.raises(FormulaError, match="limit is 50,000 literals"):
-        lift(parse(f"(exists ?x (or {pairs} {wide}))"))
+        to_prenex(parse(f"(exists ?x (or {pairs} {wide}))"))
 
     nested = "(Is ?x 'a')"
     for _ in range(60):
         nested = f"(iff {nested} (Is ?x 'b'))"
-    for analyse in (lift, complexity):
+    for analyse in (to_prenex, complexity):
         with pytest.raises(FormulaError, match="limit is 50,000 literals"):
             analyse(parse(f"(exists ?x {nested})"))
 
 
 def test_open_formulas_are_refused() -> None:
-    for analyse in (lift, complexity, clauses):
+    for analyse in (to_prenex, complexity, clauses):
         with pytest.raises(FormulaError, match="not bound") as caught:
             analyse(parse("(exists ?x (LeftOf ?x ?y))"))
         assert caught.value.column == 23

@@ -47,7 +47,7 @@ def test_and_with_one_part_is_accepted_and_kept() -> None:
 def test_layout_comments_and_double_quotes_do_not_matter() -> None:
     formula = parse("""
         ; what is asked for
-        (exists ?x      ; some thing
+        (exists ?x      ; some object
           (Is ?x "toy car"))
     """)
     assert formula == parse("(exists ?x (Is ?x 'toy car'))")

@@ -48,9 +48,9 @@ def _said_otherwise(text: str) -> str:
 
 def _recorded(scene: Scene) -> Scene:
     """The scene with a relation on record wherever the boxes tell the one that it stands for."""
-    pairs = product(enumerate(scene.things), repeat=2)
+    pairs = product(enumerate(scene.objects), repeat=2)
     return Scene.of(
-        scene.things,
+        scene.objects,
         [
             Relation(seen, first, second)
             for (first, one), (second, other) in pairs

@@ -6,10 +6,10 @@ import pytest
 
 from formalimg import FormalimgError, FormulaError, Scene, parse, verify
 from formalimg.logic import And, Atom, Exists, Value, Variable
-from formalimg.scenes import Box, Relation, Thing
+from formalimg.scenes import Box, Relation, SceneObject
 
-CUP = Thing("cup", Box(100, 100, 200, 200), "red")
-FORK = Thing("fork", Box(600, 600, 700, 900), "gray")
+CUP = SceneObject("cup", Box(100, 100, 200, 200), "red")
+FORK = SceneObject("fork", Box(600, 600, 700, 900), "gray")
 BOTH = Scene.of([CUP, FORK])
 EMPTY = Scene.of([])
 
@@ -34,7 +34,7 @@ def test_a_verdict_is_true_exactly_if_it_passed() -> None:
         # it applies at every depth
         ("(exists ?y (and (Is ?y 'cup') (forall ?x (implies (Is ?x 'knife') (LeftOf ?y ?x)))))", False, True),
         ("(not (forall ?x (implies (Is ?x 'knife') (Has ?x 'red'))))", True, False),
-        # where one forall stands directly in another, each outer thing needs an inner instance
+        # where one forall stands directly in another, each outer object needs an inner instance
         ("(forall ?x (forall ?y (implies (and (Is ?x 'cup') (Is ?y 'fork')) (LeftOf ?x ?y))))", False, True),
         # a condition that does not mention the variable is a condition all the same
         ("(forall ?x (implies (exists ?y (Is ?y 'knife')) (Has ?x 'red')))", False, True),
@@ -62,7 +62,7 @@ def test_the_empty_scene(text: str, strict: bool, classical: bool) -> None:
     assert verify(text, EMPTY, "classical", "photo").passed is classical
 
 
-def test_two_variables_may_name_the_same_thing() -> None:
+def test_two_variables_may_name_the_same_object() -> None:
     assert verify("(exists ?x (exists ?y (and (Is ?x 'cup') (Is ?y 'cup') (AlignedVertically ?x ?y))))", BOTH)
     assert not verify("(exists ?x (exists ?y (and (Is ?x 'cup') (Is ?y 'cup') (LeftOf ?x ?y))))", BOTH)
     assert verify("(exists ?x (AlignedVertically ?x ?x))", BOTH)
@@ -73,7 +73,7 @@ def test_a_shadowed_variable_is_the_inner_one() -> None:
     assert verify("(exists ?x (and (Is ?x 'cup') (exists ?x (Is ?x 'fork')) (Has ?x 'red')))", BOTH)
 
 
-def test_an_unused_variable_wants_only_that_there_is_a_thing() -> None:
+def test_an_unused_variable_wants_only_that_there_is_an_object() -> None:
     assert verify("(exists ?x (exists ?y (Is ?y 'cup')))", BOTH)
     assert verify("(forall ?x (exists ?y (Is ?y 'cup')))", BOTH)
 
@@ -82,7 +82,7 @@ def test_style_is_decided_by_the_caller() -> None:
     text = "(and (IsStyle 'oil painting') (exists ?x (Is ?x 'cup')))"
     assert verify(text, BOTH, style="oil painting")
     assert not verify(text, BOTH, style="photo")
-    with pytest.raises(FormulaError, match="style of the picture is not known") as caught:
+    with pytest.raises(FormulaError, match="style of the image is not known") as caught:
         verify(text, BOTH)
     assert caught.value.column == 6
 
@@ -124,8 +124,8 @@ def test_formulas_built_by_code_can_be_verified_and_blamed() -> None:
 
 
 def test_annotated_scenes_decide_natural_formulas() -> None:
-    desk = Thing("desk", Box(0, 500, 900, 900), "brown", material="wooden", shape="rectangular")
-    cat = Thing("cat", Box(300, 300, 500, 500), "black", states=("sleeping", "lying"))
+    desk = SceneObject("desk", Box(0, 500, 900, 900), "brown", material="wooden", shape="rectangular")
+    cat = SceneObject("cat", Box(300, 300, 500, 500), "black", states=("sleeping", "lying"))
     scene = Scene.of([desk, cat], [Relation("On", 1, 0)])
     assert verify(
         "(exists ?c (exists ?d (and (Is ?c 'cat') (HasState ?c 'sleeping') (HasState ?c 'lying') (HasColor ?c 'black')"
@@ -152,7 +152,7 @@ def test_an_entangled_formula_is_decided_exactly() -> None:
 
     def staircase(steps: int) -> Scene:
         boxes = [Box(80 * i, 500, 80 * i + 30 + 2 * i, 600) for i in range(steps)]
-        return Scene.of([Thing("cup", box) for box in boxes] * 3)
+        return Scene.of([SceneObject("cup", box) for box in boxes] * 3)
 
     assert verify(parse(text), staircase(10))
     assert not verify(parse(text), staircase(9))

@@ -48,7 +48,7 @@ def test_where_every_table_is_too_wide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_on_larger_scenes() -> None:
-    """More things than are compared one by one, so that the ranked way is taken too."""
+    """More objects than are compared one by one, so that the ranked way is taken too."""
     for number in range(tries(100, 300)):
         chance = random.Random(f"large {number}")
         formula = random_formula(chance, 3)

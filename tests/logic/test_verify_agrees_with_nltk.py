@@ -43,12 +43,12 @@ def _symbol(atom: Atom) -> str:
 
 
 def _extension(atom: Atom, scene: Scene) -> set[tuple[str, ...]]:
-    """All tuples of things for which the atom's predicate holds, whatever its variables are called."""
+    """All tuples of objects for which the atom's predicate holds, whatever its variables are called."""
     places = [isinstance(argument, Variable) for argument in atom.arguments]
     words = [argument.text for argument in atom.arguments if isinstance(argument, Value)]
     found = set()
     for numbers in product(range(len(scene)), repeat=sum(places)):
-        if atom_truth(atom.predicate, [*(scene.things[number] for number in numbers), *words]):
+        if atom_truth(atom.predicate, [*(scene.objects[number] for number in numbers), *words]):
             found.add(tuple(f"t{number}" for number in numbers))
     return found
 

@@ -37,7 +37,7 @@ class _Theory:
         self.context = z3.Context()
         self.strict = strict
         self.solver = z3.Solver(ctx=self.context)
-        self.sort, self.things = z3.EnumSort("Thing", [f"t{n}" for n in range(len(scene))], ctx=self.context)
+        self.sort, self.objects = z3.EnumSort("Thing", [f"t{n}" for n in range(len(scene))], ctx=self.context)
         self.symbols: dict[str, Any] = {}
         for atom in atoms(formula):
             self.state_facts(atom, scene)
@@ -56,8 +56,8 @@ class _Theory:
     def state_facts(self, atom: Atom, scene: Scene) -> None:
         words = [argument.text for argument in atom.arguments if isinstance(argument, Value)]
         for numbers in product(range(len(scene)), repeat=len(atom.variables)):
-            fact = self.symbol(atom)(*(self.things[number] for number in numbers))
-            is_so = atom_truth(atom.predicate, [*(scene.things[number] for number in numbers), *words])
+            fact = self.symbol(atom)(*(self.objects[number] for number in numbers))
+            is_so = atom_truth(atom.predicate, [*(scene.objects[number] for number in numbers), *words])
             self.solver.add(fact if is_so else z3.Not(fact))
 
     def translated(self, formula: Formula, scope: dict[str, Any]) -> Any:

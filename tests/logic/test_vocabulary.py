@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.logic import VocabularyError, check, nearest, vocabulary, vocabulary_names
+from formalimg.logic import VocabularyError, check, closest_match, vocabulary, vocabulary_names
 
 
 def test_the_published_counts() -> None:
@@ -62,5 +62,5 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_nearest_looks_past_case_and_spacing() -> None:
-    assert nearest("Game-Controller", vocabulary("knolling").words["class"]) == "game_controller"
-    assert nearest("qwxyz", ("cup", "fork")) is None
+    assert closest_match("Game-Controller", vocabulary("knolling").words["class"]) == "game_controller"
+    assert closest_match("qwxyz", ("cup", "fork")) is None

@@ -50,7 +50,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("site")
-def test_it_makes_pictures() -> None:
+def test_it_makes_images() -> None:
     model = open_image_model("acme/free", {"shade": "200", "concurrency": "3"})
 
     async def gather() -> list[Answer]:
@@ -92,7 +92,7 @@ def test_the_command_line_lists_it_with_what_is_missing(site: Path) -> None:
     shown = _formalimg(site, "models").stdout
     assert (
         "– acme/…           images, answers\n"
-        "    Pictures in one shade: acme/free or acme/pro.\n"
+        "    Images in one shade: acme/free or acme/pro.\n"
         "    A judge that agrees with everything.\n"
         "    to do: set ACME_API_KEY (not needed for the model free)\n"
     ) in shown

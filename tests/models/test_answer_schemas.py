@@ -21,8 +21,8 @@ class Box(BaseModel):
     corner: list[float] = Field(min_length=4, max_length=4)
 
 
-class Thing(BaseModel):
-    """Something in a picture."""
+class SceneObject(BaseModel):
+    """Something in an image."""
 
     title: str
     default: int = 3
@@ -32,7 +32,7 @@ class Thing(BaseModel):
 
 class Seen(BaseModel):
     kind: Literal["seen"]
-    things: list[Thing]
+    objects: list[SceneObject]
 
 
 class Nothing(BaseModel):
@@ -54,7 +54,7 @@ def _objects(part: object) -> Iterator[dict[str, Any]]:
             yield from _objects(one)
 
 
-@pytest.mark.parametrize("answer_type", [Thing, Seen, Nothing, Report])
+@pytest.mark.parametrize("answer_type", [SceneObject, Seen, Nothing, Report])
 def test_every_field_is_required_and_there_are_no_others(answer_type: type[BaseModel]) -> None:
     found = list(_objects(answer_schema(answer_type)))
     assert found
@@ -64,7 +64,7 @@ def test_every_field_is_required_and_there_are_no_others(answer_type: type[BaseM
 
 
 def test_fields_keep_their_order_and_their_names() -> None:
-    properties = answer_schema(Thing)["properties"]
+    properties = answer_schema(SceneObject)["properties"]
     assert isinstance(properties, dict)
     assert list(properties) == ["title", "default", "color", "box"]
     assert properties["title"] == {"type": "string"}

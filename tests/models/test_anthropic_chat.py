@@ -13,7 +13,7 @@ from formalimg.models.anthropic import AnthropicChat, open_anthropic_chat
 from formalimg.models.calls import CallError, Usage
 from formalimg.models.chat import Answered, Completion, Unanswered
 from tests.support.loopback import Asked, Fault, Loopback, scripted
-from tests.support.remote_models import CONVERSATION, PICTURE, PLANTED, stand_alone, wait_for
+from tests.support.remote_models import CONVERSATION, IMAGE, PLANTED, stand_alone, wait_for
 
 NAME = "claude-sonnet-5"
 SCHEMA = {"type": "object", "properties": {"seen": {"type": "boolean"}}, "required": ["seen"]}
@@ -41,15 +41,15 @@ def _complete(server: Loopback, schema: dict[str, object] | None = None, **optio
 
 
 def _seen(asked: Asked) -> str:
-    return json.dumps({"seen": PICTURE in asked.pictures, "how_sure": 9})
+    return json.dumps({"seen": IMAGE in asked.images, "how_sure": 9})
 
 
-def test_words_and_pictures_arrive_in_their_order() -> None:
+def test_words_and_images_arrive_in_their_order() -> None:
     asked: list[Asked] = []
     with Loopback(reply=lambda question: asked.append(question) or "fine") as server:  # type: ignore[func-returns-value]
         completion = _complete(server)
     assert completion.text == "fine"
-    assert asked == [Asked(NAME, ("You look closely.", "Is there a cup?"), (PICTURE,), None)]
+    assert asked == [Asked(NAME, ("You look closely.", "Is there a cup?"), (IMAGE,), None)]
     (came,) = server.requests
     assert came.path == "/v1/messages"
     assert PLANTED in (came.headers.get("x-api-key", "") + came.headers.get("authorization", ""))

@@ -15,7 +15,7 @@ from formalimg.models.asking import AskedChatModel, asking, with_format
 from formalimg.models.calls import CallError, Usage
 from formalimg.models.chat import Answered, Attachment, Completion, Message, Reply, Unanswered
 from formalimg.models.identity import Setting
-from formalimg.models.manners import Manners
+from formalimg.models.retry import RetryPolicy
 
 KEY = "planted-asking-key-0815"
 MESSAGES = (
@@ -31,7 +31,7 @@ class Verdict(BaseModel):
 
 @dataclass
 class Talker:
-    """A provider that does for each call what it is told, the last thing for ever."""
+    """A provider that does for each call what it is told, the last object for ever."""
 
     script: Sequence[Completion | Exception]
     name: str = "openai/gpt-4o"
@@ -53,7 +53,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _model(talker: Talker, *, tries: int = 2, reads: int = 2, cache: bool = True) -> AskedChatModel:
-    return asking(talker, manners=Manners(first_wait=0, tries=tries, reads=reads, cache=cache))
+    return asking(talker, retry_policy=RetryPolicy(first_wait=0, tries=tries, reads=reads, cache=cache))
 
 
 def _reply(talker: Talker, *, tries: int = 2, reads: int = 2, cache: bool = True) -> Reply[Verdict]:

@@ -17,8 +17,8 @@ from formalimg.models.asking import asking
 from formalimg.models.calls import Usage
 from formalimg.models.chat import Answered, Attachment, Completion, Message, Reply
 from formalimg.models.identity import Setting
-from formalimg.models.manners import Manners
 from formalimg.models.remembering import Memory, cache_folder, question_key
+from formalimg.models.retry import RetryPolicy
 from tests.models.test_asking import MESSAGES, TALK, YES, Talker, Verdict
 
 
@@ -29,7 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _ask(talker: Talker, messages: tuple[Message, ...] = MESSAGES, cache: bool = True) -> Reply[Verdict]:
-    return asyncio.run(asking(talker, manners=Manners(first_wait=0, cache=cache)).ask(messages, Verdict))
+    return asyncio.run(asking(talker, retry_policy=RetryPolicy(first_wait=0, cache=cache)).ask(messages, Verdict))
 
 
 def test_a_remembered_answer_is_the_same_and_costs_nothing() -> None:
@@ -90,8 +90,8 @@ def test_anything_that_differs_is_another_question() -> None:
         return question_key(name, settings or {"temperature": 0}, messages, schema or {"type": "object"})
 
     system, user = MESSAGES
-    words, picture = user.parts
-    assert isinstance(picture, Attachment)
+    words, image = user.parts
+    assert isinstance(image, Attachment)
     keys = [
         key(),
         key(name="a/c"),
@@ -102,17 +102,17 @@ def test_anything_that_differs_is_another_question() -> None:
         key(messages=(user,)),
         key(messages=(user, system)),
         key(messages=(replace(system, role="user"), user)),
-        key(messages=(system, replace(user, parts=(picture, words)))),
-        key(messages=(system, replace(user, parts=(words, picture, picture)))),
-        key(messages=(system, replace(user, parts=(words, replace(picture, data=b"other"))))),
-        key(messages=(system, replace(user, parts=(words, replace(picture, media_type="image/jpeg"))))),
-        key(messages=(system, replace(user, parts=("Is it", " red?", picture)))),
+        key(messages=(system, replace(user, parts=(image, words)))),
+        key(messages=(system, replace(user, parts=(words, image, image)))),
+        key(messages=(system, replace(user, parts=(words, replace(image, data=b"other"))))),
+        key(messages=(system, replace(user, parts=(words, replace(image, media_type="image/jpeg"))))),
+        key(messages=(system, replace(user, parts=("Is it", " red?", image)))),
     ]
     assert len(set(keys)) == len(keys)
     assert key() == key(settings=dict([("temperature", 0)]))  # noqa: C406 made another way, and still the same
 
 
-def test_neither_words_nor_pictures_nor_keys_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_neither_words_nor_images_nor_keys_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "planted-cache-key-0815")
     _ask(Talker([replace(YES, served={"request": "planted-cache-key-0815"})]))
     kept = b"".join(path.read_bytes() for path in folder.iterdir())

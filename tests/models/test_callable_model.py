@@ -1,4 +1,4 @@
-"""Any Python function that makes pictures is an image model."""
+"""Any Python function that makes images is an image model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from formalimg.errors import FormalimgError
 from formalimg.models import Answer, CallableModel, Generated, ImageModel, ImageRequest, Refused
 
 _REQUESTS = [ImageRequest(str(number), 0, f"words {number}", 100 + number, 32) for number in range(3)]
-_PICTURE = Image.radial_gradient("L").resize((32, 32)).convert("RGB")
+_IMAGE = Image.radial_gradient("L").resize((32, 32)).convert("RGB")
 
 
 def _answers(model: ImageModel, requests: Sequence[ImageRequest] = _REQUESTS) -> list[Answer]:
@@ -30,11 +30,11 @@ def _answers(model: ImageModel, requests: Sequence[ImageRequest] = _REQUESTS) ->
 def _same_pixels(answer: Answer) -> bool:
     assert isinstance(answer, Generated)
     with Image.open(io.BytesIO(answer.data)) as image:
-        return image.format == "PNG" and image.tobytes() == _PICTURE.tobytes()
+        return image.format == "PNG" and image.tobytes() == _IMAGE.tobytes()
 
 
-def test_pictures_are_given_back_losslessly() -> None:
-    assert all(map(_same_pixels, _answers(CallableModel(lambda prompt: _PICTURE))))
+def test_images_are_given_back_losslessly() -> None:
+    assert all(map(_same_pixels, _answers(CallableModel(lambda prompt: _IMAGE))))
 
 
 def test_bytes_and_paths_are_given_as_they_are(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_none_declines() -> None:
 
 
 def test_anything_else_is_an_error() -> None:
-    with pytest.raises(TypeError, match="a picture must be a PIL image, bytes or a path, not int"):
+    with pytest.raises(TypeError, match="an image must be a PIL image, bytes or a path, not int"):
         _answers(CallableModel(lambda prompt: 5))
 
 
@@ -110,7 +110,7 @@ def test_a_batch_is_given_lists() -> None:
 
 @pytest.mark.parametrize("count", [0, 2, 4])
 def test_a_batch_of_the_wrong_length_is_an_error(count: int) -> None:
-    with pytest.raises(ValueError, match=f"3 prompts were given, but {count} pictures came back"):
+    with pytest.raises(ValueError, match=f"3 prompts were given, but {count} images came back"):
         _answers(CallableModel(lambda prompts: [b""] * count, batch=4))
 
 
@@ -158,5 +158,5 @@ def test_batches_of_none_are_refused(wrong: dict[str, int]) -> None:
 
 
 def test_what_cannot_be_called_is_refused() -> None:
-    with pytest.raises(FormalimgError, match="'sd' makes no pictures"):
+    with pytest.raises(FormalimgError, match="'sd' makes no images"):
         CallableModel("sd")  # type: ignore[arg-type]

@@ -79,9 +79,9 @@ def test_a_mistyped_provider_is_corrected() -> None:
 
 
 def test_the_wrong_kind_of_model_is_named() -> None:
-    with pytest.raises(FormalimgError, match="builtin/… answers no questions: its models make pictures"):
+    with pytest.raises(FormalimgError, match="builtin/… answers no questions: its models make images"):
         open_chat_model("builtin/reader")
-    with pytest.raises(FormalimgError, match="acmechat/… makes no pictures: its models answer questions"):
+    with pytest.raises(FormalimgError, match="acmechat/… makes no images: its models answer questions"):
         open_image_model("acmechat/x")
 
 

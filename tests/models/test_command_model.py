@@ -1,4 +1,4 @@
-"""`command/…`: a program makes the pictures; whatever it does, there is an answer."""
+"""`command/…`: a program makes the images; whatever it does, there is an answer."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_environment_and_standard_input_say_the_same(tmp_path: Path) -> None
     assert _answers(open_command(program, {})) == [Generated(f"{NASTY}|7|64".encode())]
 
 
-def test_a_picture_may_come_on_standard_output(tmp_path: Path) -> None:
+def test_an_image_may_come_on_standard_output(tmp_path: Path) -> None:
     program = _program(tmp_path / "paint.py", "import sys\nsys.stdout.buffer.write(bytes(range(256)) * 4096)")
     assert _answers(open_command(program, {})) == [Generated(bytes(range(256)) * 4096)]
 
@@ -80,10 +80,10 @@ def test_a_failure_has_the_programs_last_words(tmp_path: Path) -> None:
     assert _answers(open_command(silent, {})) == [Failed("the program ended with code 1: it gave no reason")]
 
 
-def test_no_picture_is_a_failure(tmp_path: Path) -> None:
+def test_no_image_is_a_failure(tmp_path: Path) -> None:
     (answer,) = _answers(open_command(_program(tmp_path / "paint.py", "pass"), {}))
     assert isinstance(answer, Failed)
-    assert answer.reason.startswith("the program ended well but left no picture")
+    assert answer.reason.startswith("the program ended well but left no image")
 
 
 def _is_alive(process: int) -> bool:
@@ -116,7 +116,7 @@ def test_a_program_is_stopped_with_all_it_has_started(tmp_path: Path, how: str) 
         return await task
 
     if how == "timeout":
-        assert asyncio.run(interrupted()) == [Failed("no picture within 1.5 s; the program was stopped")]
+        assert asyncio.run(interrupted()) == [Failed("no image within 1.5 s; the program was stopped")]
     else:
         with pytest.raises(asyncio.CancelledError):
             asyncio.run(interrupted())
@@ -127,13 +127,13 @@ def test_a_program_is_stopped_with_all_it_has_started(tmp_path: Path, how: str) 
     assert not any(map(_is_alive, processes))
 
 
-def test_a_picture_to_go_by_needs_a_place(tmp_path: Path) -> None:
+def test_an_image_to_go_by_needs_a_place(tmp_path: Path) -> None:
     program = _program(
         tmp_path / "paint.py", "import sys\nsys.stdout.buffer.write(open(sys.argv[1], 'rb').read()[::-1])"
     )
     request = ImageRequest("0", 0, "a cup", 1, reference=b"layout")
     taking = open_command(f"{program} {{reference}}", {})
-    assert taking.takes_pictures
+    assert taking.takes_images
     assert _answers(taking, [request]) == [Generated(b"tuoyal")]
     (answer,) = _answers(open_command(program, {}), [request])
     assert isinstance(answer, Failed)
@@ -176,7 +176,7 @@ def test_mistakes_say_what_is_right(model: str, options: dict[str, str], reason:
 
 def test_name_and_settings() -> None:
     model = open_command(f"{PYTHON} {{prompt}}", {"timeout": "5", "concurrency": "4"})
-    assert (model.name, model.settings, model.batch, model.concurrency, model.sees_spec, model.takes_pictures) == (
+    assert (model.name, model.settings, model.batch, model.concurrency, model.sees_spec, model.takes_images) == (
         f"command/{PYTHON} {{prompt}}",
         {},
         1,

@@ -1,4 +1,4 @@
-"""Pictures with metadata beside them."""
+"""Images with metadata beside them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from tests.models.test_folder_round_trip import opened, picture, pictures_found, put, wanted
+from tests.models.test_folder_round_trip import image, images_found, opened, put, wanted
 
 
 def described(folder: Path, *rows: dict[str, Any], ending: str = "\n") -> Path:
-    """A folder with the pictures a.png, b.png and c.png and these lines about them."""
-    put(folder, {f"{name}.png": picture(number) for number, name in enumerate("abc")})
+    """A folder with the images a.png, b.png and c.png and these lines about them."""
+    put(folder, {f"{name}.png": image(number) for number, name in enumerate("abc")})
     return put(folder, {"metadata.jsonl": ending.join(json.dumps(row) for row in rows)})
 
 
@@ -29,7 +29,7 @@ def test_a_runs_own_images_can_be_judged_again(tmp_path: Path) -> None:
     )
     model = opened(tmp_path)
     assert model.settings == {"version": 1, "layout": "imagefolder"}
-    assert pictures_found(model, wanted(2, samples=2)) == {("1", 0): picture(0), ("0", 1): picture(1)}
+    assert images_found(model, wanted(2, samples=2)) == {("1", 0): image(0), ("0", 1): image(1)}
     assert model.match(wanted(2, samples=2)).extra == ("c.png",)
 
 
@@ -39,11 +39,11 @@ def test_ids_come_first_and_prompts_where_no_item_has_the_id(tmp_path: Path) -> 
         {"file_name": "a.png", "id": 1, "prompt": "a rewritten prompt"},
         {"file_name": "b.png", "id": "x81", "text": "prompt 0"},
     )
-    assert pictures_found(opened(tmp_path), wanted(2)) == {("1", 0): picture(0), ("0", 0): picture(1)}
+    assert images_found(opened(tmp_path), wanted(2)) == {("1", 0): image(0), ("0", 0): image(1)}
 
 
 def test_item_is_binding(tmp_path: Path) -> None:
-    """Two items of a suite may have one prompt; a picture of the one that is not wanted is not taken for the other."""
+    """Two items of a suite may have one prompt; an image of the one that is not wanted is not taken for the other."""
     described(tmp_path, {"file_name": "a.png", "item": "77", "prompt": "prompt 0"}, {"file_name": "b.png", "item": 1})
     matching = opened(tmp_path).match(wanted(2))
     assert [found.item for found in matching.found] == ["1"]
@@ -67,8 +67,8 @@ def test_a_prompt_of_two_items_is_refused(tmp_path: Path) -> None:
 
 def test_lines_without_sample_are_in_the_order_of_samples(tmp_path: Path) -> None:
     described(tmp_path, *({"file_name": f"{name}.png", "prompt": "prompt 0"} for name in "bca"))
-    assert pictures_found(opened(tmp_path), wanted(1, samples=3)) == {
-        ("0", sample): picture(number) for sample, number in enumerate([1, 2, 0])
+    assert images_found(opened(tmp_path), wanted(1, samples=3)) == {
+        ("0", sample): image(number) for sample, number in enumerate([1, 2, 0])
     }
     matching = opened(tmp_path).match(wanted(1))
     assert (matching.found[0].file, matching.extra) == ("b.png", ("c.png", "a.png"))
@@ -92,11 +92,11 @@ def test_names_that_lead_out_are_refused(tmp_path: Path, name: str) -> None:
 
 
 def test_links_that_lead_out_are_the_users_own(tmp_path: Path) -> None:
-    put(tmp_path, {"elsewhere/x.png": picture(5)})
+    put(tmp_path, {"elsewhere/x.png": image(5)})
     folder = described(tmp_path / "in", {"file_name": "linked.png", "item": 0}, {"file_name": "more/x.png", "item": 1})
     (folder / "linked.png").symlink_to(tmp_path / "elsewhere/x.png")
     (folder / "more").symlink_to(tmp_path / "elsewhere")
-    assert pictures_found(opened(folder), wanted(2)) == {("0", 0): picture(5), ("1", 0): picture(5)}
+    assert images_found(opened(folder), wanted(2)) == {("0", 0): image(5), ("1", 0): image(5)}
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_links_that_lead_out_are_the_users_own(tmp_path: Path) -> None:
     ],
 )
 def test_bad_lines_are_named_by_their_number(tmp_path: Path, line: str, problem: str) -> None:
-    put(tmp_path, {"a.png": picture(0), "b.png": picture(1)})
+    put(tmp_path, {"a.png": image(0), "b.png": image(1)})
     put(tmp_path, {"metadata.jsonl": f'{{"file_name": "a.png", "item": 0}}\n\n{line}\n'})
     with pytest.raises(FormalimgError) as caught:
         opened(tmp_path).match(wanted(2))
@@ -138,31 +138,31 @@ def test_bad_lines_are_named_by_their_number(tmp_path: Path, line: str, problem:
     ],
 )
 def test_bad_tables_are_named_by_line(tmp_path: Path, table: str, message: str) -> None:
-    put(tmp_path, {"a.png": picture(0), "metadata.csv": table})
+    put(tmp_path, {"a.png": image(0), "metadata.csv": table})
     with pytest.raises(FormalimgError, match=message):
         opened(tmp_path).match(wanted(2))
 
 
 def test_tables_may_have_columns_of_their_own_and_prompts_over_lines(tmp_path: Path) -> None:
-    put(tmp_path, {"a.png": picture(0), "b.png": picture(1)})
+    put(tmp_path, {"a.png": image(0), "b.png": image(1)})
     put(
         tmp_path,
         {"metadata.csv": '\ufefffile_name,aesthetic,prompt\r\na.png,6.1,"two\r\nlines"\r\nb.png,,one\u2028line\r\n'},
     )
     wishes = [wanted(2)[0]._replace(prompt="two\r\nlines"), wanted(2)[1]._replace(prompt="one\u2028line")]
-    assert pictures_found(opened(tmp_path), wishes) == {("0", 0): picture(0), ("1", 0): picture(1)}
+    assert images_found(opened(tmp_path), wishes) == {("0", 0): image(0), ("1", 0): image(1)}
 
 
 def test_text_that_is_not_utf8_is_told(tmp_path: Path) -> None:
-    put(tmp_path, {"a.png": picture(0), "metadata.jsonl": '{"file_name": "a.png", "item": "ä"}'.encode("latin-1")})
+    put(tmp_path, {"a.png": image(0), "metadata.jsonl": '{"file_name": "a.png", "item": "ä"}'.encode("latin-1")})
     with pytest.raises(FormalimgError, match="no UTF-8 text"):
         opened(tmp_path).match(wanted(1))
 
 
 def test_names_are_found_with_accents_in_either_form(tmp_path: Path) -> None:
-    put(tmp_path, {"ka\u0308se.png": picture(0), "metadata.jsonl": '{"file_name": "k\u00e4se.png", "item": 0}'})
+    put(tmp_path, {"ka\u0308se.png": image(0), "metadata.jsonl": '{"file_name": "k\u00e4se.png", "item": 0}'})
     model = opened(tmp_path)
-    assert pictures_found(model, wanted(1)) == {("0", 0): picture(0)}
+    assert images_found(model, wanted(1)) == {("0", 0): image(0)}
     assert model.match(wanted(1)).extra == ()
 
 
@@ -208,7 +208,7 @@ _PIECES = [
 )
 def test_whatever_the_file_holds_it_is_read_or_refused_in_one_line(name: str, content: bytes) -> None:
     with tempfile.TemporaryDirectory() as made:
-        put(Path(made), {"a.png": picture(0), name: content})
+        put(Path(made), {"a.png": image(0), name: content})
         model = opened(Path(made, name) if name == "map.json" else Path(made))
         try:
             matching = model.match(wanted(2))

@@ -9,15 +9,15 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.models.folder import scanning
-from tests.models.test_folder_round_trip import opened, picture, pictures_found, put, wanted
+from tests.models.test_folder_round_trip import image, images_found, opened, put, wanted
 
 
 def test_the_report_counts_and_names(tmp_path: Path) -> None:
-    put(tmp_path, {f"{item}.png": picture(item) for item in range(1200)})
-    put(tmp_path, {"1200.png.blocked": "", "0.PNG": picture(0), "notes.png": picture(1), "1201.gif": picture(2)})
+    put(tmp_path, {f"{item}.png": image(item) for item in range(1200)})
+    put(tmp_path, {"1200.png.blocked": "", "0.PNG": image(0), "notes.png": image(1), "1201.gif": image(2)})
     told = opened(tmp_path).match(wanted(1300)).told()
     assert told.splitlines() == [
-        f"pictures in {tmp_path} (layout published)",
+        f"images in {tmp_path} (layout published)",
         "  found      1,200  of 1,300 wanted",
         "  blocked        1  item 1200",
         "  missing       99  item 1201, item 1202, item 1203 and 96 more",
@@ -27,12 +27,12 @@ def test_the_report_counts_and_names(tmp_path: Path) -> None:
 
 
 def test_samples_are_named_where_there_are_several(tmp_path: Path) -> None:
-    told = opened(put(tmp_path, {"0_0.png": picture(0)})).match(wanted(1, samples=3)).told()
+    told = opened(put(tmp_path, {"0_0.png": image(0)})).match(wanted(1, samples=3)).told()
     assert "  missing    2  item 0 sample 1, item 0 sample 2" in told
 
 
-def test_different_files_for_a_picture_are_refused_and_named(tmp_path: Path) -> None:
-    put(tmp_path, {"7.png": picture(0), "7.jpg": picture(0, "jpg"), "3.png": picture(1), "3_0.png": picture(2)})
+def test_different_files_for_an_image_are_refused_and_named(tmp_path: Path) -> None:
+    put(tmp_path, {"7.png": image(0), "7.jpg": image(0, "jpg"), "3.png": image(1), "3_0.png": image(2)})
     with pytest.raises(FormalimgError) as caught:
         opened(tmp_path).match(wanted(9))
     assert "3.png and 3_0.png (item 3, sample 0), 7.jpg and 7.png (item 7, sample 0)" in str(caught.value)
@@ -40,25 +40,25 @@ def test_different_files_for_a_picture_are_refused_and_named(tmp_path: Path) -> 
 
 
 def test_files_of_the_same_size_may_still_differ(tmp_path: Path) -> None:
-    content = picture(0)
+    content = image(0)
     put(tmp_path, {"0.png": content, "00.png": content[:-1] + b"!"})
     with pytest.raises(FormalimgError, match="different files"):
         opened(tmp_path).match(wanted(1))
 
 
 def test_differing_files_of_an_unwanted_item_do_not_matter(tmp_path: Path) -> None:
-    put(tmp_path, {"0.png": picture(0), "7.png": picture(1), "7.webp": picture(2, "webp")})
+    put(tmp_path, {"0.png": image(0), "7.png": image(1), "7.webp": image(2, "webp")})
     assert opened(tmp_path).match(wanted(1)).extra == ("7.png", "7.webp")
 
 
 def test_names_are_told_in_the_order_people_count(tmp_path: Path) -> None:
-    put(tmp_path, dict.fromkeys(["0.png", "10.png", "9.png", "0011.png", "008.png"], picture(0)))
+    put(tmp_path, dict.fromkeys(["0.png", "10.png", "9.png", "0011.png", "008.png"], image(0)))
     assert opened(tmp_path).match(wanted(1)).extra == ("008.png", "9.png", "10.png", "0011.png")
 
 
 def test_hidden_files_and_litter_are_passed_over(tmp_path: Path) -> None:
     litter = [".DS_Store", "._0.png", "Thumbs.db", ".cache/1.png", "__MACOSX/2.png", "desktop.ini", "0.json", "a.txt"]
-    put(tmp_path, {"0.png": picture(0), **dict.fromkeys(litter, picture(1))})
+    put(tmp_path, {"0.png": image(0), **dict.fromkeys(litter, image(1))})
     matching = opened(tmp_path).match(wanted(3))
     assert (len(matching.found), matching.extra) == (1, ())
 
@@ -66,11 +66,11 @@ def test_hidden_files_and_litter_are_passed_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        (["cat.png", "dog.png"], r"none of its 2 pictures \(cat\.png, dog\.png\) is one of the 5 wanted: looked for 0"),
+        (["cat.png", "dog.png"], r"none of its 2 images \(cat\.png, dog\.png\) is one of the 5 wanted: looked for 0"),
         (["0_1.png"], r"\(0_1\.png\) is one of the 5 wanted: looked for 0\.png or 0_0\.png"),
-        (["0.gif"], r"none of its 1 pictures \(0\.gif\)"),
-        ([], r"holds no pictures: it should have files such as 0\.png"),
-        (["notes.txt"], r"holds no pictures"),
+        (["0.gif"], r"none of its 1 images \(0\.gif\)"),
+        ([], r"holds no images: it should have files such as 0\.png"),
+        (["notes.txt"], r"holds no images"),
         (["run.toml", "images/x.png", "images/metadata.jsonl"], r"perhaps .*/images was meant"),
         (["00007/samples/0000.png", "00007/metadata.jsonl"], r"looked for 00000/samples/0000\.png, or the prompt"),
     ],
@@ -90,22 +90,22 @@ def test_metadata_with_nothing_wanted_says_what_was_looked_for(tmp_path: Path) -
 
 def test_metadata_whose_files_are_all_gone_say_so(tmp_path: Path) -> None:
     put(tmp_path, {"metadata.jsonl": '{"item": 0, "file_name": "x.png"}'})
-    with pytest.raises(FormalimgError, match=r"the pictures that it names are not there, such as x\.png"):
+    with pytest.raises(FormalimgError, match=r"the images that it names are not there, such as x\.png"):
         opened(tmp_path).match(wanted(5))
 
 
 def test_folders_that_lie_in_themselves_end(tmp_path: Path) -> None:
-    put(tmp_path, {"0.png": picture(0), "1/0.png": picture(1)})
+    put(tmp_path, {"0.png": image(0), "1/0.png": image(1)})
     (tmp_path / "1/again").symlink_to(tmp_path)
     model = opened(tmp_path)
-    assert len(pictures_found(model, wanted(2))) == 2
+    assert len(images_found(model, wanted(2))) == 2
     assert model.match(wanted(2)).extra == ()
 
 
 def test_absurdly_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scanning, "_MOST_FILES", 3)
-    put(tmp_path, {f"{item}/0.png": picture(item) for item in range(4)})
-    with pytest.raises(FormalimgError, match="holds more than 3 files: give the folder of the pictures itself"):
+    put(tmp_path, {f"{item}/0.png": image(item) for item in range(4)})
+    with pytest.raises(FormalimgError, match="holds more than 3 files: give the folder of the images itself"):
         opened(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Pictures laid out in any way come back as the pictures of the right items; in doubt nothing comes back."""
+"""Images laid out in any way come back as the images of the right items; in doubt nothing comes back."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ IDS = st.one_of(
 )
 
 
-def picture(number: int, ending: str = "png") -> bytes:
-    """A small real picture, another one for each number."""
+def image(number: int, ending: str = "png") -> bytes:
+    """A small real image, another one for each number."""
     file = io.BytesIO()
     Image.new("RGB", (8 + number % 64, 8 + number // 64), (number % 251, 40, 90)).save(file, FORMATS[ending])
     return file.getvalue()
@@ -63,8 +63,8 @@ def answers(model: FolderModel, wishes: Sequence[Wanted]) -> list[Answer]:
     return asyncio.run(ask())
 
 
-def pictures_found(model: FolderModel, wishes: Sequence[Wanted]) -> dict[tuple[str, int], bytes]:
-    """The pictures that come back, by item and sample, after a match."""
+def images_found(model: FolderModel, wishes: Sequence[Wanted]) -> dict[tuple[str, int], bytes]:
+    """The images that come back, by item and sample, after a match."""
     model.match(wishes)
     return {
         (one.item, one.sample): answer.data
@@ -125,10 +125,10 @@ CERTAIN = ["nested", "geneval", "geneval-numbers", "jsonl", "prompts", "csv", "m
 
 def _check(layout: str, ids: Sequence[str], samples: int, ending: str) -> None:
     wishes = [Wanted(item, sample, f"a “{item}”, please\n") for item in ids for sample in range(samples)]
-    contents = [picture(number, ending) for number in range(len(wishes))]
+    contents = [image(number, ending) for number in range(len(wishes))]
     with tempfile.TemporaryDirectory() as made:
         folder = put(Path(made), _laid_out(layout, wishes, contents, ending))
-        found = pictures_found(opened(folder / "map.json" if layout in ("map", "list") else folder), wishes)
+        found = images_found(opened(folder / "map.json" if layout in ("map", "list") else folder), wishes)
     assert found == {(one.item, one.sample): content for one, content in zip(wishes, contents, strict=True)}
 
 
@@ -139,14 +139,14 @@ def _check(layout: str, ids: Sequence[str], samples: int, ending: str) -> None:
     samples=st.integers(1, 3),
     ending=st.sampled_from([*FORMATS]),
 )
-def test_every_layout_gives_each_item_its_own_pictures(layout: str, ids: list[str], samples: int, ending: str) -> None:
+def test_every_layout_gives_each_item_its_own_images(layout: str, ids: list[str], samples: int, ending: str) -> None:
     _check(layout, ids, samples, ending)
 
 
 @pytest.mark.parametrize("layout", BY_NAME)
 @settings(max_examples=40, deadline=None)
 @given(ids=st.lists(IDS, min_size=1, max_size=6, unique=True), samples=st.integers(1, 3))
-def test_names_with_samples_give_the_right_pictures_or_an_error(layout: str, ids: list[str], samples: int) -> None:
+def test_names_with_samples_give_the_right_images_or_an_error(layout: str, ids: list[str], samples: int) -> None:
     try:
         _check(layout, ids, samples, "png")
     except FormalimgError as error:
@@ -161,7 +161,7 @@ def test_names_with_samples_give_the_right_pictures_or_an_error(layout: str, ids
     samples=st.integers(1, 2),
 )
 def test_names_mean_what_a_plain_reading_says(names: list[str], items: int, samples: int) -> None:
-    """The oracle tries, for every wanted picture, all the names it may have."""
+    """The oracle tries, for every wanted image, all the names it may have."""
     wishes = wanted(items, samples)
     expected = {}
     for one in wishes:
@@ -172,7 +172,7 @@ def test_names_mean_what_a_plain_reading_says(names: list[str], items: int, samp
         if files:
             expected[one.item, one.sample] = files
     with tempfile.TemporaryDirectory() as made:
-        folder = put(Path(made), {name: picture(number) for number, name in enumerate(names)})
+        folder = put(Path(made), {name: image(number) for number, name in enumerate(names)})
         model = opened(folder)
         if not expected or any(len(files) > 1 for files in expected.values()):
             with pytest.raises(FormalimgError):
@@ -185,5 +185,5 @@ def test_names_mean_what_a_plain_reading_says(names: list[str], items: int, samp
 
 
 def test_the_engine_can_tell_that_it_matches(tmp_path: Path) -> None:
-    assert isinstance(opened(put(tmp_path, {"0.png": picture(0)})), Matches)
+    assert isinstance(opened(put(tmp_path, {"0.png": image(0)})), Matches)
     assert not isinstance(object(), Matches)

@@ -16,7 +16,7 @@ from formalimg.models.gemini.session import open_session
 from formalimg.models.options import Options
 from tests.support.loopback import Asked, Fault, Loopback, scripted
 from tests.support.loopback.gemini import GEMINI
-from tests.support.remote_models import CONVERSATION, PICTURE, PLANTED, stand_alone, wait_for
+from tests.support.remote_models import CONVERSATION, IMAGE, PLANTED, stand_alone, wait_for
 
 MODEL = "gemini-2.5-flash"
 SCHEMA: dict[str, object] = {"type": "object", "properties": {"cup": {"type": "boolean"}}, "required": ["cup"]}
@@ -62,7 +62,7 @@ def test_what_is_not_counted_counts_nothing() -> None:
         assert usage(GenerateContentResponse.model_validate({"usageMetadata": counted})) == expected
 
 
-def test_rules_words_and_pictures_go_where_they_belong() -> None:
+def test_rules_words_and_images_go_where_they_belong() -> None:
     asked: list[Asked] = []
 
     def reply(question: Asked) -> str:
@@ -74,7 +74,7 @@ def test_rules_words_and_pictures_go_where_they_belong() -> None:
         session = open_session(MODEL, Options(MODEL, {"base_url": server.url}), timeout=5)
         wait_for(GeminiChat(session, {"schema": "json_schema"}).complete(messages, SCHEMA))
     assert asked == [
-        Asked(MODEL, ("You look closely.", "Is there a cup?", "Perhaps.", "Look again."), (PICTURE,), SCHEMA)
+        Asked(MODEL, ("You look closely.", "Is there a cup?", "Perhaps.", "Look again."), (IMAGE,), SCHEMA)
     ]
     sent = server.requests[0].json
     assert sent["systemInstruction"]["parts"] == [{"text": "You look closely."}]

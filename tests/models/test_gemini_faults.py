@@ -18,7 +18,7 @@ from formalimg.models.options import Options
 from formalimg.models.painting import Painted
 from tests.support.loopback import Fault, Loopback, Wish, at_random, scripted
 from tests.support.loopback.gemini import GEMINI
-from tests.support.loopback.pictures import painted
+from tests.support.loopback.images import painted
 from tests.support.remote_models import PLANTED, answers, request, stand_alone, wait_for
 
 MODEL = "gemini-2.5-flash-image"

@@ -17,7 +17,7 @@ from formalimg.models.identity import Setting
 from formalimg.models.options import Options
 from tests.support.loopback import Asked, Fault, Loopback, scripted
 from tests.support.loopback.hf import HF
-from tests.support.remote_models import CONVERSATION, PICTURE, stand_alone, wait_for
+from tests.support.remote_models import CONVERSATION, IMAGE, stand_alone, wait_for
 
 PLANTED_TOKEN = "hf_planted0a1b2c3d4e5f6789wxyz"
 MODEL = "acme/talker"
@@ -61,7 +61,7 @@ def test_an_answer_comes_back_with_what_was_used() -> None:
     assert server.requests[0].headers["authorization"] == f"Bearer {PLANTED_TOKEN}"
 
 
-def test_words_pictures_and_schema_arrive() -> None:
+def test_words_images_and_schema_arrive() -> None:
     asked: list[Asked] = []
 
     def reply(question: Asked) -> str:
@@ -70,7 +70,7 @@ def test_words_pictures_and_schema_arrive() -> None:
 
     with Loopback(reply=reply, dialects=(HF,)) as server:
         _complete(server, SCHEMA)
-    assert asked == [Asked(MODEL, ("You look closely.", "Is there a cup?"), (PICTURE,), SCHEMA)]
+    assert asked == [Asked(MODEL, ("You look closely.", "Is there a cup?"), (IMAGE,), SCHEMA)]
     first, second = server.requests[0].json["messages"]
     assert first == {"role": "system", "content": "You look closely."}
     assert second["role"] == "user"

@@ -18,7 +18,7 @@ from formalimg.models.options import Options
 from formalimg.models.painting import Painted
 from tests.support.loopback import Fault, Loopback, Wish, at_random, scripted
 from tests.support.loopback.hf import HF
-from tests.support.loopback.pictures import painted
+from tests.support.loopback.images import painted
 from tests.support.remote_models import answers, request, stand_alone, wait_for
 
 PLANTED_TOKEN = "hf_planted0a1b2c3d4e5f6789wxyz"

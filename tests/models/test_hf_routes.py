@@ -1,4 +1,4 @@
-"""Pictures by way of the Hub's router: who serves a model, how each provider answers, and what cannot be served."""
+"""Images by way of the Hub's router: who serves a model, how each provider answers, and what cannot be served."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from formalimg.models import Failed, Generated, Refused
 from formalimg.models.hf import open_hf_images
 from tests.support.loopback import Fault, Loopback, Wish, scripted
 from tests.support.loopback.hf import HF
-from tests.support.loopback.pictures import painted
-from tests.support.remote_models import PICTURE, answers, request, stand_alone
+from tests.support.loopback.images import painted
+from tests.support.remote_models import IMAGE, answers, request, stand_alone
 
 PLANTED_TOKEN = "hf_planted0a1b2c3d4e5f6789wxyz"
 EXPECTED = painted(Wish("", "A red cup."))
@@ -73,7 +73,7 @@ def test_a_provider_that_gives_an_address_is_followed_without_the_key(hub: Hub) 
     assert PLANTED_TOKEN not in str(fetched.headers)
 
 
-def test_a_provider_that_gives_the_picture_within_json_is_read(hub: Hub) -> None:
+def test_a_provider_that_gives_the_image_within_json_is_read(hub: Hub) -> None:
     server = hub()
     answer = _answer(provider="together", num_inference_steps="4")
     assert isinstance(answer, Generated)
@@ -94,7 +94,7 @@ def test_who_serves_a_model_is_asked_once(hub: Hub) -> None:
     assert [came.method for came in server.requests].count("GET") == 1
 
 
-@pytest.mark.parametrize("fault", ["no picture", "lost picture", "text", "html", "truncated", "empty"])
+@pytest.mark.parametrize("fault", ["no image", "lost image", "text", "html", "truncated", "empty"])
 def test_answers_of_another_form_are_wrong(hub: Hub, fault: str) -> None:
     hub(fault)
     answer = _answer(provider="fal-ai")
@@ -127,7 +127,7 @@ def test_fetching_by_address_does_not_wait_for_ever() -> None:
     assert get_session().timeout.read == 17
 
 
-def test_a_model_that_takes_no_pictures_says_so(hub: Hub) -> None:
+def test_a_model_that_takes_no_images_says_so(hub: Hub) -> None:
     hub()
     with pytest.raises(FormalimgError, match="not supported for task image-to-image"):
-        _answer(reference=PICTURE, provider="together")
+        _answer(reference=IMAGE, provider="together")

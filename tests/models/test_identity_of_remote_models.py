@@ -76,7 +76,7 @@ def test_whatever_shapes_an_answer_is_on_record(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", _PAINTERS)
-def test_whatever_shapes_a_picture_is_on_record(name: str) -> None:
+def test_whatever_shapes_an_image_is_on_record(name: str) -> None:
     usual, shaping = _PAINTERS[name]
     assert open_image_model(name, _MANNERS).settings == usual
     known = [usual, *(dict(open_image_model(name, {key: shaping[key]}).settings) for key in shaping)]

@@ -1,4 +1,4 @@
-"""Good manners: spacing, waiting when told to, asking again only where that may help."""
+"""Good retry_policy: spacing, waiting when told to, asking again only where that may help."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
 from formalimg.models.calls import CallError, Fault
-from formalimg.models.manners import Door, Manners, chat_manners, image_manners
 from formalimg.models.options import Options
+from formalimg.models.retry import Door, RetryPolicy, chat_retry_policy, image_retry_policy
 from tests.support.virtual_time import VirtualTime
 
 AGAIN: tuple[Fault, ...] = ("busy", "unavailable", "wrong")
@@ -34,8 +34,8 @@ class Server:
         return "fine"
 
 
-def _door(time: VirtualTime, chance: float = 1.0, **manners: float | None) -> Door:
-    return Door(Manners(**manners), clock=time.clock, sleep=time.sleep, chance=lambda: chance)  # type: ignore[arg-type]
+def _door(time: VirtualTime, chance: float = 1.0, **retry_policy: float | None) -> Door:
+    return Door(RetryPolicy(**retry_policy), clock=time.clock, sleep=time.sleep, chance=lambda: chance)  # type: ignore[arg-type]
 
 
 def _outcome(time: VirtualTime, door: Door, call: Callable[[], Awaitable[str]]) -> object:
@@ -96,7 +96,7 @@ def test_jitter_takes_anything_up_to_the_whole_wait(chances: list[float]) -> Non
     time = VirtualTime()
     server = Server(time, [CallError("unavailable", "")] * 9)
     drawn = iter(chances)
-    door = Door(Manners(tries=6), clock=time.clock, sleep=time.sleep, chance=lambda: next(drawn))
+    door = Door(RetryPolicy(tries=6), clock=time.clock, sleep=time.sleep, chance=lambda: next(drawn))
     _outcome(time, door, server.call)
     assert time.slept == [chance * 2**number for number, chance in enumerate(chances)]
 
@@ -163,13 +163,13 @@ def test_a_call_without_an_answer_is_given_up() -> None:
         return "too late"
 
     with pytest.raises(CallError, match=r"no answer within 0\.02 s") as caught:
-        asyncio.run(Door(Manners(timeout=0.02, tries=2, first_wait=0)).politely(silence))
+        asyncio.run(Door(RetryPolicy(timeout=0.02, tries=2, first_wait=0)).politely(silence))
     assert caught.value.fault == "unavailable"
 
 
 def test_whoever_cancels_is_obeyed() -> None:
     async def cancel() -> None:
-        task = asyncio.create_task(Door(Manners()).politely(lambda: asyncio.sleep(60)))
+        task = asyncio.create_task(Door(RetryPolicy()).politely(lambda: asyncio.sleep(60)))
         await asyncio.sleep(0.01)
         task.cancel()
         await task
@@ -190,18 +190,18 @@ def test_a_model_may_be_used_in_one_event_loop_after_another() -> None:
 def test_manners_are_read_from_options() -> None:
     text = {"concurrency": "16", "rpm": "60", "timeout": "2.5", "tries": "3", "first_wait": "0", "patience": "9"}
     given_options = Options("x/y", {**text, "reads": "0", "cache": "off"})
-    manners = chat_manners(given_options)
+    retry_policy = chat_retry_policy(given_options)
     given_options.done()
-    assert manners == Manners(16, 60.0, 2.5, 3, 0.0, patience=9.0, reads=0, cache=False)
+    assert retry_policy == RetryPolicy(16, 60.0, 2.5, 3, 0.0, patience=9.0, reads=0, cache=False)
 
 
 def test_image_models_have_no_answers_to_remember() -> None:
     given_options = Options("x/y", {"cache": "off"})
-    image_manners(given_options)
+    image_retry_policy(given_options)
     with pytest.raises(FormalimgError, match="x/y has no option 'cache': it has concurrency, first_wait"):
         given_options.done()
 
 
 def test_providers_have_their_own_usual_manners() -> None:
-    usual = Manners(concurrency=2, tries=1)
-    assert image_manners(Options("x/y", {"tries": "5"}), usual) == Manners(concurrency=2, tries=5)
+    usual = RetryPolicy(concurrency=2, tries=1)
+    assert image_retry_policy(Options("x/y", {"tries": "5"}), usual) == RetryPolicy(concurrency=2, tries=5)

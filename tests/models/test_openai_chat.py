@@ -13,7 +13,7 @@ from formalimg.models.chat import Answered, Message, Unanswered
 from formalimg.models.openai import OpenAIChat, open_openai_chat
 from formalimg.models.openai.server import reach
 from tests.support.loopback import Asked, Fault, Loopback, scripted
-from tests.support.remote_models import CONVERSATION, PICTURE, stand_alone, wait_for
+from tests.support.remote_models import CONVERSATION, IMAGE, stand_alone, wait_for
 
 SCHEMA = {"type": "object", "properties": {"seen": {"type": "boolean"}}, "required": ["seen"]}
 
@@ -32,15 +32,15 @@ def _provider(server: Loopback, schema: str = "json_schema") -> OpenAIChat:
 
 
 def _seen(asked: Asked) -> str:
-    return json.dumps({"seen": PICTURE in asked.pictures})
+    return json.dumps({"seen": IMAGE in asked.images})
 
 
-def test_words_and_pictures_arrive_in_their_order() -> None:
+def test_words_and_images_arrive_in_their_order() -> None:
     asked: list[Asked] = []
     with Loopback(reply=lambda question: asked.append(question) or "fine") as server:  # type: ignore[func-returns-value]
         completion = wait_for(_provider(server).complete(CONVERSATION, None))
     assert completion.text == "fine"
-    assert asked == [Asked("gpt-4.1", ("You look closely.", "Is there a cup?"), (PICTURE,), None)]
+    assert asked == [Asked("gpt-4.1", ("You look closely.", "Is there a cup?"), (IMAGE,), None)]
     system, user = server.requests[0].json["messages"]
     assert system == {"role": "system", "content": "You look closely."}
     assert [part["type"] for part in user["content"]] == ["text", "image_url"]

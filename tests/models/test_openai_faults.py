@@ -14,8 +14,8 @@ from formalimg.models.calls import CallError, Usage
 from formalimg.models.openai import OpenAIChat, OpenAIImages, open_openai_images
 from formalimg.models.openai.server import reach
 from tests.support.loopback import Dialect, Fault, Loopback, Wish, at_random, scripted
+from tests.support.loopback.images import painted
 from tests.support.loopback.openai import OPENAI
-from tests.support.loopback.pictures import painted
 from tests.support.remote_models import CONVERSATION, answers, request, stand_alone, wait_for
 
 EVERY = [
@@ -53,7 +53,7 @@ def _ask_failing(server: Loopback) -> CallError:
     return caught.value
 
 
-@pytest.mark.parametrize(("fault", "expected"), [*EVERY, ("no picture", "wrong"), ("text", "wrong")])
+@pytest.mark.parametrize(("fault", "expected"), [*EVERY, ("no image", "wrong"), ("text", "wrong")])
 def test_faults_of_image_calls(fault: str, expected: str) -> None:
     with Loopback(faults=scripted([fault])) as server:
         error = _paint_failing(server)
@@ -149,9 +149,9 @@ def test_a_fault_that_stays_fails_with_its_name() -> None:
     assert len(server.requests) == 4
 
 
-def test_a_storm_of_faults_costs_no_picture_and_mixes_none_up() -> None:
+def test_a_storm_of_faults_costs_no_image_and_mixes_none_up() -> None:
     kinds = ["429", "500", "reset", "empty", "html", "truncated", "schema", "refusal", "url"]
-    requests = [request(f"Picture {number}.") for number in range(200)]
+    requests = [request(f"Image {number}.") for number in range(200)]
     with Loopback(faults=at_random(0.3, kinds, seed=5), latency=0.002) as server:
         options = {"base_url": f"{server.url}/v1", "first_wait": "0", "tries": "20", "concurrency": "16"}
         model = open_openai_images("gpt-image-1", options)

@@ -1,4 +1,4 @@
-"""Pictures through the openai library, against a server that speaks the images interface."""
+"""Images through the openai library, against a server that speaks the images interface."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from formalimg.models.openai import OpenAIImages, open_openai_images
 from formalimg.models.openai.server import reach
 from formalimg.models.painting import Painted
 from tests.support.loopback import Loopback, Wish, scripted
-from tests.support.loopback.pictures import animated, painted, plain
-from tests.support.remote_models import PICTURE, PLANTED, answers, request, stand_alone, wait_for
+from tests.support.loopback.images import animated, painted, plain
+from tests.support.remote_models import IMAGE, PLANTED, answers, request, stand_alone, wait_for
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def _paint(
     return wait_for(provider.paint(request(size=size, reference=reference)))
 
 
-def test_a_picture_comes_back_byte_by_byte_with_what_was_served() -> None:
+def test_an_image_comes_back_byte_by_byte_with_what_was_served() -> None:
     with Loopback() as server:
         made = _paint(server)
     assert made.data == painted(Wish("gpt-image-1", "A red cup."))
@@ -39,7 +39,7 @@ def test_a_picture_comes_back_byte_by_byte_with_what_was_served() -> None:
         "created": 1_700_000_000,
         "size": "1024x1024",
         "quality": "medium",
-        "request_id": "req_picture",
+        "request_id": "req_image",
     }
     (came,) = server.requests
     assert came.path == "/v1/images/generations"
@@ -47,10 +47,10 @@ def test_a_picture_comes_back_byte_by_byte_with_what_was_served() -> None:
     assert came.headers["authorization"] == f"Bearer {PLANTED}"
 
 
-def test_a_reference_picture_makes_it_an_edit() -> None:
+def test_a_reference_image_makes_it_an_edit() -> None:
     with Loopback(paint=lambda wish: wish.reference or b"") as server:
-        made = _paint(server, reference=PICTURE)
-    assert made.data == PICTURE
+        made = _paint(server, reference=IMAGE)
+    assert made.data == IMAGE
     (came,) = server.requests
     assert came.path == "/v1/images/edits"
     assert came.form["prompt"] == [b"A red cup."]
@@ -79,13 +79,13 @@ def test_the_size_is_the_nearest_that_the_model_takes(model: str, wished: int, s
     ("model", "asks"),
     [("gpt-image-1", None), ("chatgpt-image-latest", None), ("dall-e-3", "b64_json"), ("my-own-flux", "b64_json")],
 )
-def test_models_that_would_send_an_address_are_asked_for_the_picture(model: str, asks: str | None) -> None:
+def test_models_that_would_send_an_address_are_asked_for_the_image(model: str, asks: str | None) -> None:
     with Loopback() as server:
         _paint(server, model)
     assert server.requests[0].json.get("response_format") == asks
 
 
-def test_a_picture_behind_an_address_is_fetched_without_the_key() -> None:
+def test_an_image_behind_an_address_is_fetched_without_the_key() -> None:
     with Loopback(faults=scripted(["url"])) as server:
         made = _paint(server)
     assert made.data == painted(Wish("gpt-image-1", "A red cup."))
@@ -95,15 +95,15 @@ def test_a_picture_behind_an_address_is_fetched_without_the_key() -> None:
     assert "signature" not in str(made.served)
 
 
-def test_a_picture_may_come_as_a_data_address() -> None:
+def test_an_image_may_come_as_a_data_address() -> None:
     provider = OpenAIImages("gpt-image-1", reach("openai/gpt-image-1", "http://127.0.0.1:9/v1", timeout=5))
-    entry = {"url": f"data:image/png;base64,{base64.b64encode(PICTURE).decode()}"}
-    assert wait_for(provider._picture(entry)) == PICTURE
+    entry = {"url": f"data:image/png;base64,{base64.b64encode(IMAGE).decode()}"}
+    assert wait_for(provider._image(entry)) == IMAGE
 
 
 @pytest.mark.parametrize(("fault", "expected"), [("tiny", plain(2, (255, 0, 0))), ("animated", animated())])
-def test_odd_pictures_are_handed_on_as_they_came(fault: str, expected: bytes) -> None:
-    """Whether a picture will do is decided where all pictures are looked at."""
+def test_odd_images_are_handed_on_as_they_came(fault: str, expected: bytes) -> None:
+    """Whether an image will do is decided where all images are looked at."""
     with Loopback(faults=scripted([fault])) as server:
         assert _paint(server).data == expected
 
@@ -138,7 +138,7 @@ def test_options_are_sent_and_on_record() -> None:
 def test_options_go_with_edits_too() -> None:
     with Loopback() as server:
         options = {"moderation": "low", "seeded": "on", "extra.steps": "4", "base_url": f"{server.url}/v1"}
-        answers(open_openai_images("my-own-flux", options), [request(reference=PICTURE)])
+        answers(open_openai_images("my-own-flux", options), [request(reference=IMAGE)])
     form = server.requests[0].form
     assert (form["moderation"], form["seed"], form["steps"]) == ([b"low"], [b"7"], [b"4"])
 
@@ -156,7 +156,7 @@ def test_seeds_are_sent_only_when_asked_for() -> None:
 def test_a_model_that_takes_words_only_says_so() -> None:
     with Loopback() as server:
         model = open_openai_images("dall-e-3", {"base_url": f"{server.url}/v1"})
-        (answer,) = answers(model, [request(reference=PICTURE)])
+        (answer,) = answers(model, [request(reference=IMAGE)])
     assert "words only" in str(answer)
     assert server.requests == []
 

@@ -25,7 +25,7 @@ def test_tokens_cost_what_the_list_says() -> None:
     assert price("openai/gpt-4o").cost(Usage(1_000, 200)) == pytest.approx(0.0025 + 0.002)
 
 
-def test_a_picture_is_paid_by_its_tokens_or_by_the_piece() -> None:
+def test_an_image_is_paid_by_its_tokens_or_by_the_piece() -> None:
     banana = price("gemini/gemini-2.5-flash-image")
     assert banana.cost(Usage(0, 1290, 1)) == pytest.approx(0.0387)
     assert banana.cost(Usage(images=2)) == pytest.approx(0.078)

@@ -12,9 +12,9 @@ import pytest
 from formalimg.errors import FormalimgError
 from formalimg.models import Answer, Failed, Generated, ImageModel, ImageRequest, Refused, Setting
 from formalimg.models.calls import CallError, Usage
-from formalimg.models.manners import Door, Manners
 from formalimg.models.painting import ImageProvider, Painted
 from formalimg.models.remote import remote
+from formalimg.models.retry import Door, RetryPolicy
 
 REQUEST = ImageRequest("0", 0, "a red cup", 1)
 KEY = "planted-remote-key-0815"
@@ -27,7 +27,7 @@ class Painter:
     script: Sequence[Painted | Exception]
     name: str = "gemini/gemini-2.5-flash-image"
     settings: Mapping[str, Setting] = field(default_factory=lambda: {"quality": "low"})
-    takes_pictures: bool = True
+    takes_images: bool = True
     asked: list[ImageRequest] = field(default_factory=list)
 
     async def paint(self, request: ImageRequest) -> Painted:
@@ -38,8 +38,8 @@ class Painter:
         return done
 
 
-def _model(provider: ImageProvider, **manners: float) -> ImageModel:
-    return remote(provider, manners=Manners(first_wait=0, **manners))  # type: ignore[arg-type]
+def _model(provider: ImageProvider, **retry_policy: float) -> ImageModel:
+    return remote(provider, retry_policy=RetryPolicy(first_wait=0, **retry_policy))  # type: ignore[arg-type]
 
 
 def _answers(model: ImageModel, requests: Sequence[ImageRequest] = (REQUEST,)) -> list[Answer]:
@@ -49,7 +49,7 @@ def _answers(model: ImageModel, requests: Sequence[ImageRequest] = (REQUEST,)) -
     return asyncio.run(gather())
 
 
-def test_a_picture_is_given_with_what_was_used_and_what_it_cost() -> None:
+def test_an_image_is_given_with_what_was_used_and_what_it_cost() -> None:
     painted = Painted(b"png", {"model": "v1", "size": 512}, Usage(0, 1_000_000, 1))
     assert _answers(_model(Painter([painted]))) == [Generated(b"png", {"model": "v1", "size": 512}, 30.0)]
 
@@ -89,16 +89,16 @@ def test_what_can_never_succeed_ends_the_run() -> None:
 def test_answers_keep_the_order_of_the_requests() -> None:
     requests = [ImageRequest(str(number), 0, f"words {number}", number) for number in range(3)]
     painter = Painter([Painted(b"0"), Painted(b"1"), Painted(b"2")])
-    pictures = [answer.data for answer in _answers(_model(painter), requests) if isinstance(answer, Generated)]
-    assert pictures == [b"0", b"1", b"2"]
+    images = [answer.data for answer in _answers(_model(painter), requests) if isinstance(answer, Generated)]
+    assert images == [b"0", b"1", b"2"]
     assert painter.asked == requests
 
 
-def test_a_model_of_words_says_that_it_takes_no_picture() -> None:
-    painter = Painter([Painted(b"png")], takes_pictures=False)
+def test_a_model_of_words_says_that_it_takes_no_image() -> None:
+    painter = Painter([Painted(b"png")], takes_images=False)
     request = ImageRequest("0", 0, "a red cup", 1, reference=b"layout")
     assert _answers(_model(painter), [request]) == [
-        Failed("gemini/gemini-2.5-flash-image takes words only, but a picture was to go with them")
+        Failed("gemini/gemini-2.5-flash-image takes words only, but an image was to go with them")
     ]
     assert not painter.asked
 
@@ -125,8 +125,8 @@ def test_no_answer_holds_a_key(done: Painted | Exception, monkeypatch: pytest.Mo
 
 
 def test_manners_are_no_settings() -> None:
-    model = remote(Painter([]), manners=Manners(concurrency=5, requests_per_minute=9))
-    assert (model.name, model.settings, model.batch, model.concurrency, model.sees_spec, model.takes_pictures) == (
+    model = remote(Painter([]), retry_policy=RetryPolicy(concurrency=5, requests_per_minute=9))
+    assert (model.name, model.settings, model.batch, model.concurrency, model.sees_spec, model.takes_images) == (
         "gemini/gemini-2.5-flash-image",
         {"quality": "low"},
         1,
@@ -137,7 +137,7 @@ def test_manners_are_no_settings() -> None:
 
 
 def test_models_may_share_one_limit() -> None:
-    door = Door(Manners(patience=0))
+    door = Door(RetryPolicy(patience=0))
     first = remote(Painter([CallError("busy", "wait", retry_after=9)]), door=door)
     other = Painter([Painted(b"png")])
     assert _answers(first) == [Failed("busy: wait")]

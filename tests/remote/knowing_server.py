@@ -1,4 +1,4 @@
-"""A server that paints pictures of known scenes, and whose chat model knows what is in them."""
+"""A server that paints images of known scenes, and whose chat model knows what is in them."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from pathlib import Path
 
 from formalimg.judges import Judge, open_judge
 from formalimg.models import ImageModel, open_image_model
-from formalimg.runs import Order
+from formalimg.runs import RunConfig
 from formalimg.suites import FormulaSpec, Item, load
 from tests.support.loopback import Asked, Fault, Faults, Loopback, Request, Wish
-from tests.support.loopback.dialects import picture_in
+from tests.support.loopback.dialects import image_in
 from tests.support.models import speckled
 from tests.support.scripted_chat import Asked as Question
-from tests.support.scripted_chat import Known, tells_things
+from tests.support.scripted_chat import Known, tells_objects
 
 QUICK = {"first_wait": "0.001", "concurrency": "1", "timeout": "10"}
 """Options of a model: waits that tests can bear, and one call at a time, so that requests come in a known order."""
 
 
 def knolling(count: int, levels: Sequence[int] = tuple(range(1, 11))) -> list[Item[FormulaSpec]]:
-    """The first items of these levels, so many in all, in the order in which a run asks for their pictures."""
+    """The first items of these levels, so many in all, in the order in which a run asks for their images."""
     of_level = [[item for item in _suite() if item.level == level] for level in levels]
     return [item for items in zip(*of_level, strict=True) for item in items][:count]
 
@@ -35,7 +35,7 @@ def _suite() -> Sequence[Item[FormulaSpec]]:
 
 
 class KnowingServer(Loopback):
-    """Paints each of the items as a picture of its own, and tells of that picture what the item's witness shows.
+    """Paints each of the items as an image of its own, and tells of that image what the item's witness shows.
 
     Attributes:
         items: those that it can paint.
@@ -60,8 +60,8 @@ class KnowingServer(Loopback):
             options: as for every loopback server.
         """
         self.items = items
-        self._ids = {_digest(_picture(item)): item.id for item in items}
-        self._witnesses = {_digest(_picture(item)): item.spec.witness for item in items}
+        self._ids = {_digest(_image(item)): item.id for item in items}
+        self._witnesses = {_digest(_image(item)): item.spec.witness for item in items}
         self._spoil = reply
         super().__init__(faults=faults, paint=paint or self._painted, reply=self._told, **options)  # type: ignore[arg-type]
 
@@ -70,19 +70,19 @@ class KnowingServer(Loopback):
         return self
 
     def asked_about(self, request: Request) -> str:
-        """The id of the item whose picture a request to the chat model shows."""
+        """The id of the item whose image a request to the chat model shows."""
         shown = request.json["messages"][0]["content"][1]["image_url"]["url"]
-        return self._ids[_digest(picture_in(shown))]
+        return self._ids[_digest(image_in(shown))]
 
     def _painted(self, wish: Wish) -> bytes:
         (item,) = [item for item in self.items if wish.prompt.endswith(item.prompt)]
-        return _picture(item)
+        return _image(item)
 
     def _told(self, asked: Asked) -> str:
-        (picture,) = asked.pictures
-        witness = self._witnesses[_digest(picture)]
+        (image,) = asked.images
+        witness = self._witnesses[_digest(image)]
         assert witness is not None
-        return self._spoil(json.dumps(tells_things(Question("\n\n".join(asked.texts[:2]), Known(witness), 16, 16))))
+        return self._spoil(json.dumps(tells_objects(Question("\n\n".join(asked.texts[:2]), Known(witness), 16, 16))))
 
 
 def painter(server: Loopback, model: str = "painter", **options: str) -> ImageModel:
@@ -96,15 +96,15 @@ def looker(server: Loopback, **options: str) -> Judge:
     return open_judge("knolling", "openai/looker", {**usual, **options})
 
 
-def order(items: Sequence[Item[FormulaSpec]], model: ImageModel, **changes: object) -> Order:
-    """One picture of each item."""
-    return Order(items, model, **{"size": 64, **changes})  # type: ignore[arg-type]
+def order(items: Sequence[Item[FormulaSpec]], model: ImageModel, **changes: object) -> RunConfig:
+    """One image of each item."""
+    return RunConfig(items, model, **{"size": 64, **changes})  # type: ignore[arg-type]
 
 
 def successes(server: Loopback, faults: Faults) -> Mapping[str, Counter[str]]:
     """How often which question was answered well, by the path of the request.
 
-    A question is known by its words and pictures, so this holds if no two items ask the same.
+    A question is known by its words and images, so this holds if no two items ask the same.
     """
     found: dict[str, Counter[str]] = {}
     for number, request in enumerate(server.requests):
@@ -134,7 +134,7 @@ def all_bytes_in(folder: Path) -> bytes:
     )
 
 
-def _picture(item: Item[FormulaSpec]) -> bytes:
+def _image(item: Item[FormulaSpec]) -> bytes:
     return speckled(item.id, 16)
 
 

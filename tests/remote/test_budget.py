@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.runs import Progress, carry_out
+from formalimg.runs import Progress, execute
 from tests.remote.knowing_server import KnowingServer, knolling, looker, order, painter
 from tests.support.command import formalimg
 from tests.support.loopback import Loopback, at_random
@@ -20,7 +20,7 @@ PRICES = """
 "openai/painter" = { image = 0.25 }
 "openai/looker" = { input = 10_000, output = 12_500 }
 """
-A_PICTURE = 0.25
+A_IMAGE = 0.25
 AN_ANSWER = 1.25
 """The server counts 100 tokens for each question and 20 for each answer."""
 
@@ -46,11 +46,11 @@ def _cost(folder: Path) -> float:
 
 
 def _paid(server: Loopback) -> float:
-    return sum(A_PICTURE if "images" in request.path else AN_ANSWER for request in server.requests)
+    return sum(A_IMAGE if "images" in request.path else AN_ANSWER for request in server.requests)
 
 
 def _left(told: str) -> dict[str, tuple[int, str]]:
-    """How many pictures and questions a dry run speaks of, and what they would cost."""
+    """How many images and questions a dry run speaks of, and what they would cost."""
     found = re.findall(r"^  (\w+ to \w+) +([\d,]+)(.*)$", told, re.MULTILINE)
     return {what: (int(number.replace(",", "")), cost.strip()) for what, number, cost in found}
 
@@ -69,11 +69,11 @@ def test_a_budget_stops_the_command_which_goes_on_with_a_larger_one(tmp_path: Pa
         made = sum("images" in request.path for request in server.requests)
         done = formalimg("run", *_asked(server), "--dry-run")
         assert len(server.requests) == calls
-        assert _left(done.out)["pictures to make"][0] == 10 - made
+        assert _left(done.out)["images to make"][0] == 10 - made
         assert _left(done.out)["questions to ask"][0] == 10 - (calls - made)
         done = formalimg("run", *_asked(server), "--budget", "1000")
         assert done.code == 0, done.err
-        assert _cost(run) == _paid(server) == 10 * (A_PICTURE + AN_ANSWER)
+        assert _cost(run) == _paid(server) == 10 * (A_IMAGE + AN_ANSWER)
     assert all(outcome.passed for outcome in outcomes(run))
 
 
@@ -85,8 +85,8 @@ def test_a_dry_run_calls_nobody_and_writes_nothing(tmp_path: Path) -> None:
         assert server.requests == []
     assert sorted(tmp_path.rglob("*")) == before
     left = _left(done.out)
-    assert left["pictures to make"] == (10, f"about ${10 * A_PICTURE:.2f}")
-    assert left["pictures to judge"][0] == 10
+    assert left["images to make"] == (10, f"about ${10 * A_IMAGE:.2f}")
+    assert left["images to judge"][0] == 10
     # For a question it reckons with 2,000 tokens and for an answer with 400.
     assert left["questions to ask"] == (10, "about $250.00")
 
@@ -95,15 +95,15 @@ def test_with_a_budget_that_is_used_up_nothing_more_is_spent(tmp_path: Path) -> 
     items = knolling(12, levels=[1])
     with KnowingServer(items) as server:
         model, judge = painter(server), looker(server)
-        first = carry_out(order(items, model, budget=3.0), tmp_path / "run", judge)
+        first = execute(order(items, model, budget=3.0), tmp_path / "run", judge)
         calls = len(server.requests)
-        second = carry_out(order(items, model, budget=3.0), tmp_path / "run", judge)
+        second = execute(order(items, model, budget=3.0), tmp_path / "run", judge)
         assert (first.stopped, first.over_budget, second.stopped) == (True, True, True)
         assert len(server.requests) == calls
         assert second.cost == first.cost == _paid(server) >= 3
-        third = carry_out(order(items, model), tmp_path / "run", judge)
-        assert (third.stopped, third.cost) == (False, 12 * (A_PICTURE + AN_ANSWER))
-        last = carry_out(order(items, model, budget=3.0), tmp_path / "run", judge)
+        third = execute(order(items, model), tmp_path / "run", judge)
+        assert (third.stopped, third.cost) == (False, 12 * (A_IMAGE + AN_ANSWER))
+        last = execute(order(items, model, budget=3.0), tmp_path / "run", judge)
     assert (last.stopped, last.done) == (False, 0), "all is done, so there is nothing to be stopped"
 
 
@@ -115,12 +115,12 @@ def test_what_failed_attempts_cost_is_counted_too(tmp_path: Path) -> None:
         told.append(progress.cost)
 
     faults = at_random(0.3, ["length", "500"], seed=4)
-    with KnowingServer(items) as pictures, KnowingServer(items, faults=faults) as words:
-        model, judge = painter(pictures), looker(words, tries="1", concurrency="4")
-        carry_out(order(items, model), tmp_path / "run", judge, told=note)
-        done = carry_out(order(items, model), tmp_path / "run", judge, told=note)
+    with KnowingServer(items) as images, KnowingServer(items, faults=faults) as words:
+        model, judge = painter(images), looker(words, tries="1", concurrency="4")
+        execute(order(items, model), tmp_path / "run", judge, told=note)
+        done = execute(order(items, model), tmp_path / "run", judge, told=note)
         free = [number for number in range(len(words.requests)) if (fault := faults(number)) and fault.kind == "500"]
-    paid = 30 * A_PICTURE + (len(words.requests) - len(free)) * AN_ANSWER
+    paid = 30 * A_IMAGE + (len(words.requests) - len(free)) * AN_ANSWER
     assert len(words.requests) > 30
     assert free
     assert math.isclose(done.cost, paid)
@@ -133,7 +133,7 @@ def test_what_the_memory_knows_is_free(tmp_path: Path) -> None:
     with KnowingServer(items) as server:
         judge = looker(server, cache="on")
         for number in range(2):
-            done = carry_out(order(items, painter(server)), tmp_path / f"run{number}", judge)
+            done = execute(order(items, painter(server)), tmp_path / f"run{number}", judge)
             assert done.passed == 6
-            assert done.cost == 6 * A_PICTURE + (0 if number else 6 * AN_ANSWER)
+            assert done.cost == 6 * A_IMAGE + (0 if number else 6 * AN_ANSWER)
         assert sum("chat" in request.path for request in server.requests) == 6

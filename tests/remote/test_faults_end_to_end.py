@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.runs import Progress, carry_out
+from formalimg.runs import Progress, execute
 from tests.remote.knowing_server import (
     KnowingServer,
     knolling,
@@ -22,7 +22,7 @@ from tests.support.models import speckled
 from tests.support.remote_models import stand_alone
 from tests.support.run_contents import outcomes, rows
 
-OF_PICTURES = {
+OF_IMAGES = {
     "429": ("generation failed", "busy: 429: it went wrong"),
     "500": ("generation failed", "unavailable: 500: it went wrong"),
     "503": ("generation failed", "unavailable: 503: it went wrong"),
@@ -33,14 +33,14 @@ OF_PICTURES = {
     "empty": ("generation failed", "wrong: the answer is empty"),
     "html": ("generation failed", "wrong: the answer is an HTML page, not JSON"),
     "truncated": ("generation failed", "wrong: the answer is no JSON, or cut off"),
-    "schema": ("generation failed", "wrong: there is no picture in the answer"),
-    "no picture": ("generation failed", "wrong: there is no picture in the answer"),
+    "schema": ("generation failed", "wrong: there is no image in the answer"),
+    "no image": ("generation failed", "wrong: there is no image in the answer"),
     "text": ("generation failed", "wrong: what came is no PNG, JPEG or WebP file"),
     "400": ("generation failed", "rejected: 400: it went wrong"),
     "tiny": ("", ""),
     "animated": ("", ""),
 }
-"""What becomes of an item whose picture is asked for once: why it is unscored, and how the reason begins."""
+"""What becomes of an item whose image is asked for once: why it is unscored, and how the reason begins."""
 
 OF_CHATS = {
     "429": ("judge failed", "did not answer: busy: 429: it went wrong"),
@@ -56,7 +56,7 @@ OF_CHATS = {
     "no text": ("judge failed", "did not answer: wrong: there is no text in the answer"),
     "length": ("not understood", "gave answers that cannot be read: the answer was cut off by the limit on its length"),
 }
-"""The same for an item about whose picture one question is asked."""
+"""The same for an item about whose image one question is asked."""
 
 LIES = {
     "Certainly!": "gave answers that cannot be read: there is no JSON in the answer",
@@ -78,7 +78,7 @@ def _adds_up(done: Progress, folder: Path) -> None:
     """All figures of a run tell the same, and nothing is missing."""
     found = outcomes(folder)
     reasons = Counter(outcome.reason for outcome in found if outcome.passed is None)
-    assert done.made + done.refused + done.failed == done.pictures == len(found)
+    assert done.made + done.refused + done.failed == done.images == len(found)
     assert done.passed + done.not_passed + done.unscored == done.judged == done.made
     assert done.passed == sum(outcome.passed is True for outcome in found)
     assert done.not_passed == sum(outcome.passed is False for outcome in found)
@@ -89,22 +89,22 @@ def _adds_up(done: Progress, folder: Path) -> None:
 
 
 def test_each_fault_of_the_image_model_costs_its_own_item(tmp_path: Path) -> None:
-    items = knolling(len(OF_PICTURES) + 2, levels=[1, 2])
-    faults = one_after_the_other(list(OF_PICTURES))
-    with KnowingServer(items, faults=faults) as pictures, KnowingServer(items) as words:
-        model, judge = painter(pictures, tries="1", timeout="1"), looker(words)
-        done = carry_out(order(items, model), tmp_path / "run", judge)
+    items = knolling(len(OF_IMAGES) + 2, levels=[1, 2])
+    faults = one_after_the_other(list(OF_IMAGES))
+    with KnowingServer(items, faults=faults) as images, KnowingServer(items) as words:
+        model, judge = painter(images, tries="1", timeout="1"), looker(words)
+        done = execute(order(items, model), tmp_path / "run", judge)
         found = {outcome.item: outcome for outcome in outcomes(tmp_path / "run")}
         _adds_up(done, tmp_path / "run")
-        assert len(pictures.requests) == len(items)
-        again = carry_out(order(items, model), tmp_path / "run", judge)
-    for item, (reason, beginning) in zip(items, OF_PICTURES.values(), strict=False):
+        assert len(images.requests) == len(items)
+        again = execute(order(items, model), tmp_path / "run", judge)
+    for item, (reason, beginning) in zip(items, OF_IMAGES.values(), strict=False):
         assert found[item.id].reason == reason
         assert found[item.id].detail.startswith(beginning)
         if not reason:  # a flat colour, in two pixels or two frames: it shows nothing
             assert found[item.id].passed is False
-    assert all(found[item.id].passed for item in items[len(OF_PICTURES) :])
-    assert (again.pictures, again.made) == (len(OF_PICTURES) - 2, len(OF_PICTURES) - 2)
+    assert all(found[item.id].passed for item in items[len(OF_IMAGES) :])
+    assert (again.images, again.made) == (len(OF_IMAGES) - 2, len(OF_IMAGES) - 2)
     assert [outcome.passed for outcome in outcomes(tmp_path / "run")].count(True) == len(items) - 2
     sizes = rows(tmp_path / "run", "SELECT width, height FROM pictures WHERE width != 16 ORDER BY width")
     assert sizes == [(2, 2), (64, 64)]
@@ -113,21 +113,21 @@ def test_each_fault_of_the_image_model_costs_its_own_item(tmp_path: Path) -> Non
 def test_each_fault_of_the_judge_costs_its_own_item(tmp_path: Path) -> None:
     items = knolling(len(OF_CHATS) + 2, levels=[1, 2])
     faults = one_after_the_other(list(OF_CHATS))
-    with KnowingServer(items) as pictures, KnowingServer(items, faults=faults) as words:
-        model, judge = painter(pictures), looker(words, tries="1", timeout="1")
-        done = carry_out(order(items, model), tmp_path / "run", judge)
+    with KnowingServer(items) as images, KnowingServer(items, faults=faults) as words:
+        model, judge = painter(images), looker(words, tries="1", timeout="1")
+        done = execute(order(items, model), tmp_path / "run", judge)
         found = {outcome.item: outcome for outcome in outcomes(tmp_path / "run")}
         _adds_up(done, tmp_path / "run")
         asked = [words.asked_about(request) for request in words.requests]
-        again = carry_out(order(items, model), tmp_path / "run", judge)
-        assert len(pictures.requests) == len(items)
+        again = execute(order(items, model), tmp_path / "run", judge)
+        assert len(images.requests) == len(items)
         assert set(successes(words, faults)["/v1/chat/completions"].values()) == {1}
     assert sorted(asked) == sorted(item.id for item in items)
     for item, (reason, beginning) in zip(asked, OF_CHATS.values(), strict=False):
         assert (found[item].reason, found[item].passed) == (reason, None)
         assert f"openai/looker {beginning}" in found[item].detail
     assert all(found[item].passed for item in asked[len(OF_CHATS) :])
-    assert (again.pictures, again.passed) == (0, len(OF_CHATS))
+    assert (again.images, again.passed) == (0, len(OF_CHATS))
     assert all(outcome.passed for outcome in outcomes(tmp_path / "run"))
 
 
@@ -135,7 +135,7 @@ def test_each_fault_of_the_judge_costs_its_own_item(tmp_path: Path) -> None:
 def test_an_answer_that_says_nothing_is_not_understood(lie: str, tmp_path: Path) -> None:
     items = knolling(1, levels=[1])
     with KnowingServer(items, reply=lambda text: lie) as server:
-        done = carry_out(order(items, painter(server)), tmp_path / "run", looker(server, reads="1"))
+        done = execute(order(items, painter(server)), tmp_path / "run", looker(server, reads="1"))
         _adds_up(done, tmp_path / "run")
         assert len(server.requests) == 1 + 2
     (outcome,) = outcomes(tmp_path / "run")
@@ -143,7 +143,7 @@ def test_an_answer_that_says_nothing_is_not_understood(lie: str, tmp_path: Path)
     assert LIES[lie] in outcome.detail
 
 
-def test_a_broken_picture_is_unreadable_and_was_paid_for(tmp_path: Path) -> None:
+def test_a_broken_image_is_unreadable_and_was_paid_for(tmp_path: Path) -> None:
     (tmp_path / "prices.toml").write_text('[prices]\n"openai/painter" = { image = 0.5 }\n')
     items = knolling(2, levels=[1])
 
@@ -151,7 +151,7 @@ def test_a_broken_picture_is_unreadable_and_was_paid_for(tmp_path: Path) -> None
         return speckled("half", 16)[:200]
 
     with KnowingServer(items, paint=paint) as server:
-        done = carry_out(order(items, painter(server)), tmp_path / "run", looker(server))
+        done = execute(order(items, painter(server)), tmp_path / "run", looker(server))
         _adds_up(done, tmp_path / "run")
     assert {outcome.reason for outcome in outcomes(tmp_path / "run")} == {"unreadable image"}
     assert done.cost == 1.0
@@ -174,7 +174,7 @@ def test_faults_that_pass_are_not_noticed(tmp_path: Path) -> None:
     faults = at_random(0.5, kinds, seed=3)
     with KnowingServer(items, faults=faults) as server:
         judge = looker(server, tries="20", concurrency="4", requests="per-class")
-        done = carry_out(order(items, painter(server, tries="20", concurrency="4")), tmp_path / "run", judge)
+        done = execute(order(items, painter(server, tries="20", concurrency="4")), tmp_path / "run", judge)
         _adds_up(done, tmp_path / "run")
         assert (done.made, done.passed) == (24, 24)
         answered = successes(server, faults)
@@ -187,8 +187,8 @@ def test_a_server_that_wants_to_be_left_alone_for_long_is(tmp_path: Path) -> Non
     items = knolling(20, levels=[1])
     faults = one_after_the_other([Fault("429", retry_after="3600")])
     with KnowingServer(items, faults=faults) as server:
-        done = carry_out(order(items, painter(server)), tmp_path / "run")
+        done = execute(order(items, painter(server)), tmp_path / "run")
         assert len(server.requests) == 1
         assert done.failed == 20
-        again = carry_out(order(items, painter(server)), tmp_path / "run", looker(server))
+        again = execute(order(items, painter(server)), tmp_path / "run", looker(server))
     assert again.passed == 20

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.runs import carry_out
+from formalimg.runs import execute
 from tests.remote.knowing_server import KnowingServer, all_bytes_in, knolling, looker, order, painter
 from tests.support.command import Result, formalimg, formalimg_process
 from tests.support.loopback import Dialect, Fault, Request, Response, Route, at_random, scripted
@@ -104,7 +104,7 @@ def test_a_run_in_python_keeps_no_trace_of_it(tmp_path: Path, caplog: pytest.Log
     items = knolling(20, levels=[1, 2])
     with KnowingServer(items, faults=at_random(0.4, FAULTS, seed=5), dialects=[ECHOING]) as server:
         model, judge = painter(server, tries="1"), looker(server, tries="1", cache="on")
-        done = [carry_out(order(items, model), tmp_path / "run", judge) for _ in range(2)]
+        done = [execute(order(items, model), tmp_path / "run", judge) for _ in range(2)]
         assert PLANTED in str([request.headers for request in server.requests])
     stored = judged(tmp_path / "run")
     assert {one.outcome.reason for one in stored} >= {"", "generation failed", "judge failed"}
@@ -122,7 +122,7 @@ def test_the_error_that_ends_a_run_does_not_show_it(status: str, tmp_path: Path)
         folder = tmp_path / f"run{number}"
         faults = scripted([Fault(status, message=said)])
         with KnowingServer(items, faults=faults) as server, pytest.raises(FormalimgError) as caught:
-            carry_out(order(items, painter(server)), folder)
+            execute(order(items, painter(server)), folder)
         shown = f"{caught.value!r} {''.join(traceback.format_exception(caught.value))}"
         assert _without_key(shown.encode())
     assert _without_key(all_bytes_in(tmp_path))

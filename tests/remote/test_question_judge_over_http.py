@@ -13,7 +13,7 @@ import pytest
 
 from formalimg.judges import Judge, open_judge
 from formalimg.models import open_image_model
-from formalimg.runs import Order, carry_out
+from formalimg.runs import RunConfig, execute
 from formalimg.suites import AskedConcept, ConceptSpec, Item
 from tests.remote.knowing_server import QUICK, successes
 from tests.support.concept_items import answer_of, concept_item, questions_in
@@ -74,13 +74,13 @@ def items(count: int, questions: int) -> list[Item[ConceptSpec]]:
 
 
 def truth(question: str) -> bool:
-    """What is true of a question about the right picture: the last question of every third item is not."""
+    """What is true of a question about the right image: the last question of every third item is not."""
     number = int(question.split()[2])
     return not (number % 3 == 0 and question.endswith("c1?"))
 
 
 class Answering(Loopback):
-    """Knows the picture of each item, and answers by the truth."""
+    """Knows the image of each item, and answers by the truth."""
 
     def __init__(
         self,
@@ -98,11 +98,11 @@ class Answering(Loopback):
             texts: what is sent in place of any answer to a request that begins with a question.
             faults: as for every loopback server.
         """
-        pictures = {hashlib.sha256(speckled(item.id, 16)).digest(): item for item in asked}
+        images = {hashlib.sha256(speckled(item.id, 16)).digest(): item for item in asked}
 
         def reply(question: Asked) -> str:
-            (picture,) = question.pictures
-            item = pictures[hashlib.sha256(picture).digest()]
+            (image,) = question.images
+            item = images[hashlib.sha256(image).digest()]
             found = questions_in(question.texts[1])
             assert set(found) <= {concept.question for concept in item.spec.concepts}
             assert '"enum": ["yes", "no"]' in json.dumps(question.schema), "servers are held to the two words"
@@ -118,20 +118,20 @@ def judge_on(server: Loopback, **options: str) -> Judge:
     return open_judge("conceptmix", "openai/looker", {**usual, **options})
 
 
-def order(asked: Sequence[Item[ConceptSpec]], folder: Path) -> Order:
-    """A run over a folder of pictures, one for each item."""
+def order(asked: Sequence[Item[ConceptSpec]], folder: Path) -> RunConfig:
+    """A run over a folder of images, one for each item."""
     folder.mkdir(exist_ok=True)
     for item in asked:
         if not (folder / f"{item.id}.png").exists():
             (folder / f"{item.id}.png").write_bytes(speckled(item.id, 16))
-    return Order(asked, open_image_model(f"folder/{folder}"), size=16)
+    return RunConfig(asked, open_image_model(f"folder/{folder}"), size=16)
 
 
 @pytest.mark.parametrize(
     ("requests", "wrong"),
     [("each-question", WHOLE_TEXTS), ("all-at-once", (*WHOLE_TEXTS, *map(numbered_answers, NUMBERS)))],
 )
-def test_what_is_no_answer_costs_its_own_picture_and_nothing_wrong_is_accepted(
+def test_what_is_no_answer_costs_its_own_image_and_nothing_wrong_is_accepted(
     requests: str, wrong: Sequence[str], tmp_path: Path
 ) -> None:
     asked = items(len(NO_ANSWERS) + len(wrong) + 4, 2)
@@ -140,7 +140,7 @@ def test_what_is_no_answer_costs_its_own_picture_and_nothing_wrong_is_accepted(
     texts = dict(zip(firsts[len(said) :], (*wrong, ""), strict=False))
     lied = len(said) + len(texts)
     with Answering(asked, said=said, texts=texts) as server:
-        done = carry_out(order(asked, tmp_path / "pictures"), tmp_path / "run", judge_on(server, requests=requests))
+        done = execute(order(asked, tmp_path / "pictures"), tmp_path / "run", judge_on(server, requests=requests))
     found = {outcome.item: outcome for outcome in outcomes(tmp_path / "run")}
     reasons = [(found[item.id].passed, found[item.id].reason) for item in asked[:lied]]
     assert reasons == [(None, "not understood")] * (lied - 1) + [(None, "judge failed")]
@@ -150,20 +150,20 @@ def test_what_is_no_answer_costs_its_own_picture_and_nothing_wrong_is_accepted(
     assert (done.unscored, done.passed + done.not_passed) == (lied, 3)
 
 
-def test_each_fault_costs_its_own_picture_and_going_on_asks_only_what_is_missing(tmp_path: Path) -> None:
+def test_each_fault_costs_its_own_image_and_going_on_asks_only_what_is_missing(tmp_path: Path) -> None:
     asked = items(len(FAULTS) + 2, 3)
     kinds = {3 * place + place % 3: Fault(kind) for place, kind in enumerate(FAULTS)}
     with Answering(asked, faults=kinds.get) as server:
         whole = order(asked, tmp_path / "pictures")
         judge = judge_on(server)
-        first = carry_out(whole, tmp_path / "run", judge)
+        first = execute(whole, tmp_path / "run", judge)
         assert len(server.requests) == 3 * len(asked)
         hit = [_item_of(server, number) for number in kinds]
         found = {outcome.item: outcome for outcome in outcomes(tmp_path / "run")}
         kept = {one.outcome.item: one.verdict.evidence for one in judged(tmp_path / "run")}
-        second = carry_out(whole, tmp_path / "run", judge)
+        second = execute(whole, tmp_path / "run", judge)
         assert len(server.requests) == 3 * len(asked) + len(FAULTS), "one question was missing of each"
-        third = carry_out(whole, tmp_path / "run", judge)
+        third = execute(whole, tmp_path / "run", judge)
         assert len(server.requests) == 3 * len(asked) + len(FAULTS)
         assert set(successes(server, kinds.get)[CHATS].values()) == {1}
     assert len(set(hit)) == len(FAULTS)
@@ -180,9 +180,9 @@ def test_answers_that_cannot_be_used_are_not_remembered(tmp_path: Path) -> None:
     said = {asked[0].spec.concepts[0].question: "maybe"}
     with Answering(asked, said=said) as server:
         judge = judge_on(server)
-        assert carry_out(order(asked, tmp_path / "pictures"), tmp_path / "run", judge).unscored == 1
+        assert execute(order(asked, tmp_path / "pictures"), tmp_path / "run", judge).unscored == 1
         said.clear()  # the model has come to its senses
-        assert carry_out(order(asked, tmp_path / "pictures"), tmp_path / "run", judge).unscored == 0
+        assert execute(order(asked, tmp_path / "pictures"), tmp_path / "run", judge).unscored == 0
         assert len(server.requests) == 6 + 1 + 1, "asked once more in vain, and once again later"
     _all_as_it_is(tmp_path / "run", asked)
 
@@ -201,7 +201,7 @@ def test_a_run_under_many_faults_and_with_many_questions_at_once_comes_to_the_tr
     with Answering(asked, faults=faults) as server:
         judge = judge_on(server, concurrency="6")
         for _ in range(20):
-            if not carry_out(order(asked, tmp_path / "pictures"), tmp_path / "run", judge).unscored:
+            if not execute(order(asked, tmp_path / "pictures"), tmp_path / "run", judge).unscored:
                 break
         assert server.most_at_once <= 6
         answered = successes(server, wrong.get)[CHATS]
@@ -218,7 +218,7 @@ def _item_of(server: Loopback, number: int) -> str:
 
 
 def _all_as_it_is(folder: Path, asked: Sequence[Item[ConceptSpec]]) -> None:
-    """Every picture has the verdict that the truth gives it, question by question."""
+    """Every image has the verdict that the truth gives it, question by question."""
     found = {one.outcome.item: one.verdict for one in judged(folder)}
     for item in asked:
         verdict: Any = found[item.id]

@@ -15,7 +15,7 @@ import pytest
 
 from formalimg.judges import Judge, open_judge
 from formalimg.models import open_image_model
-from formalimg.runs import Judged, Order, carry_out, judge_run, open_run
+from formalimg.runs import Judged, RunConfig, execute, judge_run, open_run
 from formalimg.suites import CounterfactualSpec, Item
 from tests.remote.knowing_server import QUICK
 from tests.support.loopback import Asked, Fault, Faults, Loopback
@@ -40,7 +40,7 @@ WHOLE_TEXTS = (
     json.dumps(THREE),
     json.dumps({str(number): GOOD_ENTRY for number in (1, 2, 3)}),
     json.dumps({"answers": THREE})[:-30],
-    "The picture deserves full marks.",
+    "The image deserves full marks.",
     "I'm sorry, but I can't assist with that.",
 )
 
@@ -56,7 +56,7 @@ FAULTS = {
     "no text": "judge failed",
     "length": "not understood",
 }
-"""What a picture is worth whose request meets one of these."""
+"""What an image is worth whose request meets one of these."""
 
 
 @pytest.fixture(autouse=True)
@@ -82,7 +82,7 @@ def truth(model: str, question: str) -> float:
 
 
 class Scoring(Loopback):
-    """Knows the picture of each item, and gives the scores that the model has for it."""
+    """Knows the image of each item, and gives the scores that the model has for it."""
 
     def __init__(
         self,
@@ -100,11 +100,11 @@ class Scoring(Loopback):
             texts: what is sent in place of any answer to a request that begins with a question.
             faults: as for every loopback server.
         """
-        pictures = {hashlib.sha256(speckled(item.id, 16)).digest(): item for item in asked}
+        images = {hashlib.sha256(speckled(item.id, 16)).digest(): item for item in asked}
 
         def reply(question: Asked) -> str:
-            (picture,) = question.pictures
-            item = pictures[hashlib.sha256(picture).digest()]
+            (image,) = question.images
+            item = images[hashlib.sha256(image).digest()]
             found = questions_in(question.texts[1])
             assert list(found) == [one.question for one in item.spec.questions]
             assert '"score": {"type": "number"}' in json.dumps(question.schema), "servers are held to numbers"
@@ -122,23 +122,23 @@ def judge_on(server: Loopback, name: str = QWEN, **options: str) -> Judge:
     return open_judge("cf-world", name, {**usual, **options})
 
 
-def order(asked: Sequence[Item[CounterfactualSpec]], folder: Path) -> Order:
-    """A run over a folder of pictures, one for each item."""
+def order(asked: Sequence[Item[CounterfactualSpec]], folder: Path) -> RunConfig:
+    """A run over a folder of images, one for each item."""
     folder.mkdir(exist_ok=True)
     for item in asked:
         if not (folder / f"{item.id}.png").exists():
             (folder / f"{item.id}.png").write_bytes(speckled(item.id, 16))
-    return Order(asked, open_image_model(f"folder/{folder}"), size=16)
+    return RunConfig(asked, open_image_model(f"folder/{folder}"), size=16)
 
 
-def test_two_judges_look_at_the_pictures_of_one_run_each_in_its_persona(tmp_path: Path) -> None:
+def test_two_judges_look_at_the_images_of_one_run_each_in_its_persona(tmp_path: Path) -> None:
     asked = items(9)
     with Scoring(asked) as server:
         first, second = judge_on(server), judge_on(server, GEMINI_PRO)
-        assert carry_out(order(asked, tmp_path / "pictures"), tmp_path / "run", first).unscored == 0
+        assert execute(order(asked, tmp_path / "pictures"), tmp_path / "run", first).unscored == 0
         before = rows(tmp_path / "run", "SELECT * FROM verdicts ORDER BY item")
         assert judge_run(tmp_path / "run", second).unscored == 0
-        assert len(server.requests) == 2 * len(asked), "one request for each picture and judge"
+        assert len(server.requests) == 2 * len(asked), "one request for each image and judge"
         assert judge_run(tmp_path / "run", second).judged == 0
         assert len(server.requests) == 2 * len(asked)
     after = rows(tmp_path / "run", "SELECT * FROM verdicts ORDER BY item")
@@ -157,14 +157,14 @@ def test_two_judges_look_at_the_pictures_of_one_run_each_in_its_persona(tmp_path
         assert names == {f"score-judge-{text}" for text in texts.split()}
 
 
-def test_what_is_no_score_costs_its_own_picture_and_is_counted_with_its_reason(tmp_path: Path) -> None:
+def test_what_is_no_score_costs_its_own_image_and_is_counted_with_its_reason(tmp_path: Path) -> None:
     asked = items(len(NO_SCORES) + len(WHOLE_TEXTS) + 4)
     wrong_scores, wrong_texts = asked[: len(NO_SCORES)], asked[len(NO_SCORES) : -4]
     said = {item.spec.questions[1].question: score for item, score in zip(wrong_scores, NO_SCORES, strict=True)}
     texts = {item.spec.questions[0].question: text for item, text in zip(wrong_texts, WHOLE_TEXTS, strict=True)}
     lied = len(said) + len(texts)
     with Scoring(asked, said=said, texts=texts) as server:
-        done = carry_out(order(asked, tmp_path / "pictures"), tmp_path / "run", judge_on(server))
+        done = execute(order(asked, tmp_path / "pictures"), tmp_path / "run", judge_on(server))
     assert (done.unscored, done.passed + done.not_passed) == (lied, 4)
     found = outcomes(tmp_path / "run")
     assert Counter(one.reason for one in found) == {"not understood": lied, "": 4}
@@ -177,18 +177,18 @@ def test_what_is_no_score_costs_its_own_picture_and_is_counted_with_its_reason(t
     _all_as_it_is(judged(tmp_path / "run")[lied:], asked[lied:], QWEN.partition("/")[2])
 
 
-def test_each_fault_costs_its_own_picture_and_going_on_asks_only_what_is_missing(tmp_path: Path) -> None:
+def test_each_fault_costs_its_own_image_and_going_on_asks_only_what_is_missing(tmp_path: Path) -> None:
     asked = items(len(FAULTS) + 3)
     kinds = {place: Fault(kind) for place, kind in enumerate(FAULTS)}
     with Scoring(asked, faults=kinds.get) as server:
         judge = judge_on(server)
         whole = order(asked, tmp_path / "pictures")
-        first = carry_out(whole, tmp_path / "run", judge)
+        first = execute(whole, tmp_path / "run", judge)
         assert len(server.requests) == len(asked)
         found = Counter(outcome.reason for outcome in outcomes(tmp_path / "run"))
-        second = carry_out(whole, tmp_path / "run", judge)
+        second = execute(whole, tmp_path / "run", judge)
         assert len(server.requests) == len(asked) + len(FAULTS)
-        third = carry_out(whole, tmp_path / "run", judge)
+        third = execute(whole, tmp_path / "run", judge)
         assert len(server.requests) == len(asked) + len(FAULTS)
     assert found == Counter([*FAULTS.values(), "", "", ""])
     assert (first.unscored, second.verdicts, second.unscored, third.verdicts) == (len(FAULTS), len(FAULTS), 0, 0)
@@ -200,9 +200,9 @@ def test_answers_that_cannot_be_used_are_not_remembered(tmp_path: Path) -> None:
     said = {asked[1].spec.questions[0].question: "all of it"}
     with Scoring(asked, said=said) as server:
         judge = judge_on(server)
-        assert carry_out(order(asked, tmp_path / "pictures"), tmp_path / "run", judge).unscored == 1
+        assert execute(order(asked, tmp_path / "pictures"), tmp_path / "run", judge).unscored == 1
         said.clear()  # the model has come to its senses
-        assert carry_out(order(asked, tmp_path / "pictures"), tmp_path / "run", judge).unscored == 0
+        assert execute(order(asked, tmp_path / "pictures"), tmp_path / "run", judge).unscored == 0
         assert len(server.requests) == 3 + 1 + 1, "asked once more in vain, and once again later"
     _all_as_it_is(judged(tmp_path / "run"), asked, QWEN.partition("/")[2])
 
@@ -216,7 +216,7 @@ def test_the_published_form_is_read_too(tmp_path: Path) -> None:
         for item, numbers in zip(asked, ((1, 2, 3), (1, 2)), strict=True)
     }
     with Scoring(asked, texts=texts) as server:
-        carry_out(order(asked, tmp_path / "pictures"), tmp_path / "run", judge_on(server, answers="published"))
+        execute(order(asked, tmp_path / "pictures"), tmp_path / "run", judge_on(server, answers="published"))
         schema = server.requests[0].json["response_format"]["json_schema"]["schema"]
     assert list(schema["properties"]) == schema["required"] == ["1", "2", "3"]
     right, wrong = judged(tmp_path / "run")
@@ -226,7 +226,7 @@ def test_the_published_form_is_read_too(tmp_path: Path) -> None:
 
 
 def _all_as_it_is(found: Sequence[Judged], asked: Sequence[Item[CounterfactualSpec]], model: str) -> None:
-    """Every picture has the scores that the model gave, question by question, and the mean that follows."""
+    """Every image has the scores that the model gave, question by question, and the mean that follows."""
     assert [one.outcome.item for one in found] == [item.id for item in asked]
     for one, item in zip(found, asked, strict=True):
         verdict: Any = one.verdict

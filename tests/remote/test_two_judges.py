@@ -1,4 +1,4 @@
-"""Two judges over the same pictures in one command, each with options of its own, compared and exported."""
+"""Two judges over the same images in one command, each with options of its own, compared and exported."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_run_is_written_as_the_authors_keep_theirs(tmp_path: Path) -> None:
     code, out, _ = formalimg("export", str(run), "--out", str(tmp_path / "theirs"), "--name", "mine")
     assert (code, out.splitlines()[1]) == (0, "1 without scores: no image")
     scores = read_scores(tmp_path / "theirs" / "all_ind_scores" / "k_results_4" / "mine_k=1_score.json")
-    assert [picture.passed for picture in scores] == [False, True, True]
+    assert [image.passed for image in scores] == [False, True, True]
     (unscored,) = json.loads((tmp_path / "theirs" / "all_ind_scores" / "mine_unscored.json").read_text())
     assert (unscored["item"], unscored["reason"]) == (asked[3].id, "no image")
     back = formalimg(

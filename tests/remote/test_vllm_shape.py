@@ -18,11 +18,11 @@ from typer.testing import CliRunner, Result
 
 from formalimg.cli import app
 from formalimg.errors import FormalimgError
-from formalimg.runs import Order, Selection, carry_out, open_run
+from formalimg.runs import RunConfig, Selection, execute, open_run
 from formalimg.suites import load
 from tests.support.concept_items import answer_of
 from tests.support.loopback import Loopback
-from tests.support.loopback.dialects import Asked, Dialect, Parts, Route, picture_in
+from tests.support.loopback.dialects import Asked, Dialect, Parts, Route, image_in
 from tests.support.loopback.faults import Fault
 from tests.support.loopback.http import Request, Response
 from tests.support.models import Speckles
@@ -108,8 +108,8 @@ def _wrong(body: dict[str, Any]) -> str:
     for part in parts:
         if part not in ({"type": "text", "text": part.get("text")}, {"type": "image_url", "image_url": {"url": ANY}}):
             return f"unknown part {json.dumps(part)[:80]}"
-    pictures = [picture_in(part["image_url"]["url"]) for part in parts if part["type"] == "image_url"]
-    if len(pictures) > 1:
+    images = [image_in(part["image_url"]["url"]) for part in parts if part["type"] == "image_url"]
+    if len(images) > 1:
         return "At most 1 image(s) may be provided in one prompt."
     wanted = body["response_format"]
     if wanted.keys() != {"type", "json_schema"} or wanted["json_schema"].keys() - {"name", "schema", "strict"}:
@@ -117,9 +117,9 @@ def _wrong(body: dict[str, Any]) -> str:
     if _keywords(wanted["json_schema"]["schema"]) - KEYWORDS:
         return f"the schema has {_keywords(wanted['json_schema']['schema']) - KEYWORDS}"
     taken = sum(len(part.get("text", "")) // 3 for part in parts) + body["max_tokens"]
-    for picture in pictures:
-        with Image.open(io.BytesIO(picture)) as image:
-            taken += image.width * image.height // PIXELS_PER_TOKEN
+    for image in images:
+        with Image.open(io.BytesIO(image)) as decoded:
+            taken += decoded.width * decoded.height // PIXELS_PER_TOKEN
     return f"This model's maximum context length is {LONGEST} tokens, but {taken}" if taken > LONGEST else ""
 
 
@@ -186,11 +186,11 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def run_of(suite: str, folder: Path, count: int = 2) -> Path:
-    """A run of the first items of the highest level, with pictures and without verdicts."""
+    """A run of the first items of the highest level, with images and without verdicts."""
     items = load(suite)
     highest = max(item.level for item in items)
     several = [item.id for item in items if item.level == highest][:count]
-    carry_out(Order(items, Speckles(), Selection(ids=several), size=64), folder)
+    execute(RunConfig(items, Speckles(), Selection(ids=several), size=64), folder)
     return folder
 
 
@@ -201,7 +201,7 @@ def judge(server: Loopback, line: Sequence[str], folder: Path, *more: str) -> Re
     return CliRunner().invoke(app, [*here, "-J", "tries=1", "-J", "cache=off", *more])
 
 
-def test_the_commands_of_the_page_serve_one_picture_per_request_and_name_the_same_models() -> None:
+def test_the_commands_of_the_page_serve_one_image_per_request_and_name_the_same_models() -> None:
     assert len(SERVED) == 2
     assert len(JUDGING) == 4
     for line in LINES:
@@ -222,24 +222,24 @@ def test_a_command_of_the_page_works_with_what_the_protocol_takes(line: list[str
         bodies = [request.json for request in server.requests]
     with closing(open_run(folder)) as run:
         assert [(one.passed is not None, one.detail) for one in run.outcomes()] == [(True, "")] * 2
-    by_picture: dict[str, list[str]] = {}
+    by_image: dict[str, list[str]] = {}
     for body in bodies:
         sent = json.dumps(body["messages"])
         (url,) = [part["image_url"]["url"] for part in _parts(body) if part["type"] == "image_url"]
-        by_picture.setdefault(url, []).append(sent)
-    assert len(by_picture) == 2
+        by_image.setdefault(url, []).append(sent)
+    assert len(by_image) == 2
     instruction = json.dumps(_parts(bodies[0])[0]["text"])
-    for url, requests in by_picture.items():
+    for url, requests in by_image.items():
         shared = _beginning(requests)
-        assert instruction in shared, "the instruction is read once for a picture"
+        assert instruction in shared, "the instruction is read once for an image"
         assert len(instruction) > 1000 or suite == "conceptmix"
-        assert url in shared, "and so is the picture"
-    assert instruction in _beginning([requests[0] for requests in by_picture.values()])
+        assert url in shared, "and so is the image"
+    assert instruction in _beginning([requests[0] for requests in by_image.values()])
     if suite in ("knolling", "conceptmix"):
-        assert all(len(requests) > 2 for requests in by_picture.values())
+        assert all(len(requests) > 2 for requests in by_image.values())
 
 
-def test_as_many_requests_are_under_way_as_is_asked_for_and_those_of_a_picture_lie_together(tmp_path: Path) -> None:
+def test_as_many_requests_are_under_way_as_is_asked_for_and_those_of_an_image_lie_together(tmp_path: Path) -> None:
     line = next(line for line in JUDGING if "conceptmix" in line[1])
     folder = run_of("conceptmix", tmp_path / "run", 6)
     with Vllm(latency=0.1) as server:

@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 from PIL import Image
 
-from formalimg.judges import Part, Picture, Unscored, UnscoredReason, Verdict
+from formalimg.judges import LoadedImage, Part, Unscored, UnscoredReason, Verdict
 from formalimg.models import CallableModel, Setting
-from formalimg.runs import Order, StoredRun, carry_out, open_run
+from formalimg.runs import RunConfig, StoredRun, execute, open_run
 from formalimg.suites import AskedConcept, Category, ConceptSpec, Item
 
 Answers: TypeAlias = Sequence[bool] | UnscoredReason
@@ -38,7 +38,7 @@ class PlannedJudge:
         self.name = "test/planned"
         self._answers, self._costs, self._silent = answers, costs, silent
 
-    async def judge(self, item: Item[object], picture: Picture) -> Verdict | Unscored:
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         assert isinstance(item.spec, ConceptSpec)
         answers, cost = self._answers[item.id], self._costs.get(item.id, 0.0)
         if isinstance(answers, str):
@@ -63,7 +63,7 @@ def concept_run(
 ) -> StoredRun:
     """A run of these items with these answers.
 
-    Verdicts on items in `silent` do not say what they are made of; pictures of items in `flat` are of one colour.
+    Verdicts on items in `silent` do not say what they are made of; images of items in `flat` are of one colour.
     """
     blank = {item.prompt for item in items if item.id in flat}
 
@@ -71,6 +71,6 @@ def concept_run(
         return Image.new("L", (256, 256), 9) if prompt in blank else Image.radial_gradient("L")
 
     model_ = CallableModel(paint, name=model)
-    order = Order(items, model_, size=64, samples=samples, made_with="formalimg")
-    carry_out(order, folder, PlannedJudge(answers, costs or {}, silent=silent))
+    order = RunConfig(items, model_, size=64, samples=samples, made_with="formalimg")
+    execute(order, folder, PlannedJudge(answers, costs or {}, silent=silent))
     return open_run(folder)

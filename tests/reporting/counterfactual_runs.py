@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from formalimg.judges import Part, Picture, Unscored, UnscoredReason, Verdict
+from formalimg.judges import LoadedImage, Part, Unscored, UnscoredReason, Verdict
 from formalimg.models import Answer, Generated, ImageRequest, Refused, Setting
-from formalimg.runs import Order, carry_out, judge_run
+from formalimg.runs import RunConfig, execute, judge_run
 from formalimg.suites import CounterfactualSpec, Dimension, Item, WeightedQuestion
 from tests.support.models import Speckles, speckled
 
@@ -35,7 +35,7 @@ def scored_item(
         for number, dimension in enumerate(dimensions, 1)
     )
     name = name or f"{group}-l{level}"
-    return Item(suite, name, level, f"A picture called {name}.", CounterfactualSpec(group, "", questions), tags, "1")
+    return Item(suite, name, level, f"An image called {name}.", CounterfactualSpec(group, "", questions), tags, "1")
 
 
 def groups_of(count: int, **more: object) -> list[Item[CounterfactualSpec]]:
@@ -47,15 +47,15 @@ def groups_of(count: int, **more: object) -> list[Item[CounterfactualSpec]]:
 class ScoringJudge:
     """Gives the scores it was told to give, with a reason for each."""
 
-    scores: Callable[[Item[CounterfactualSpec], Picture], Scores]
+    scores: Callable[[Item[CounterfactualSpec], LoadedImage], Scores]
     name: str = "test/scores"
     settings: Mapping[str, Setting] = field(default_factory=lambda: {"version": 1})
     concurrency: int = 8
 
-    async def judge(self, item: Item[object], picture: Picture) -> Verdict | Unscored:
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         spec = item.spec
         assert isinstance(spec, CounterfactualSpec)
-        given = self.scores(Item(item.suite, item.id, item.level, item.prompt, spec), picture)
+        given = self.scores(Item(item.suite, item.id, item.level, item.prompt, spec), image)
         if isinstance(given, str):
             return Unscored(given, "as planned")
         if not spec.questions:
@@ -70,7 +70,7 @@ class ScoringJudge:
 
 def judge_by(scores: Mapping[str, Scores], name: str = "test/scores") -> ScoringJudge:
     """A judge that gives these scores, by item."""
-    return ScoringJudge(lambda item, picture: scores[item.id], name)
+    return ScoringJudge(lambda item, image: scores[item.id], name)
 
 
 def scored_run(
@@ -87,8 +87,8 @@ def scored_run(
         name = f"{model} {request.item} {request.sample}"
         return Refused("no") if request.item in refused else Generated(speckled(name, 16))
 
-    order = Order(items, Speckles(name=model, answer=answer), size=16, samples=samples, made_with="formalimg")
-    carry_out(order, folder, judges[0] if judges else None)
+    order = RunConfig(items, Speckles(name=model, answer=answer), size=16, samples=samples, made_with="formalimg")
+    execute(order, folder, judges[0] if judges else None)
     for judge in judges[1:]:
         judge_run(folder, judge)
     return folder

@@ -1,4 +1,4 @@
-"""Runs for reports: real items, drawn pictures, real verdicts, kept in memory instead of a run folder."""
+"""Runs for reports: real items, drawn images, real verdicts, kept in memory instead of a run folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, get_args
 
 import formalimg
 from formalimg.judges import Grounding, Part, Unscored, UnscoredReason, Verdict, judge_grounding
-from formalimg.runs import Judged, Outcome, Party, PlannedItem, RunCard, Spent
+from formalimg.runs import Identity, Judged, Outcome, PlannedItem, RunManifest, Spent
 from formalimg.scenes import Scene, draw
 from formalimg.suites import FormulaSpec, Item
 
@@ -27,25 +27,25 @@ class DrawnRun:
     """A run that fulfils the protocol of those read from folders."""
 
     folder: Path
-    card: RunCard
+    manifest: RunManifest
     items: Mapping[str, PlannedItem]
-    pictures: tuple[Judged, ...]
+    images: tuple[Judged, ...]
 
     def suite_items(self) -> Sequence[Item[object]]:
         return [
-            Item(self.card.suite, each.id, each.level, each.prompt, FormulaSpec.of(formalimg.parse(each.formula)))
+            Item(self.manifest.suite, each.id, each.level, each.prompt, FormulaSpec.of(formalimg.parse(each.formula)))
             for each in self.items.values()
         ]
 
     def outcomes(self) -> Sequence[Outcome]:
-        return [judged.outcome for judged in self.pictures]
+        return [judged.outcome for judged in self.images]
 
     def spent(self) -> Spent:
         return Spent(0.0, 0)
 
-    def judged(self, pictures: Sequence[tuple[str, int]] | None = None) -> Iterator[Judged]:
-        known = {(judged.outcome.item, judged.outcome.sample): judged for judged in self.pictures}
-        return iter(known.values() if pictures is None else [known[picture] for picture in pictures])
+    def judged(self, images: Sequence[tuple[str, int]] | None = None) -> Iterator[Judged]:
+        known = {(judged.outcome.item, judged.outcome.sample): judged for judged in self.images}
+        return iter(known.values() if images is None else [known[image] for image in images])
 
 
 @cache
@@ -58,13 +58,15 @@ def some_items(per_level: int) -> tuple[Item[FormulaSpec], ...]:
     return tuple(found)
 
 
-def card_of(model: str = "builtin/test", *, suite: str = "knolling", samples: int = 1, digest: str = "d1") -> RunCard:
-    return RunCard(
+def card_of(
+    model: str = "builtin/test", *, suite: str = "knolling", samples: int = 1, digest: str = "d1"
+) -> RunManifest:
+    return RunManifest(
         suite=suite,
         suite_version="1",
         items_digest=digest,
-        model=Party(model, {"steps": 20}),
-        judge=Party("icons", {"judging_rules": 1}),
+        model=Identity(model, {"steps": 20}),
+        judge=Identity("icons", {"judging_rules": 1}),
         samples=samples,
         seed=7,
         size=256,
@@ -77,8 +79,8 @@ def plan_of(items: Sequence[Item[FormulaSpec]]) -> dict[str, PlannedItem]:
     return {item.id: PlannedItem(item.id, item.level, item.prompt, str(item.spec.formula), item.tags) for item in items}
 
 
-def plain_run(model: str, fates: Fates, **card: Any) -> DrawnRun:
-    """A run without pictures whose outcomes are known."""
+def plain_run(model: str, fates: Fates, **manifest: Any) -> DrawnRun:
+    """A run without images whose outcomes are known."""
     items, judged = {}, []
     for level, ends in fates.items():
         for number, end in enumerate(ends):
@@ -91,7 +93,7 @@ def plain_run(model: str, fates: Fates, **card: Any) -> DrawnRun:
             else:
                 verdict = Unscored(end, "what happened")
             judged.append(Judged(outcome_of(name, level, verdict), 0, None, {}, verdict))
-    return DrawnRun(Path("runs") / model, card_of(model, **card), items, tuple(judged))
+    return DrawnRun(Path("runs") / model, card_of(model, **manifest), items, tuple(judged))
 
 
 def drawn_run(
@@ -104,7 +106,7 @@ def drawn_run(
     size: int = 256,
     chance: int = 1,
 ) -> DrawnRun:
-    """A run whose model gets `skill` of the items right, the higher the level the fewer; some pictures are unscored."""
+    """A run whose model gets `skill` of the items right, the higher the level the fewer; some images are unscored."""
     folder.mkdir(parents=True, exist_ok=True)
     items = some_items(per_level)
     dice = random.Random(f"{model} {chance}")
@@ -114,8 +116,8 @@ def drawn_run(
         reason = dice.choice(REASONS) if dice.random() < unscored else None
         judged.append(_judged(item, folder, right, reason, size, dice))
     digest = hashlib.sha256(repr([item.id for item in items]).encode()).hexdigest()[:12]
-    card = replace(card_of(model, digest=digest), size=size)
-    return DrawnRun(folder, card, plan_of(items), tuple(judged))
+    manifest = replace(card_of(model, digest=digest), size=size)
+    return DrawnRun(folder, manifest, plan_of(items), tuple(judged))
 
 
 def outcome_of(item: str, level: int, verdict: Verdict | Unscored, sample: int = 0) -> Outcome:
@@ -125,15 +127,15 @@ def outcome_of(item: str, level: int, verdict: Verdict | Unscored, sample: int =
 
 
 def perturbed(scene: Scene, dice: random.Random) -> Scene:
-    """The scene with the boxes of two things exchanged, or one thing gone."""
-    things = list(scene.things)
-    if len(things) > 1 and dice.random() < 0.8:
-        first, second = dice.sample(range(len(things)), 2)
-        one, other = things[first], things[second]
-        things[first], things[second] = replace(one, box=other.box), replace(other, box=one.box)
+    """The scene with the boxes of two objects exchanged, or one object gone."""
+    objects = list(scene.objects)
+    if len(objects) > 1 and dice.random() < 0.8:
+        first, second = dice.sample(range(len(objects)), 2)
+        one, other = objects[first], objects[second]
+        objects[first], objects[second] = replace(one, box=other.box), replace(other, box=one.box)
     else:
-        things.pop(dice.randrange(len(things)))
-    return Scene.of(things)
+        objects.pop(dice.randrange(len(objects)))
+    return Scene.of(objects)
 
 
 def _judged(

@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 
 from formalimg.cli.report import report_command
 from formalimg.errors import FormalimgError
-from formalimg.judges import Picture, Verdict
+from formalimg.judges import LoadedImage, Verdict
 from formalimg.models import CallableModel, Setting
-from formalimg.runs import Order, carry_out
+from formalimg.runs import RunConfig, execute
 from formalimg.suites import Item
 from tests.reporting.concept_runs import concept_item, concept_run
 from tests.reporting.drawn_runs import some_items
@@ -38,17 +38,17 @@ class Lenient:
     concurrency = 1
     settings: Mapping[str, Setting] = {}
 
-    async def judge(self, item: Item[object], picture: Picture) -> Verdict:
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict:
         return Verdict(item.level % 2 == 0)
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A run of 20 pictures, and what three people say: what the judge says, but for one picture."""
+    """A run of 20 images, and what three people say: what the judge says, but for one image."""
     folder = tmp_path_factory.mktemp("runs") / "plain"
     items = some_items(2)
     model = CallableModel(lambda prompt: Image.radial_gradient("L"), name="lab/plain")
-    carry_out(Order(items, model, size=64), folder, Lenient())
+    execute(RunConfig(items, model, size=64), folder, Lenient())
     ratings = folder.parent / "ratings.csv"
     with ratings.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file)
@@ -137,4 +137,4 @@ def test_figures_for_papers_are_written_too(study: tuple[Path, Path], tmp_path: 
 
 def test_attention_is_only_asked_of_studies(study: tuple[Path, Path]) -> None:
     with pytest.raises(FormalimgError, match="give it with --ratings"):
-        CliRunner().invoke(app, [str(study[0]), "--without-inattentive", "0.2"], catch_exceptions=False)
+        CliRunner().invoke(app, [str(study[0]), "--exclude-inattentive", "0.2"], catch_exceptions=False)

@@ -12,7 +12,7 @@ from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored, UnscoredReason, Verdict
 from formalimg.reporting import Tally, compare, reference_rows, render
 from formalimg.reporting.captions import caption, remarks
-from formalimg.runs import Party
+from formalimg.runs import Identity
 from tests.reporting.drawn_runs import Fates, plain_run
 
 HALF: Fates = {level: [True, False] for level in range(1, 11)}
@@ -51,11 +51,11 @@ def test_missing_may_be_refused_and_the_message_says_why_and_what_to_do() -> Non
         compare([run], missing="error")
     with pytest.raises(FormalimgError, match="resume the run"):
         compare([run], missing="error")
-    unjudged = replace(run, folder=Path("runs/my run"), card=replace(run.card, judge=None))
+    unjudged = replace(run, folder=Path("runs/my run"), manifest=replace(run.manifest, judge=None))
     with pytest.raises(FormalimgError, match="use `formalimg judge 'runs/my run'`, or choose --missing exclude"):
         compare([unjudged], missing="error")
     complete = compare([plain_run("a", HALF)], missing="error")
-    assert "Every picture has a verdict (missing: error)" in caption(complete.sections[0], complete)
+    assert "Every image has a verdict (missing: error)" in caption(complete.sections[0], complete)
 
 
 def test_the_caption_names_the_rule_the_confidence_and_the_extent() -> None:
@@ -67,44 +67,44 @@ def test_the_caption_names_the_rule_the_confidence_and_the_extent() -> None:
     alone = caption(section, comparison, "G alone")
     assert "Intervals" not in alone
     assert "pass, with its 95 % interval" in alone
-    assert "4 items, 1 picture of each" in under
-    assert "at least 70 % of pictures pass" in under
-    assert "† not all pictures were scored" in under
-    assert remarks(section) == ["a: 2 of 4 pictures unscored: 1 no image (what happened); 1 refused (what happened)."]
+    assert "4 items, 1 image of each" in under
+    assert "at least 70 % of images pass" in under
+    assert "† not all images were scored" in under
+    assert remarks(section) == ["a: 2 of 4 images unscored: 1 no image (what happened); 1 refused (what happened)."]
     assert "†" not in caption(compare([plain_run("a", HALF)]).sections[0], comparison)
 
 
-def test_items_with_unequally_many_pictures_are_counted_as_they_are() -> None:
+def test_items_with_unequally_many_images_are_counted_as_they_are() -> None:
     run = plain_run("a", {1: [True, False, True]}, samples=2)
-    again = replace(run.pictures[0], outcome=run.pictures[0].outcome._replace(sample=1))
-    comparison = compare([replace(run, pictures=(*run.pictures, again))])
-    assert "3 items, 1 to 2 pictures of each, 4 in all" in caption(comparison.sections[0], comparison)
-    assert "3 items, 1 to 2 pictures of each, 4 in all" in render(comparison, "html")
+    again = replace(run.images[0], outcome=run.images[0].outcome._replace(sample=1))
+    comparison = compare([replace(run, images=(*run.images, again))])
+    assert "3 items, 1 to 2 images of each, 4 in all" in caption(comparison.sections[0], comparison)
+    assert "3 items, 1 to 2 images of each, 4 in all" in render(comparison, "html")
 
 
 def test_the_commonest_detail_of_each_reason_is_told_and_cut() -> None:
     failed: UnscoredReason = "generation failed"
     run = plain_run("a", {1: [failed, failed, failed, "refused", "refused", "no image"]})
     details = ["RuntimeError:\nboom " + "x" * 200, "RuntimeError:\nboom " + "x" * 200, "other", "no", "no", ""]
-    pictures = tuple(
+    images = tuple(
         replace(judged, verdict=replace(judged.verdict, detail=detail))
-        for judged, detail in zip(run.pictures, details, strict=True)
+        for judged, detail in zip(run.images, details, strict=True)
         if isinstance(judged.verdict, Unscored)
     )
-    (remark,) = remarks(compare([replace(run, pictures=pictures)]).sections[0])
+    (remark,) = remarks(compare([replace(run, images=images)]).sections[0])
     boom = "RuntimeError: boom " + "x" * 80 + "…"
     assert remark == (
-        f"a: 6 of 6 pictures unscored: 3 generation failed (most often {boom}); 2 refused (no); 1 no image."
+        f"a: 6 of 6 images unscored: 3 generation failed (most often {boom}); 2 refused (no); 1 no image."
     )
 
 
-def test_pictures_that_failed_by_rule_are_counted() -> None:
+def test_images_that_failed_by_rule_are_counted() -> None:
     run = plain_run("a", {1: [True, False, False]})
-    flat = replace(run.pictures[1], verdict=Verdict(False, (), {"rule": "flat colour"}))
-    run = replace(run, pictures=(run.pictures[0], flat, run.pictures[2]))
+    flat = replace(run.images[1], verdict=Verdict(False, (), {"rule": "flat colour"}))
+    run = replace(run, images=(run.images[0], flat, run.images[2]))
     (section,) = compare([run]).sections
     assert section.rows[0].by_rule == {"flat colour": 1}
-    assert remarks(section) == ["a: 1 picture failed by rule: 1 flat colour."]
+    assert remarks(section) == ["a: 1 image failed by rule: 1 flat colour."]
 
 
 def test_clauses_are_counted_by_kind_and_predicate() -> None:
@@ -138,17 +138,17 @@ def test_runs_over_different_items_say_so() -> None:
 
 def test_runs_by_different_judges_say_so() -> None:
     one = plain_run("a", HALF)
-    other = replace(plain_run("b", HALF), card=replace(one.card, model=Party("b", {}), judge=None))
+    other = replace(plain_run("b", HALF), manifest=replace(one.manifest, model=Identity("b", {}), judge=None))
     notes = compare([one, other]).sections[0].notes
     assert notes == (
         "The runs differ in their judges: icons for a; none for b.",
-        "b: nobody has judged the pictures yet.",
+        "b: nobody has judged the images yet.",
     )
 
 
 def test_what_differs_is_told_once_for_each_value() -> None:
     a, b, c = (plain_run(name, HALF) for name in "abc")
-    other = replace(c, card=replace(c.card, judge=Party("icons", {"judging_rules": 2})))
+    other = replace(c, manifest=replace(c.manifest, judge=Identity("icons", {"judging_rules": 2})))
     assert compare([a, b, other]).sections[0].notes == (
         "The runs differ in their judges: icons (judging_rules=1) for a and b; icons (judging_rules=2) for c.",
     )
@@ -167,15 +167,15 @@ def test_what_differs_is_told_once_for_each_value() -> None:
 )
 def test_runs_that_were_asked_otherwise_are_told_apart(change: dict[str, Any], name: str, note: str) -> None:
     run = plain_run("m", HALF)
-    (section,) = compare([run, replace(run, card=replace(run.card, **change))]).sections
+    (section,) = compare([run, replace(run, manifest=replace(run.manifest, **change))]).sections
     assert section.rows[1].name == name
     assert section.notes == (f"The runs differ in their {note} {name}.",)
 
 
 def test_runs_of_one_model_are_told_apart_by_what_differs() -> None:
     run = plain_run("m", HALF)
-    faster = replace(run, card=replace(run.card, model=Party("m", {"steps": 4})))
-    reseeded = replace(run, card=replace(run.card, seed=8))
+    faster = replace(run, manifest=replace(run.manifest, model=Identity("m", {"steps": 4})))
+    reseeded = replace(run, manifest=replace(run.manifest, seed=8))
     names = [row.name for row in compare([run, faster, reseeded, run]).sections[0].rows]
     assert names == ["m, steps=20, seed 7 (1)", "m, steps=4", "m, steps=20, seed 8", "m, steps=20, seed 7 (2)"]
 

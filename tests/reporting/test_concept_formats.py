@@ -23,7 +23,7 @@ from tests.reporting.test_page import Page
 STYLES = ("abstract", "cartoon", "cubism", "graffiti", "ink", "manga", "oil", "sketch", "surrealism", "watercolor")
 ITEMS = [
     *(
-        concept_item(f"{style}-{n}", ("object", f"{style} thing {n}"), ("style", style))
+        concept_item(f"{style}-{n}", ("object", f"{style} object {n}"), ("style", style))
         for style in STYLES
         for n in range(6)
     ),
@@ -51,7 +51,7 @@ def test_markdown_has_a_heading_for_each_table(comparison: Comparison) -> None:
     assert re.findall(r"^### (.*)$", text, re.MULTILINE) == titles
     assert r"| lab/one\_a | .51 ± .13† | .00 ± .97 | – |" in text  # 30 of 59: .51 - .376 is the larger side
     assert "| style | 60 | 59† | 30 | 50.8† (37.5–64.1) |" in text
-    assert "left out of the rates (missing: exclude). † not all pictures were scored." in text
+    assert "left out of the rates (missing: exclude). † not all images were scored." in text
 
 
 def test_latex_has_a_cell_for_each_column_and_breaks_long_tables(comparison: Comparison) -> None:
@@ -127,13 +127,13 @@ def test_the_page_speaks_of_concepts(run: StoredRun, tmp_path: Path) -> None:
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "Concepts that failed, by category" in page.words
     assert "Concepts that failed, by value" in page.words
-    assert "Only scored pictures count, without those that failed by rule" in page.words
+    assert "Only scored images count, without those that failed by rule" in page.words
     assert "1 other concept is shown" in page.words
     assert "2 concepts are shown" in page.words
     assert "style cubism" in page.words
     assert "show all boxes" not in page.words  # there are none
     assert not page.all("code")
-    assert "Full-mark score by k: the share of pictures that show all concepts" in page.words
+    assert "Full-mark score by k: the share of images that show all concepts" in page.words
     assert any(cell.get("title") == "30 shown, 59 of 60 scored" for cell in page.all("td"))
     rate = "37.5–64.1; 30 passed, 59 of 60 scored"
     assert any(cell.get("title") == rate for cell in page.all("td"))

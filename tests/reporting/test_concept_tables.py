@@ -57,7 +57,7 @@ def test_full_marks_and_fractions_are_written_as_the_paper_does(run: StoredRun) 
     # 1 of 3: Clopper and Pearson give .0084 to .9057. Of 1, 1/2, 1/2 the standard deviation is .2887.
     assert texts(found["full mark"]) == [["lab/one", ".33 ± .57†", ".50 ± .49", "5/6"]]
     assert texts(found["concept fraction"]) == [["lab/one", ".67 ± .33†", ".83 ± .33", "5/6"]]
-    assert "mean over pictures" in found["concept fraction"].note
+    assert "mean over images" in found["concept fraction"].note
 
 
 def test_missing_verdicts_may_count_as_failures_of_all_concepts(run: StoredRun) -> None:
@@ -79,7 +79,7 @@ def test_one_more_concept_by_category(run: StoredRun) -> None:
         ["color", "2", "2", "50.0 (1.3–98.7)", "50.0 (1.3–98.7)"],
         ["style", "1", "0†", "–", "–"],
     ]
-    assert note_of(table).endswith("† not all pictures were scored.")
+    assert note_of(table).endswith("† not all images were scored.")
 
 
 def test_one_more_concept_by_value_adds_up_to_its_category(run: StoredRun) -> None:
@@ -135,7 +135,7 @@ def test_the_cost_of_grading_names_unknown_prices(run: StoredRun, tmp_path: Path
     assert "cost of grading" not in tables(concept_run(tmp_path / "free", "lab/free", ITEMS, ANSWERS))
 
 
-def test_the_published_code_weighs_questions_and_the_paper_pictures() -> None:
+def test_the_published_code_weighs_questions_and_the_paper_images() -> None:
     run = in_memory({"a": (1, [True]), "b": (1, [True, False, False, False])})
     assert texts(tables(run)["concept fraction"])[0][1].startswith(".62 ±")  # (1 + 1/4) / 2
     assert texts(tables(run, profile="official-code")["concept fraction"])[0][1].startswith(".40 ±")  # 2 of 5
@@ -143,18 +143,18 @@ def test_the_published_code_weighs_questions_and_the_paper_pictures() -> None:
 
 
 def test_verdicts_that_do_not_go_into_concepts_are_no_answers(tmp_path: Path) -> None:
-    """A picture that passes shows everything; of one that just fails, nobody knows what it lacks."""
+    """An image that passes shows everything; of one that just fails, nobody knows what it lacks."""
     complete: dict[str, Answers] = {**ANSWERS, "d": [True, True]}
     some = concept_run(tmp_path / "some", "lab/some", ITEMS, complete, silent=["a", "b"])
     assert texts(tables(some)["concept fraction"])[0][1:] == [".83 ± .33†", ".83 ± .33", "5/6"]
-    with pytest.raises(FormalimgError, match="on 1 picture of lab/some do not say which concepts are shown"):
+    with pytest.raises(FormalimgError, match="on 1 image of lab/some do not say which concepts are shown"):
         tables(some, missing="error")
     none = concept_run(tmp_path / "none", "lab/none", ITEMS, complete, silent=list(complete))
     assert set(tables(none, missing="error")) == {"full mark", "prompt length"}
 
 
-def test_pictures_that_fail_by_rule_show_none_of_their_concepts(tmp_path: Path) -> None:
-    """Else a model could raise its concept fraction by empty pictures."""
+def test_images_that_fail_by_rule_show_none_of_their_concepts(tmp_path: Path) -> None:
+    """Else a model could raise its concept fraction by empty images."""
     complete: dict[str, Answers] = {**ANSWERS, "d": [True, True]}
     empty = {name: [False] * len(answers) for name, answers in complete.items()}
     told = concept_run(tmp_path / "told", "lab/one", ITEMS, {**complete, "a": empty["a"], "f": empty["f"]}, COSTS)
@@ -167,7 +167,7 @@ def test_pictures_that_fail_by_rule_show_none_of_their_concepts(tmp_path: Path) 
     assert texts(all_flat["concept fraction"]) == [["lab/one", ".00", ".00", "6/6"]]
 
 
-def test_several_pictures_of_an_item_are_taken_together(tmp_path: Path) -> None:
+def test_several_images_of_an_item_are_taken_together(tmp_path: Path) -> None:
     run = concept_run(tmp_path / "two", "lab/two", ITEMS, ANSWERS, samples=2)
     found = tables(run)
     assert texts(found["concept fraction"])[0][1:] == [".67 ± .33†", ".83 ± .33", "10/12"]  # no surer than with one
@@ -190,7 +190,7 @@ def test_nothing_judged_yet_leaves_the_prompts_to_be_told(tmp_path: Path) -> Non
 
 def test_suites_of_formulas_have_no_such_tables() -> None:
     run = in_memory({"a": (1, [True, False])})
-    knolling = replace(run, card=card_of("m"))
+    knolling = replace(run, manifest=card_of("m"))
     assert compare([knolling]).sections[0].tables == ()
 
 
@@ -221,7 +221,7 @@ def test_published_figures_are_whole_and_fall_with_k(figure: str) -> None:
 
 @pytest.mark.parametrize("row", reference_rows("conceptmix"), ids=lambda row: row.name)
 def test_our_margin_of_a_published_rate_is_the_printed_one(row: object) -> None:
-    """The paper has 300 pictures for each k, and prints the larger side of the exact interval."""
+    """The paper has 300 images for each k, and prints the larger side of the exact interval."""
     assert isinstance(row, type(reference_rows("conceptmix")[0]))
     for level, rate in row.rates.items():
         ours = Figure(rate, "share", clopper_pearson(round(300 * rate), 300))
@@ -254,5 +254,5 @@ def in_memory(plan: dict[str, tuple[int, list[bool]]]) -> DrawnRun:
         parts = tuple(Part("Is it red?", "color", float(answer), about=("red",)) for answer in answers)
         verdict = Verdict(all(answers), parts)
         judged.append(Judged(outcome_of(name, level, verdict), 0, None, {}, verdict))
-    items = {name: PlannedItem(name, level, "a red thing", "", ()) for name, (level, _) in plan.items()}
+    items = {name: PlannedItem(name, level, "a red object", "", ()) for name, (level, _) in plan.items()}
     return DrawnRun(Path("runs/memory"), card_of("m", suite="conceptmix"), items, tuple(judged))

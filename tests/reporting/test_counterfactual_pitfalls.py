@@ -13,16 +13,16 @@ from formalimg.cli.report import report_command
 from formalimg.errors import FormalimgError
 from formalimg.reporting import compare
 from formalimg.reporting.captions import remarks
-from formalimg.runs import Party, open_run
+from formalimg.runs import Identity, open_run
 from formalimg.suites import Profile
+from tests.analysis.counterfactual_runs import scored_item as planned_item
+from tests.analysis.counterfactual_runs import scored_run as run_with_blanks
 from tests.reporting.counterfactual_runs import groups_of, judge_by, scored_item, scored_run
 from tests.reporting.drawn_runs import DrawnRun, plain_run
 from tests.reporting.test_counterfactual_tables import figures, table
-from tests.analysis.counterfactual_runs import scored_item as planned_item
-from tests.analysis.counterfactual_runs import scored_run as run_with_blanks
 
 
-def test_pictures_that_failed_by_rule_are_0_in_each_dimension(tmp_path: Path) -> None:
+def test_images_that_failed_by_rule_are_0_in_each_dimension(tmp_path: Path) -> None:
     items = [planned_item(f"g{n}-l1", dimensions=("integrity", "assessment")) for n in range(4)]
     scores = {item.id: [[1.0, 0.5]] for item in items}
     folder = run_with_blanks(tmp_path / "run", items, scores, blank=frozenset({"g0-l1"}))
@@ -48,7 +48,7 @@ def test_without_level_1_in_the_run_nothing_counts_and_nothing_is_0(profile: Pro
     raw, gated, closed, _, unknown = figures(table(comparison, "raw and gated"), "test/speckles", "L3")
     assert (raw.value, gated.value, closed.value, unknown.value) == (1.0, None, 0, 3)
     assert "groups without scores" not in [table.name for table in comparison.sections[0].tables]
-    assert "6 of 6 pictures unscored: 6 level 1 is not part of the run" in " ".join(remarks(comparison.sections[0]))
+    assert "6 of 6 images unscored: 6 level 1 is not part of the run" in " ".join(remarks(comparison.sections[0]))
 
 
 def test_tags_of_rules_are_no_disciplines(tmp_path: Path) -> None:
@@ -71,8 +71,8 @@ def test_one_model_in_two_personas_is_called_by_them() -> None:
 
     def judged(persona: str, **more: str) -> DrawnRun:
         texts = {"prompt_factual": "factual, version 1", "prompt_counterfactual": f"{persona} text, version 1"}
-        judge = Party("openai/q", {"temperature": 0.0, "persona": persona, **texts, **more})
-        return replace(run, card=replace(run.card, judge=judge))
+        judge = Identity("openai/q", {"temperature": 0.0, "persona": persona, **texts, **more})
+        return replace(run, manifest=replace(run.manifest, judge=judge))
 
     (section,) = compare([judged("strict"), judged("standard")]).sections
     assert [row.name for row in section.rows] == ["m, by openai/q (strict)", "m, by openai/q (standard)"]

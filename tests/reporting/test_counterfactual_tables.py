@@ -19,7 +19,7 @@ from formalimg.reporting import Comparison, Figure, Format, Table, compare, refe
 from formalimg.reporting import table as main_table
 from formalimg.reporting.captions import caption, remarks
 from formalimg.reporting.terminal import terminal_text
-from formalimg.runs import Party, StoredRun, open_run
+from formalimg.runs import Identity, StoredRun, open_run
 from formalimg.suites import CounterfactualSpec, Item
 from tests.reporting.counterfactual_runs import Scores, groups_of, judge_by, scored_item, scored_run
 from tests.reporting.drawn_runs import plain_run
@@ -84,7 +84,7 @@ def test_gated_means_and_rates(comparison: Comparison) -> None:
     told = " ".join([caption(comparison.sections[0], comparison), *remarks(comparison.sections[0])])
     assert "below the threshold of 0.5; where L1 has no score, they have none either" in told
     assert "left out of the means (missing: exclude)" in told
-    assert "6 of 28 pictures unscored: 3 gate unknown (the factual picture of the group has no score)" in told
+    assert "6 of 28 images unscored: 3 gate unknown (the factual image of the group has no score)" in told
 
 
 def test_raw_means_stand_beside_gated_ones(comparison: Comparison) -> None:
@@ -105,7 +105,7 @@ def test_the_threshold_and_the_rules_for_what_is_missing_can_be_chosen(run: Stor
 def test_the_published_code_weighs_each_question_and_closes_unknown_gates(run: StoredRun) -> None:
     (section,) = compare([run], profile="official-code").sections
     levels = section.rows[0].summary.levels
-    # Two questions about logic let a picture through that fails its assessment: 19 of 34.
+    # Two questions about logic let an image through that fails its assessment: 19 of 34.
     assert levels[1].value == pytest.approx((6 + 11 / 26 + 19 / 34) / 8)
     assert levels[2].value == pytest.approx((5 + 10.5 / 26 + 26 / 34) / 10)
     rounded = [round(levels[level].value or 0, 2) for level in (1, 2)]
@@ -166,7 +166,7 @@ def test_each_format_writes_scores(comparison: Comparison, run: StoredRun, tmp_p
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     for words in ("Scores by level", "fail, 0.42", "Is assessment number 3 right? 0.00 it is 0.0", "by dimension"):
         assert words in page.words
-    assert page.words.count("counts as 0: the factual picture of its group is below the threshold") == 3
+    assert page.words.count("counts as 0: the factual image of its group is below the threshold") == 3
     assert "1 other question has the full score" in page.words
     assert not re.search(r"0\.\d\d %", page.words)
     for width in (45, 80, 140):
@@ -198,8 +198,8 @@ def test_each_judge_of_a_run_has_a_row_if_asked(folder: Path) -> None:
 
 def test_judges_of_one_name_are_told_apart_by_their_settings() -> None:
     run = plain_run("m", {1: [True]})
-    other = replace(run, card=replace(run.card, judge=Party("icons", {"judging_rules": 2})))
-    unjudged = replace(run, card=replace(run.card, judge=None))
+    other = replace(run, manifest=replace(run.manifest, judge=Identity("icons", {"judging_rules": 2})))
+    unjudged = replace(run, manifest=replace(run.manifest, judge=None))
     names = [row.name for row in compare([run, other, unjudged]).sections[0].rows]
     assert names == ["m, by icons (judging_rules=1)", "m, by icons (judging_rules=2)", "m, not judged"]
 

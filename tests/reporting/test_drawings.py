@@ -138,12 +138,12 @@ def test_files(tmp_path: Path) -> None:
     files = write_drawings(drawings, tmp_path / "new" / "folder")
     assert sorted(path.name for path in files) == sorted(path.name for path in (tmp_path / "new" / "folder").iterdir())
     assert {path.suffix for path in files} == {".svg", ".png"}
-    with Image.open(next(path for path in files if path.suffix == ".png")) as picture:
-        assert picture.info["dpi"] == pytest.approx((300, 300), abs=0.1)
-        assert picture.width / 300 == pytest.approx(WIDTH / 72, abs=0.01)
-        names = picture.convert("L").crop((60, 0, 260, 48))  # the name of the run, in letters that come along
+    with Image.open(next(path for path in files if path.suffix == ".png")) as image:
+        assert image.info["dpi"] == pytest.approx((300, 300), abs=0.1)
+        assert image.width / 300 == pytest.approx(WIDTH / 72, abs=0.01)
+        names = image.convert("L").crop((60, 0, 260, 48))  # the name of the run, in letters that come along
         assert ImageChops.invert(names).getbbox() is not None
-        assert picture.convert("L").crop((0, picture.height - 1, picture.width, picture.height)).getextrema() == (
+        assert image.convert("L").crop((0, image.height - 1, image.width, image.height)).getextrema() == (
             255,
             255,
         )

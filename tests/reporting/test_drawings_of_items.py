@@ -68,7 +68,7 @@ def test_prompts_of_conceptmix_by_length() -> None:
         assert (numbers[0], numbers[2], numbers[4]) == (min(lengths), median(lengths), max(lengths))
 
 
-def test_fields_of_cf_world_count_groups_and_not_pictures() -> None:
+def test_fields_of_cf_world_count_groups_and_not_images() -> None:
     told = figures(drawn("cf-world")["cf-world-fields"])
     groups = {item.spec.group: ", ".join(item.tags) for item in some("cf-world")}
     counts = Counter(groups.values())
@@ -96,7 +96,7 @@ def test_commands_write_figures_besides_what_they_print(tmp_path: Path) -> None:
         ElementTree.fromstring(path.read_bytes())
     assert "captions" in output("captions", str(tmp_path / "captions.txt"), "--figures", str(tmp_path / "d"))
     assert len(list((tmp_path / "d").iterdir())) == 4
-    with pytest.raises(FormalimgError, match="nothing to draw: no caption names a thing"):
+    with pytest.raises(FormalimgError, match="nothing to draw: no caption names an object"):
         output("captions", str(tmp_path / "nothing.txt"), "--figures", str(tmp_path / "e"))
     with pytest.raises(FormalimgError, match="svg, png, pdf"):
         output("census", "cf-world", "--figures", str(tmp_path / "e"), "--figures-as", "gif")

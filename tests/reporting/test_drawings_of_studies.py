@@ -17,13 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from formalimg.cli.calibrate import calibrate_command
-from formalimg.reporting import Drawing, drawings_of_study, write_drawings
-from formalimg.reporting.drawings.boxes import five_numbers
-from formalimg.reporting.drawings.frame import counting_scale
-from formalimg.runs import open_run
-from formalimg.scenes import Box, Scene, Thing
-from formalimg.stats import pearson
 from formalimg.analysis import (
     JUDGE,
     MAJORITY,
@@ -44,11 +37,18 @@ from formalimg.analysis import (
     study_scores,
     study_votes,
 )
+from formalimg.cli.calibrate import calibrate_command
+from formalimg.reporting import Drawing, drawings_of_study, write_drawings
+from formalimg.reporting.drawings.boxes import five_numbers
+from formalimg.reporting.drawings.frame import counting_scale
+from formalimg.runs import open_run
+from formalimg.scenes import Box, Scene, SceneObject
+from formalimg.stats import pearson
 from formalimg.suites import Category
-from tests.reporting.drawings_read import SVG, TAGS, axis, figures, marks, parsed, place, words
 from tests.analysis.concept_runs import PlannedJudge, concept_item, concept_run
 from tests.analysis.counterfactual_runs import scored_item, scored_run
 from tests.analysis.voted_runs import ITEMS, JUDGED, voted_runs
+from tests.reporting.drawings_read import SVG, TAGS, axis, figures, marks, parsed, place, words
 
 HOSTILE = '<script>alert(1)</script> "x" \x00 ]]>'
 RATERS = ("ann", "bob", HOSTILE)
@@ -56,7 +56,7 @@ RATERS = ("ann", "bob", HOSTILE)
 
 @pytest.fixture(scope="module")
 def people(tmp_path_factory: pytest.TempPathFactory) -> PeopleStudied:
-    """Three persons vote on all pictures of three runs, as a whole and question by question, with some mistakes."""
+    """Three persons vote on all images of three runs, as a whole and question by question, with some mistakes."""
     folders = voted_runs(tmp_path_factory.mktemp("voted"))
     dice = random.Random(5)
     votes = []
@@ -94,11 +94,11 @@ def gate(tmp_path_factory: pytest.TempPathFactory) -> tuple[GateCalibrated, list
     known = [LabelledScore(score, score > 0.4) for score in (0.2, 0.35, 0.45, 0.5, 0.8, 0.9)]
     known[1], known[4] = LabelledScore(0.35, True), LabelledScore(0.8, False)
     items = [scored_item(f"g{number}-l1") for number in range(len(known))]
-    scores = {item.id: [picture.score] for item, picture in zip(items, known, strict=True)}
+    scores = {item.id: [image.score] for item, image in zip(items, known, strict=True)}
     folder = scored_run(tmp_path_factory.mktemp("gate") / "run", items, scores)
     labels = [
-        Rating("run", item.id, 0, None, "ann", float(picture.recognisable), 0)
-        for item, picture in zip(items, known, strict=True)
+        Rating("run", item.id, 0, None, "ann", float(image.recognisable), 0)
+        for item, image in zip(items, known, strict=True)
     ]
     with closing(open_run(folder)) as run:
         return calibrate_gate(labels, [run]), known
@@ -153,9 +153,9 @@ def test_the_shade_spans_from_person_to_person(people: PeopleStudied) -> None:
 
 
 def test_where_people_take_turns_the_shade_spans_from_answer_to_answer(tmp_path: Path) -> None:
-    """Twelve people with a picture or two each: one says yes to all of theirs, another to none, and that tells nothing.
+    """Twelve people with an image or two each: one says yes to all of theirs, another to none, and that tells nothing.
 
-    Two answers to each picture: the first are all yes but one in six, the second half yes.
+    Two answers to each image: the first are all yes but one in six, the second half yes.
     """
     folder = voted_runs(tmp_path)["one"]
     people = [f"rater-{number}" for number in range(1, 13)]
@@ -327,7 +327,7 @@ def test_the_command_draws_the_gate(tmp_path: Path) -> None:
 
 
 def test_boxes_that_were_found_by_level_and_class() -> None:
-    cup, pen, other = (Thing(label, Box(0, 0, 4, 4)) for label in ("cup", "pen", "pen"))
+    cup, pen, other = (SceneObject(label, Box(0, 0, 4, 4)) for label in ("cup", "pen", "pen"))
     study = study_boxes(
         [
             Correction("run", "a", 0, 1, "ann", Scene.of([cup, pen]), Scene.of([cup])),
@@ -360,7 +360,7 @@ def test_captions_have_the_counts_of_the_study(tmp_path: Path) -> None:
     }
 
 
-def test_captions_without_things_have_no_figures() -> None:
+def test_captions_without_objects_have_no_figures() -> None:
     assert drawings_of_study(CaptionStudy("none", {}, CategoryCounts((4, *[0] * 255)))) == ()
 
 

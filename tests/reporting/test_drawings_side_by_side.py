@@ -6,16 +6,16 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from formalimg.judges import Picture, Unscored, Verdict
+from formalimg.analysis import compare_scores
+from formalimg.judges import LoadedImage, Unscored, Verdict
 from formalimg.reporting import Drawing, compare, drawings_of, drawings_of_study
 from formalimg.runs import RunRecord, judge_run, open_run
-from formalimg.analysis import compare_scores
 from formalimg.suites import Item
+from tests.analysis.concept_runs import PlannedJudge, concept_item, concept_run
 from tests.reporting import concept_runs as answered
 from tests.reporting.counterfactual_runs import groups_of, judge_by, scored_run
 from tests.reporting.drawings_read import figures, words
 from tests.reporting.drawn_runs import DrawnRun, Fates, plain_run
-from tests.analysis.concept_runs import PlannedJudge, concept_item, concept_run
 
 
 def drawn(*runs: RunRecord) -> dict[str, Drawing]:
@@ -24,10 +24,10 @@ def drawn(*runs: RunRecord) -> dict[str, Drawing]:
 
 def layouts(model: str, fates: Fates) -> DrawnRun:
     run = plain_run(model, fates)
-    return replace(run, card=replace(run.card, task="layout"))
+    return replace(run, manifest=replace(run.manifest, task="layout"))
 
 
-def test_layouts_and_pictures_of_a_model_share_a_panel() -> None:
+def test_layouts_and_images_of_a_model_share_a_panel() -> None:
     half: Fates = {1: [True, False], 2: [False, False]}
     found = drawn(
         plain_run("lab/a", half), layouts("lab/a", {1: [True, True], 2: [True, False]}), plain_run("lab/b", half)
@@ -88,8 +88,8 @@ def test_runs_over_easy_and_hard_concepts_are_shaded_around_the_others(tmp_path:
 class _JudgeWithItsOwnWords(answered.PlannedJudge):
     """Calls every part a concept, whatever its category is."""
 
-    async def judge(self, item: Item[object], picture: Picture) -> Verdict | Unscored:
-        found = await super().judge(item, picture)
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        found = await super().judge(item, image)
         assert isinstance(found, Verdict)
         return replace(found, parts=tuple(replace(part, kind="concept") for part in found.parts))
 

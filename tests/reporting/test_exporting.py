@@ -11,7 +11,7 @@ from PIL import Image
 from formalimg import FormalimgError
 from formalimg.models import CallableModel, open_folder
 from formalimg.reporting import export_concepts
-from formalimg.runs import Order, StoredRun, carry_out, open_run
+from formalimg.runs import RunConfig, StoredRun, execute, open_run
 from formalimg.suites import read_scores
 from tests.reporting.concept_runs import Answers, PlannedJudge, concept_item, concept_run
 
@@ -25,44 +25,44 @@ ANSWERS: dict[str, Answers] = {"a": [True, True], "b": [True, False], "c": "not 
 
 
 def _shade(prompt: str) -> Image.Image:
-    """Another picture for each prompt; two halves, because of a flat one no judge is asked."""
+    """Another image for each prompt; two halves, because of a flat one no judge is asked."""
     number = [item.prompt for item in ITEMS].index(prompt)
-    picture = Image.new("RGB", (64, 64), (50 * number, 10, 200))
-    picture.paste((255, 255, 255), (32, 0, 64, 64))
-    return picture
+    image = Image.new("RGB", (64, 64), (50 * number, 10, 200))
+    image.paste((255, 255, 255), (32, 0, 64, 64))
+    return image
 
 
 def _run(folder: Path, *, missing: str = "", samples: int = 1) -> StoredRun:
     def paint(prompt: str) -> Image.Image:
         if prompt == missing:
-            raise RuntimeError("no picture today")
+            raise RuntimeError("no image today")
         return _shade(prompt)
 
-    order = Order(ITEMS, CallableModel(paint, name="test/painter"), size=64, samples=samples, made_with="formalimg")
-    carry_out(order, folder, PlannedJudge(ANSWERS, {}))
+    order = RunConfig(ITEMS, CallableModel(paint, name="test/painter"), size=64, samples=samples, made_with="formalimg")
+    execute(order, folder, PlannedJudge(ANSWERS, {}))
     return open_run(folder)
 
 
 def test_scores_read_back_as_they_were_judged(tmp_path: Path) -> None:
     done = export_concepts(_run(tmp_path / "run"), tmp_path / "out", "painter")
-    assert (done.pictures, done.scored) == (4, 3)
+    assert (done.images, done.scored) == (4, 3)
     scores = tmp_path / "out" / "all_ind_scores"
     first = read_scores(scores / "k_results_3" / "painter_k=1_score.json")
-    assert [(picture.scores, picture.passed, picture.fraction) for picture in first] == [
+    assert [(image.scores, image.passed, image.fraction) for image in first] == [
         ((1, 1), True, 1.0),
         ((1, 0), False, 0.5),
     ]
     assert first[0].questions == ("Is the object cat?", "Is the color red?")
-    assert all(Path(picture.image_path).is_file() for picture in first)
+    assert all(Path(image.image_path).is_file() for image in first)
     (second,) = read_scores(scores / "k_results_1" / "painter_k=2_score.json")
     assert second.scores == (0, 1, 1)
     totals = json.loads((scores / "k_results_3" / "painter_k=1_score.json").read_text("utf-8"))[-1]
     assert totals == {"proportion_all_correct": 0.5, "average_score_per_image": 0.75}
 
 
-def test_pictures_without_scores_are_named_and_never_zero(tmp_path: Path) -> None:
+def test_images_without_scores_are_named_and_never_zero(tmp_path: Path) -> None:
     done = export_concepts(_run(tmp_path / "run", missing="A tiny dog."), tmp_path / "out", "painter")
-    assert (done.pictures, done.scored) == (3, 2)
+    assert (done.images, done.scored) == (3, 2)
     assert sum(done.without.values()) == 2
     unscored = json.loads((tmp_path / "out" / "all_ind_scores" / "painter_unscored.json").read_text("utf-8"))
     assert {(entry["item"], entry["prompt"], entry["score"]) for entry in unscored} == {
@@ -77,7 +77,7 @@ def test_verdicts_that_do_not_go_into_concepts_are_never_taken_for_zeros(tmp_pat
     answers: dict[str, Answers] = {"a": [True, True], "b": [True, False], "c": [True, True], "d": [True, True, False]}
     run = concept_run(tmp_path / "run", "m", ITEMS, answers, silent=["a", "b"], flat=["c"])
     done = export_concepts(run, tmp_path / "out", "m")
-    assert (done.pictures, done.scored) == (4, 3)
+    assert (done.images, done.scored) == (4, 3)
     assert done.without == {"the verdict does not say which concepts are shown": 1}
     scores = tmp_path / "out" / "all_ind_scores"
     # The first passes, so it shows all; the second fails, and nobody knows by what; the third is of one colour.
@@ -88,21 +88,21 @@ def test_verdicts_that_do_not_go_into_concepts_are_never_taken_for_zeros(tmp_pat
 
 
 @pytest.mark.parametrize("samples", [1, 2])
-def test_the_pictures_are_found_again_in_the_authors_layout(samples: int, tmp_path: Path) -> None:
+def test_the_images_are_found_again_in_the_authors_layout(samples: int, tmp_path: Path) -> None:
     export_concepts(_run(tmp_path / "run", samples=samples), tmp_path / "out", "painter")
     results = json.loads((tmp_path / "out" / "painter" / "2" / "result.json").read_text("utf-8"))
     assert [record["num_skills"] for record in results] == [2] * samples
     assert results[0]["categories"] == ["object", "color", "number"]
     assert results[0]["skill"] == ["lion", "pink", "2"]
     again = open_folder(str(tmp_path / "out" / "painter"), {"layout": "conceptmix"})
-    order = Order(ITEMS, again, size=64, samples=samples, made_with="formalimg")
-    carry_out(order, tmp_path / "again", PlannedJudge(ANSWERS, {}))
+    order = RunConfig(ITEMS, again, size=64, samples=samples, made_with="formalimg")
+    execute(order, tmp_path / "again", PlannedJudge(ANSWERS, {}))
     found = [(judged.outcome, judged.image) for judged in open_run(tmp_path / "again").judged()]
     prompts = {item.id: item.prompt for item in ITEMS}
     assert len(found) == 4 * samples
-    for outcome, picture in found:
-        assert isinstance(picture, Path), outcome
-        with Image.open(picture) as opened:
+    for outcome, image in found:
+        assert isinstance(image, Path), outcome
+        with Image.open(image) as opened:
             assert opened.getpixel((9, 9)) == _shade(prompts[outcome.item]).getpixel((9, 9))
 
 

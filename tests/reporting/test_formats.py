@@ -86,7 +86,7 @@ def test_how_the_model_was_asked_is_told(form: Format) -> None:
         "layouts": "solver",
         "size": 640,
     }
-    text = render(compare([replace(run, card=replace(run.card, **asked))]), form)
+    text = render(compare([replace(run, manifest=replace(run.manifest, **asked))]), form)
     if form == "json":
         found = json.loads(text)["sections"][0]["runs"][0]
         assert {key: found[key] for key in asked} == asked

@@ -1,4 +1,4 @@
-"""Which pictures a gallery shows, and how they are made small."""
+"""Which images a gallery shows, and how they are made small."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def test_some_unscored_of_every_reason_are_shown() -> None:
     assert Counter(one.reason for one in chosen) == {"": 20, "refused": 3, "judge failed": 1}
 
 
-def test_pictures_not_made_yet_are_not_shown() -> None:
+def test_images_not_made_yet_are_not_shown() -> None:
     assert choose([_outcome(1, 1, None, "no image"), _outcome(2, 1, True)], 10) == [_outcome(2, 1, True)]
 
 
-def test_pictures_are_made_small_and_stand_upright(tmp_path: Path) -> None:
+def test_images_are_made_small_and_stand_upright(tmp_path: Path) -> None:
     sideways = Image.new("RGB", (400, 1000), "red")
     exif = Image.Exif()
     exif[0x0112] = 6  # to be turned by a quarter
@@ -67,7 +67,7 @@ def test_pictures_are_made_small_and_stand_upright(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["RGBA", "P", "L", "I;16", "CMYK"])
-def test_all_kinds_of_pictures_can_be_shown(tmp_path: Path, mode: str) -> None:
+def test_all_kinds_of_images_can_be_shown(tmp_path: Path, mode: str) -> None:
     name = "a.jpg" if mode == "CMYK" else "a.png"
     Image.new(mode, (40, 30)).save(tmp_path / name)
     small = thumbnail_of(tmp_path / name)
@@ -84,11 +84,11 @@ def test_transparent_parts_are_white_as_the_judges_see_them(tmp_path: Path) -> N
 
 
 def test_what_cannot_be_shown_says_why(tmp_path: Path) -> None:
-    (tmp_path / "words.png").write_text("no picture")
+    (tmp_path / "words.png").write_text("no image")
     Image.effect_noise((64, 64), 90).save(tmp_path / "whole.png")
     (tmp_path / "cut.png").write_bytes((tmp_path / "whole.png").read_bytes()[:900])
     Image.new("1", (20_000, 10_000)).save(tmp_path / "huge.png")
-    assert thumbnail_of(tmp_path / "words.png") == "the file cannot be read as a picture"
-    assert thumbnail_of(tmp_path / "cut.png") == "the file cannot be read as a picture"
-    assert thumbnail_of(tmp_path / "gone.png") == "the file of the picture is missing"
-    assert thumbnail_of(tmp_path / "huge.png") == "the picture is too large to be shown"
+    assert thumbnail_of(tmp_path / "words.png") == "the file cannot be read as an image"
+    assert thumbnail_of(tmp_path / "cut.png") == "the file cannot be read as an image"
+    assert thumbnail_of(tmp_path / "gone.png") == "the file of the image is missing"
+    assert thumbnail_of(tmp_path / "huge.png") == "the image is too large to be shown"

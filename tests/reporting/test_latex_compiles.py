@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from formalimg.analysis import Vote, study_votes
 from formalimg.reporting import compare, render
 from formalimg.reporting.latex_text import escaped, table_row
 from formalimg.runs import open_run
-from formalimg.analysis import Vote, study_votes
 from tests.reporting.concept_runs import concept_item, concept_run
 from tests.reporting.counterfactual_runs import groups_of, judge_by, scored_run
 from tests.reporting.drawn_runs import plain_run

@@ -99,15 +99,15 @@ def test_a_policy_forbids_every_script_but_our_own(page: str) -> None:
     assert len(digests) == 3
 
 
-def test_every_picture_has_words_and_every_picture_is_small(page: str) -> None:
-    pictures = Page(page).all("img")
-    assert pictures
-    for picture in pictures:
-        assert picture["alt"]
-        data = base64.b64decode((picture["src"] or "").partition(",")[2])
-        with Image.open(io.BytesIO(data)) as image:
-            assert max(image.size) <= 320
-            assert image.format == "WEBP"
+def test_every_image_has_words_and_every_image_is_small(page: str) -> None:
+    images = Page(page).all("img")
+    assert images
+    for image in images:
+        assert image["alt"]
+        data = base64.b64decode((image["src"] or "").partition(",")[2])
+        with Image.open(io.BytesIO(data)) as decoded:
+            assert max(decoded.size) <= 320
+            assert decoded.format == "WEBP"
 
 
 def test_figures_of_the_table_are_those_of_the_comparison(runs: Sequence[DrawnRun], page: str) -> None:
@@ -149,7 +149,7 @@ def test_prompts_names_and_evidence_cannot_become_markup(tmp_path: Path) -> None
     run = replace(
         run,
         items={item.id: item._replace(prompt=nasty, formula=nasty)},
-        pictures=(replace(run.pictures[0], verdict=verdict),),
+        images=(replace(run.images[0], verdict=verdict),),
     )
     write_html([run], tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -184,23 +184,23 @@ def test_failed_clauses_are_marked_in_the_formula() -> None:
     assert re.sub(r"\s+", " ", read.words).replace("( ", "(") == formula
 
 
-def test_things_of_failed_clauses_are_always_shown(runs: Sequence[DrawnRun], page: str) -> None:
+def test_objects_of_failed_clauses_are_always_shown(runs: Sequence[DrawnRun], page: str) -> None:
     read = Page(page)
-    shown = [one for one in runs[0].pictures if isinstance(one.verdict, Verdict) and not one.verdict.passed]
+    shown = [one for one in runs[0].images if isinstance(one.verdict, Verdict) and not one.verdict.passed]
     assert shown
     assert read.all("g", "fault")
     assert len(read.all("g", "thing")) > len(read.all("g", "fault"))
     assert len(read.all("figure", "fail")) == len(shown)
 
 
-def test_reasons_for_unscored_pictures_are_told(runs: Sequence[DrawnRun], page: str) -> None:
-    reasons = {one.outcome.reason for one in runs[0].pictures if one.outcome.passed is None}
+def test_reasons_for_unscored_images_are_told(runs: Sequence[DrawnRun], page: str) -> None:
+    reasons = {one.outcome.reason for one in runs[0].images if one.outcome.passed is None}
     assert reasons
     words = Page(page).words
     assert all(f"because of {reason}" in words for reason in reasons - {"no image"})
 
 
-def test_the_page_without_pictures_is_rendered_too(runs: Sequence[DrawnRun]) -> None:
+def test_the_page_without_images_is_rendered_too(runs: Sequence[DrawnRun]) -> None:
     assert not Page(render(compare(runs), "html")).all("img")
 
 
@@ -208,7 +208,7 @@ def test_a_run_in_progress_shows_what_there_is_and_says_what_is_not() -> None:
     run = plain_run("lab/slow", {1: [True, True], 2: [False, "no image"], 3: ["no image", "no image"]})
     read = Page(render(compare([run]), "html"))
     assert [one["class"] for one in read.all("circle") if "point" in (one["class"] or "")] == ["point", "point partial"]
-    assert "lab/slow: 3 of 6 pictures unscored: 3 no image (what happened)." in read.words
+    assert "lab/slow: 3 of 6 images unscored: 3 no image (what happened)." in read.words
     assert "3/6" in read.words
 
 
@@ -236,7 +236,7 @@ def heavy(tmp_path_factory: pytest.TempPathFactory) -> DrawnRun:
     """Photographs are heavier than drawings: noise over colours stands for them."""
     dice = random.Random(1)
     run = drawn_run(tmp_path_factory.mktemp("heavy"), "lab/first", per_level=1, unscored=0, size=128)
-    for judged in run.pictures:
+    for judged in run.images:
         assert isinstance(judged.image, Path)
         coarse = Image.frombytes("RGB", (48, 48), dice.randbytes(48 * 48 * 3))
         coarse.resize((512, 512), Image.Resampling.BICUBIC).save(judged.image)
@@ -245,11 +245,11 @@ def heavy(tmp_path_factory: pytest.TempPathFactory) -> DrawnRun:
 
 def test_several_large_runs_make_a_page_that_can_be_sent(heavy: DrawnRun, tmp_path: Path) -> None:
     write_html([heavy], tmp_path / "report.html")
-    per_picture = (tmp_path / "report.html").stat().st_size / len(heavy.pictures)
-    assert 3 * 24 * per_picture < 4_500_000
+    per_image = (tmp_path / "report.html").stat().st_size / len(heavy.images)
+    assert 3 * 24 * per_image < 4_500_000
 
 
-def test_a_page_that_would_be_too_large_shows_fewer_pictures_and_says_so(heavy: DrawnRun, tmp_path: Path) -> None:
+def test_a_page_that_would_be_too_large_shows_fewer_images_and_says_so(heavy: DrawnRun, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     write_html([heavy], path)
     whole = path.stat().st_size
@@ -258,13 +258,13 @@ def test_a_page_that_would_be_too_large_shows_fewer_pictures_and_says_so(heavy: 
     read = Page(path.read_text(encoding="utf-8"))
     shown = len(read.all("img"))
     assert 2 <= shown < 10
-    assert f"{shown} pictures of each run instead of 10, to keep the page below" in read.words
-    with pytest.raises(FormalimgError, match="even without pictures"):
+    assert f"{shown} images of each run instead of 10, to keep the page below" in read.words
+    with pytest.raises(FormalimgError, match="even without images"):
         write_html([heavy], path, most_megabytes=0.01)
     assert len(Page(path.read_text(encoding="utf-8")).all("img")) == shown  # what was there is left alone
 
 
-def test_pictures_in_a_folder_are_larger_and_those_of_an_earlier_page_go(heavy: DrawnRun, tmp_path: Path) -> None:
+def test_images_in_a_folder_are_larger_and_those_of_an_earlier_page_go(heavy: DrawnRun, tmp_path: Path) -> None:
     path, folder = tmp_path / "report.html", tmp_path / "report_files"
     write_html([heavy], path, images="folder")
     (folder / "mine.webp").write_text("not ours")
@@ -277,23 +277,23 @@ def test_pictures_in_a_folder_are_larger_and_those_of_an_earlier_page_go(heavy: 
             assert image.size == (512, 512)
 
 
-def test_a_page_without_pictures_still_tells_what_was_asked_and_why(heavy: DrawnRun, tmp_path: Path) -> None:
+def test_a_page_without_images_still_tells_what_was_asked_and_why(heavy: DrawnRun, tmp_path: Path) -> None:
     write_html([heavy], tmp_path / "report.html", images="none")
     read = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert not read.all("img")
     assert "checkbox" not in [one.get("type") for one in read.all("input")]
-    assert len(read.all("figure", "exhibit")) == len(heavy.pictures)
+    assert len(read.all("figure", "exhibit")) == len(heavy.images)
     assert next(iter(heavy.items.values())).prompt in read.words
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
 
 def test_what_runs_have_in_common_is_told_once(runs: Sequence[DrawnRun], page: str) -> None:
     words = Page(page).words
-    assert words.count(runs[0].card.items_digest) == 1
-    assert words.count(runs[0].card.created) == 1
-    other = replace(runs[1], card=replace(runs[1].card, created="2027-02-02T00:00:00Z"))
+    assert words.count(runs[0].manifest.items_digest) == 1
+    assert words.count(runs[0].manifest.created) == 1
+    other = replace(runs[1], manifest=replace(runs[1].manifest, created="2027-02-02T00:00:00Z"))
     words = Page(render(compare([runs[0], other]), "html")).words
-    assert words.index("All of them") > max(words.index(one.card.created) for one in (runs[0], other))
+    assert words.index("All of them") > max(words.index(one.manifest.created) for one in (runs[0], other))
 
 
 def test_figures_hold_no_script_no_event_and_no_foreign_address() -> None:

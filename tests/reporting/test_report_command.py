@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 
 from formalimg.cli.report import report_command
 from formalimg.errors import FormalimgError
-from formalimg.judges import Picture, Unscored, Verdict
+from formalimg.judges import LoadedImage, Unscored, Verdict
 from formalimg.models import CallableModel, Setting
-from formalimg.runs import Order, carry_out
+from formalimg.runs import RunConfig, execute
 from formalimg.suites import Item
 from tests.reporting.drawn_runs import some_items
 
@@ -32,7 +32,7 @@ class Lenient:
     concurrency = 1
     settings: Mapping[str, Setting] = {}
 
-    async def judge(self, item: Item[object], picture: Picture) -> Verdict | Unscored:
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         if item.level == 9:
             return Unscored("not understood", "nine is too much")
         return Verdict(item.level % 2 == 0)
@@ -42,7 +42,7 @@ class Lenient:
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "plain"
     model = CallableModel(lambda prompt: Image.radial_gradient("L"), name="lab/plain")
-    carry_out(Order(some_items(2), model, size=64, made_with="formalimg"), folder, Lenient())
+    execute(RunConfig(some_items(2), model, size=64, made_with="formalimg"), folder, Lenient())
     return folder
 
 

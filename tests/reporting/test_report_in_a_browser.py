@@ -14,7 +14,7 @@ from formalimg import load
 from formalimg.judges import Part, Unscored, Verdict, open_judge
 from formalimg.models import open_image_model
 from formalimg.reporting import write_html
-from formalimg.runs import Order, RunRecord, Selection, carry_out, open_run
+from formalimg.runs import RunConfig, RunRecord, Selection, execute, open_run
 from tests.reporting.drawn_runs import DrawnRun, drawn_run, plain_run
 from tests.support.browser import PATIENCE, needs_browser, playwright, started_browser
 
@@ -34,12 +34,12 @@ HARM = (
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sequence[RunRecord]]:
-    """The three embedded models, as in `make demo`, with one picture of four levels."""
+    """The three embedded models, as in `make demo`, with one image of four levels."""
     folder = tmp_path_factory.mktemp("demo")
     items = load("knolling")
     for model in EMBEDDED:
-        order = Order(items, open_image_model(model), Selection((1, 3, 6, 9), 1), size=256)
-        carry_out(order, folder / model, open_judge("knolling"))
+        order = RunConfig(items, open_image_model(model), Selection((1, 3, 6, 9), 1), size=256)
+        execute(order, folder / model, open_judge("knolling"))
     with ExitStack() as opened:
         yield [opened.enter_context(closing(open_run(folder / model))) for model in EMBEDDED]
 
@@ -81,7 +81,7 @@ def page(browser: Browser, asked_for: list[str]) -> Iterator[Page]:
     assert not [address for address in asked_for if not address.startswith(("file:///", "data:image/"))]
 
 
-PICTURES = "Promise.all([...document.images].map((one) => one.decode().then(() => one.naturalWidth)))"
+IMAGES = "Promise.all([...document.images].map((one) => one.decode().then(() => one.naturalWidth)))"
 PAPER = "getComputedStyle(document.documentElement).backgroundColor"
 
 
@@ -92,7 +92,7 @@ def test_everything_is_there_from_the_disk_alone(page: Page, report: Path, asked
     assert page.locator("svg.curve .run.published").count() >= 10
     assert page.locator("table.rates tbody").first.locator("tr").count() == 3
     assert page.locator(".failures table").count() == 2
-    widths = page.evaluate(PICTURES)
+    widths = page.evaluate(IMAGES)
     assert len(widths) == 12
     assert min(widths) > 100
     page.get_by_role("navigation").get_by_role("link", name="pictures").click()
@@ -100,7 +100,7 @@ def test_everything_is_there_from_the_disk_alone(page: Page, report: Path, asked
     assert {address.partition("#")[0] for address in asked_for if not address.startswith("data:")} == {report.as_uri()}
 
 
-def test_pictures_can_be_filtered_and_boxes_be_shown(page: Page, report: Path) -> None:
+def test_images_can_be_filtered_and_boxes_be_shown(page: Page, report: Path) -> None:
     page.goto(report.as_uri())
     shown = page.locator(".exhibit:visible")
     assert shown.count() == 12
@@ -109,17 +109,19 @@ def test_pictures_can_be_filtered_and_boxes_be_shown(page: Page, report: Path) -
     page.get_by_label("run").select_option("2")
     assert shown.count() == 1
     assert page.get_by_role("status").inner_text() == "1 of 12"
-    page.get_by_label("words").fill("no picture speaks of this")
+    page.get_by_label("words").fill("no image speaks of this")
     assert shown.count() == 0
-    assert page.get_by_text("No picture matches.").is_visible()
+    assert page.get_by_text("No image matches.").is_visible()
     page.get_by_label("words").fill("KNOLLING")
     page.get_by_label("level").select_option("")
     assert shown.count() == 4
-    seen = "[...document.querySelectorAll('.exhibit:not([hidden]) .thing')].map((one) => getComputedStyle(one).opacity)"
+    seen = (
+        "[...document.querySelectorAll('.exhibit:not([hidden]) .object')].map((one) => getComputedStyle(one).opacity)"
+    )
     page.mouse.move(2, 2)
     assert "0" in page.evaluate(seen)
     assert (
-        page.locator(".exhibit.fail:visible .thing.fault").first.evaluate("(one) => getComputedStyle(one).opacity")
+        page.locator(".exhibit.fail:visible .object.fault").first.evaluate("(one) => getComputedStyle(one).opacity")
         == "1"
     )
     page.get_by_label("show all boxes").check()
@@ -157,13 +159,13 @@ def test_narrow_windows_do_not_scroll_sideways(page: Page, report: Path) -> None
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
-def test_pictures_may_lie_in_a_folder_beside_the_page(
+def test_images_may_lie_in_a_folder_beside_the_page(
     page: Page, runs: Sequence[RunRecord], tmp_path: Path, asked_for: list[str]
 ) -> None:
     path = tmp_path / "my 100% report.html"
     write_html(runs, path, gallery=2, images="folder")
     page.goto(path.as_uri())
-    assert min(page.evaluate(PICTURES)) == 256
+    assert min(page.evaluate(IMAGES)) == 256
     beside = (tmp_path / "my 100% report_files").as_uri()
     assert {address.startswith(beside) for address in asked_for[1:]} == {True}
     page.get_by_role("link", name="larger").first.click()
@@ -183,22 +185,22 @@ def test_whatever_is_written_stays_text(page: Page, tmp_path: Path) -> None:
 def _harmful(folder: Path) -> Path:
     """A page of runs in which every text that somebody else writes tries to do harm."""
     drawn = drawn_run(folder / "<img src=x onerror=pwned=1>", HARM, per_level=1, unscored=0, size=128)
-    pictures = []
-    for number, judged in enumerate(drawn.pictures):
+    images = []
+    for number, judged in enumerate(drawn.images):
         assert isinstance(judged.verdict, Verdict)
-        things = [{"label": HARM, "attributes": {"color": HARM}, "box_2d": [0, 0, 500, 500]}]
+        objects = [{"label": HARM, "attributes": {"color": HARM}, "box_2d": [0, 0, 500, 500]}]
         evidence = {**judged.verdict.evidence, "explanation": HARM, "rule": HARM, "answer": HARM}
         if number % 2:
-            evidence["scene"] = {"objects": things}
+            evidence["scene"] = {"objects": objects}
         verdict = Verdict(False, (Part(HARM, HARM, 0, about=(HARM,), reason=HARM),), evidence)
         unscored = Unscored("not understood", HARM, {"answer": HARM})
-        pictures.append(replace(judged, verdict=unscored if number % 5 == 4 else verdict))
+        images.append(replace(judged, verdict=unscored if number % 5 == 4 else verdict))
     items = {
         name: item._replace(prompt=HARM, formula=HARM if item.level % 2 else item.formula)
         for name, item in drawn.items.items()
     }
-    card = replace(drawn.card, suite_version=HARM, condition=HARM, made_with=HARM, prompts=HARM)
+    manifest = replace(drawn.manifest, suite_version=HARM, condition=HARM, made_with=HARM, prompts=HARM)
     second = plain_run(HARM, {1: [False, "refused"]})
     path = folder / "report.html"
-    write_html([DrawnRun(drawn.folder, card, items, tuple(pictures)), second], path)
+    write_html([DrawnRun(drawn.folder, manifest, items, tuple(images)), second], path)
     return path

@@ -7,13 +7,13 @@ from fractions import Fraction
 from itertools import product
 from typing import NamedTuple
 
-from formalimg.logic import Clause, Component, Formula, FormulaError, Value, Variable, lift
+from formalimg.logic import Clause, Component, Formula, FormulaError, Value, Variable, to_prenex
 from formalimg.logic.spelling_out import spell_out
 from formalimg.scenes import Scene
 from tests.support.brute_force import atom_truth
 
 STYLE = "photo"
-"""The style of all pictures here."""
+"""The style of all images here."""
 
 
 class Counted(NamedTuple):
@@ -38,7 +38,7 @@ def components(formula: Formula, weights: Mapping[str, int]) -> list[Played]:
     """What a strict formula is played over; nothing for those that would grow too large."""
     try:
         spelled = spell_out(formula)
-        return [_counted(part, spelled.presence, weights) for part in lift(spelled.formula).components]
+        return [_counted(part, spelled.presence, weights) for part in to_prenex(spelled.formula).components]
     except FormulaError as error:
         assert error.problems[0].kind == "size"
         return []
@@ -52,8 +52,8 @@ def _counted(component: Component, presence: frozenset[str], weights: Mapping[st
     return Played(tuple((kind, name) for kind, name in component.prefix), tuple(counted))
 
 
-def effort(parts: list[Played], things: int) -> int:
-    return sum(things ** len(part.prefix) * len(part.clauses) for part in parts)
+def effort(parts: list[Played], objects: int) -> int:
+    return sum(objects ** len(part.prefix) * len(part.clauses) for part in parts)
 
 
 def holds(clause: Clause, scene: Scene, binding: Mapping[str, int]) -> bool:
@@ -61,7 +61,7 @@ def holds(clause: Clause, scene: Scene, binding: Mapping[str, int]) -> bool:
         if atom.predicate == "IsStyle":
             true = atom.arguments[0] == Value(STYLE)
         else:
-            values = [scene.things[binding[a.name]] if isinstance(a, Variable) else a.text for a in atom.arguments]
+            values = [scene.objects[binding[a.name]] if isinstance(a, Variable) else a.text for a in atom.arguments]
             true = atom_truth(atom.predicate, values)
         if true is positive:
             return True
@@ -69,16 +69,16 @@ def holds(clause: Clause, scene: Scene, binding: Mapping[str, int]) -> bool:
 
 
 def worth(part: Played, scene: Scene, picked: tuple[int, ...] = ()) -> int:
-    """What a component is worth if both players play best from here on; in a scene with things in it."""
+    """What a component is worth if both players play best from here on; in a scene with objects in it."""
     if len(picked) == len(part.prefix):
         binding = dict(zip([name for _, name in part.prefix], picked, strict=True))
         return sum(weight for clause, weight in part.clauses if holds(clause, scene, binding))
     best = max if part.prefix[len(picked)][0] == "exists" else min
-    return best(worth(part, scene, (*picked, thing)) for thing in range(len(scene)))
+    return best(worth(part, scene, (*picked, obj)) for obj in range(len(scene)))
 
 
 def share(parts: list[Played], scene: Scene) -> Fraction:
-    """The dense reward, exactly; in a scene with things in it."""
+    """The dense reward, exactly; in a scene with objects in it."""
     total = sum(weight for part in parts for _, weight in part.clauses)
     return Fraction(sum(worth(part, scene) for part in parts), total)
 

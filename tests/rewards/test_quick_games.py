@@ -8,7 +8,7 @@ import pytest
 
 from formalimg import load
 from formalimg.logic import best_binding, game, one_pass, prepare
-from formalimg.scenes import RULES_OF_TWO, Box, Scene, Thing
+from formalimg.scenes import RULES_OF_TWO, Box, Scene, SceneObject
 from formalimg.suites import FormulaSpec
 from tests.logic.test_best_binding_agrees_with_minimax import (
     alternating_formula,
@@ -22,7 +22,7 @@ COLORS = ("red", "blue", "green", "white", None)
 
 
 @pytest.mark.parametrize("limit", ["_AT_ONCE", "_TOO_LARGE"])
-def test_thing_by_thing_and_without_broken_ties_it_agrees_with_minimax(
+def test_object_by_object_and_without_broken_ties_it_agrees_with_minimax(
     monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
     monkeypatch.setattr(one_pass, limit, 1)
@@ -51,17 +51,17 @@ def test_all_pairs_at_once_are_those_of_the_rules() -> None:
         for predicate, rule in RULES_OF_TWO.items():
             told = scene.pairs(predicate)
             assert told is not None
-            boxes = [thing.box for thing in scene.things]
+            boxes = [obj.box for obj in scene.objects]
             assert told.tolist() == [[rule.holds(first, second) for second in boxes] for first in boxes]
-    huge = Scene.of([Thing("cup", Box(0, 0, 2**60 + number, 9)) for number in range(2)])
+    huge = Scene.of([SceneObject("cup", Box(0, 0, 2**60 + number, 9)) for number in range(2)])
     assert huge.pairs("LargerThan") is None
     assert best_binding("(exists ?x (exists ?y (LargerThan ?x ?y)))", huge).bindings == {"x": 1, "y": 0}
     assert huge.pairs("On") is None
 
 
 def test_weights_choose_the_binding() -> None:
-    """A red thing that is no cup, or a cup that is not red: what counts more is met."""
-    scene = Scene.of([Thing("fork", Box(0, 0, 10, 10), "red"), Thing("cup", Box(0, 0, 10, 10), "blue")])
+    """A red object that is no cup, or a cup that is not red: what counts more is met."""
+    scene = Scene.of([SceneObject("fork", Box(0, 0, 10, 10), "red"), SceneObject("cup", Box(0, 0, 10, 10), "blue")])
     asked = "(exists ?x (and (Is ?x 'cup') (Has ?x 'red')))"
     assert best_binding(asked, scene).bindings == {"x": 1}
     by_color = best_binding(asked, scene, weights={"attribute": 3})
@@ -73,21 +73,21 @@ def test_weights_choose_the_binding() -> None:
 def test_what_was_prepared_serves_many_scenes() -> None:
     asked = prepare("(exists ?x (and (Is ?x 'cup') (Has ?x 'red')))")
     for color, share in [("red", 1), ("blue", 0.5), ("red", 1)]:
-        assert asked.best_binding(Scene.of([Thing("cup", Box(0, 0, 10, 10), color)])).share == share
+        assert asked.best_binding(Scene.of([SceneObject("cup", Box(0, 0, 10, 10), color)])).share == share
     assert asked.best_binding(Scene.of([])).share == 0
 
 
 def disturbed(spec: FormulaSpec, chance: random.Random) -> Scene:
-    """The witness with some things moved, recoloured or gone, and some more of the same classes."""
+    """The witness with some objects moved, recoloured or gone, and some more of the same classes."""
     assert spec.witness is not None
-    things = [thing for thing in spec.witness.things if chance.random() < 0.9]
-    things += [
-        Thing(chance.choice(things).label, somewhere(chance), chance.choice(COLORS))
+    objects = [obj for obj in spec.witness.objects if chance.random() < 0.9]
+    objects += [
+        SceneObject(chance.choice(objects).label, somewhere(chance), chance.choice(COLORS))
         for _ in range(chance.randint(0, 6))
     ]
     return Scene.of(
-        Thing(thing.label, somewhere(chance), chance.choice(COLORS)) if chance.random() < 0.1 else thing
-        for thing in things
+        SceneObject(obj.label, somewhere(chance), chance.choice(COLORS)) if chance.random() < 0.1 else obj
+        for obj in objects
     )
 
 

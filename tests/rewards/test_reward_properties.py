@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from formalimg.logic import And, Atom, Exists, Formula, Not, Or, Value, Variable
 from formalimg.rewards import Scored, Scorer, StyledScene
-from formalimg.scenes import RULES_OF_TWO, Scene, Thing
+from formalimg.scenes import RULES_OF_TWO, Scene, SceneObject
 from tests.rewards.game_played_out import (
     STYLE,
     Played,
@@ -51,7 +51,7 @@ def score(which: int, formula: Formula, scene: Scene) -> Fraction:
 
 
 def existential_formula(chance: random.Random) -> Formula:
-    """Up to four things, and claims about one or two of them, sometimes denied or as alternatives."""
+    """Up to four objects, and claims about one or two of them, sometimes denied or as alternatives."""
     names = [f"v{number}" for number in range(chance.randint(1, 4))]
 
     def literal() -> Formula:
@@ -75,20 +75,20 @@ def existential_formula(chance: random.Random) -> Formula:
 
 
 def changed(scene: Scene, chance: random.Random) -> Scene:
-    """The scene with one or two things moved, recoloured or taken for something else."""
-    things = list(scene.things)
+    """The scene with one or two objects moved, recoloured or taken for something else."""
+    objects = list(scene.objects)
     for _ in range(chance.randint(1, 2)):
-        number = chance.randrange(len(things))
-        [other] = random_scene(chance, (1,)).things
-        things[number] = chance.choice(
+        number = chance.randrange(len(objects))
+        [other] = random_scene(chance, (1,)).objects
+        objects[number] = chance.choice(
             [
                 other,
-                replace(things[number], color=other.color),
-                replace(things[number], label=other.label),
-                replace(things[number], box=other.box),
+                replace(objects[number], color=other.color),
+                replace(objects[number], label=other.label),
+                replace(objects[number], box=other.box),
             ]
         )
-    return Scene.of(things)
+    return Scene.of(objects)
 
 
 @settings(max_examples=150, deadline=None)
@@ -108,7 +108,7 @@ def test_it_is_the_game_over_the_clauses_and_1_if_and_only_if_the_formula_holds(
     assert (found.score == 1) is passes
     assert found.passed is passes
     assert (found.reason == "") is passes
-    if scene.things:
+    if scene.objects:
         assert score(which, formula, scene) == share(parts, scene)
     by_parts = sum(part.score * part.weight for part in found.parts) / sum(part.weight for part in found.parts)
     assert found.score == pytest.approx(by_parts, abs=1e-12)
@@ -127,7 +127,7 @@ def test_for_existential_formulas_it_is_the_best_of_all_bindings(seed: int, whic
 @settings(max_examples=100, deadline=None)
 @given(st.integers(), BOTH)
 def test_a_repair_raises_the_score_of_an_existential_formula_by_at_least_its_weight(seed: int, which: int) -> None:
-    """A repair: the scene changes so that, for the things picked before, one more clause holds and none stops to."""
+    """A repair: the scene changes so that, for the objects picked before, one more clause holds and none stops to."""
     chance = random.Random(seed)
     formula, scene = existential_formula(chance), random_scene(chance, (2, 3, 4))
     before = scored(which, formula, scene)
@@ -156,19 +156,19 @@ def test_there_are_repairs_among_random_changes() -> None:
 
 @settings(max_examples=80, deadline=None)
 @given(st.integers(), BOTH)
-def test_another_thing_never_lowers_the_score_of_an_existential_formula(seed: int, which: int) -> None:
+def test_another_object_never_lowers_the_score_of_an_existential_formula(seed: int, which: int) -> None:
     chance = random.Random(seed)
     formula, scene = existential_formula(chance), random_scene(chance, (0, 1, 2, 3))
-    [more] = random_scene(chance, (1,)).things
-    things = list(scene.things)
-    things.insert(chance.randint(0, len(things)), more)
-    assert score(which, formula, Scene.of(things)) >= score(which, formula, scene)
+    [more] = random_scene(chance, (1,)).objects
+    objects = list(scene.objects)
+    objects.insert(chance.randint(0, len(objects)), more)
+    assert score(which, formula, Scene.of(objects)) >= score(which, formula, scene)
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.integers(), st.integers(1, 4), BOTH)
-def test_where_no_clause_stops_to_hold_for_any_things_no_score_falls(seed: int, depth: int, which: int) -> None:
-    """For any formula, also with foralls: what holds for some things goes on holding for them."""
+def test_where_no_clause_stops_to_hold_for_any_objects_no_score_falls(seed: int, depth: int, which: int) -> None:
+    """For any formula, also with foralls: what holds for some objects goes on holding for them."""
     chance = random.Random(seed)
     formula, scene = random_formula(chance, depth), random_scene(chance, (1, 2, 3))
     parts = components(formula, WEIGHTS[which])
@@ -189,34 +189,34 @@ def keeps(part: Played, before: Scene, after: Scene) -> bool:
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(), st.integers(1, 5), BOTH)
-def test_the_order_of_the_things_does_not_matter(seed: int, depth: int, which: int) -> None:
+def test_the_order_of_the_objects_does_not_matter(seed: int, depth: int, which: int) -> None:
     chance = random.Random(seed)
     formula, scene = random_formula(chance, depth), random_scene(chance, (2, 3, 4))
     assume(0 < effort(components(formula, {}), len(scene)) < 20_000)
-    shuffled: list[Thing] = chance.sample(scene.things, len(scene.things))
+    shuffled: list[SceneObject] = chance.sample(scene.objects, len(scene.objects))
     assert score(which, formula, Scene.of(shuffled)) == score(which, formula, scene)
 
 
-def thing(label: str, color: str, x: int = 100) -> Thing:
-    [found] = random_scene(random.Random(x), (1,)).things
+def obj(label: str, color: str, x: int = 100) -> SceneObject:
+    [found] = random_scene(random.Random(x), (1,)).objects
     return replace(found, label=label, color=color)
 
 
-def scores_of(formula: str, *scenes: Sequence[Thing]) -> list[float | None]:
-    return [found.score for found in SCORERS[0].score_all([(Scene.of(things), formula) for things in scenes])]
+def scores_of(formula: str, *scenes: Sequence[SceneObject]) -> list[float | None]:
+    return [found.score for found in SCORERS[0].score_all([(Scene.of(objects), formula) for objects in scenes])]
 
 
-def test_with_a_forall_another_thing_may_lower_the_score() -> None:
+def test_with_a_forall_another_object_may_lower_the_score() -> None:
     """As documented: a rule for all cups can be broken by a cup that was not there."""
     every = "(forall ?x (implies (Is ?x 'cup') (Has ?x 'red')))"
-    assert scores_of(every, [thing("cup", "red")], [thing("cup", "red"), thing("cup", "blue")]) == [1, 0.5]
+    assert scores_of(every, [obj("cup", "red")], [obj("cup", "red"), obj("cup", "blue")]) == [1, 0.5]
 
 
 def test_with_a_forall_a_repair_of_one_instance_alone_may_change_nothing() -> None:
     """As documented: the worst instance counts, and there may be another that is as bad."""
     every = "(forall ?x (implies (Is ?x 'cup') (Has ?x 'red')))"
     worse, better, repaired = (
-        [thing("cup", color) for color in colors] for colors in (("blue", "blue"), ("red", "blue"), ("red", "red"))
+        [obj("cup", color) for color in colors] for colors in (("blue", "blue"), ("red", "blue"), ("red", "red"))
     )
     assert scores_of(every, worse, better, repaired) == [0.5, 0.5, 1]
 
@@ -224,9 +224,9 @@ def test_with_a_forall_a_repair_of_one_instance_alone_may_change_nothing() -> No
 def test_edges() -> None:
     every, none = "(forall ?x (implies (Is ?x 'cup') (Has ?x 'red')))", "(not (exists ?x (Is ?x 'cup')))"
     some = "(exists ?x (Is ?x 'cup'))"
-    fork = [thing("fork", "red")]
+    fork = [obj("fork", "red")]
     assert scores_of(some, [], fork) == [0, 0]
     assert scores_of(every, [], fork) == [0, 0.5]  # strictly: there is no cup, and no cup that is not red
-    assert scores_of(none, [], fork, [thing("cup", "red")]) == [1, 1, 0]
+    assert scores_of(none, [], fork, [obj("cup", "red")]) == [1, 1, 0]
     in_style = Exists(Variable("x"), Atom("IsStyle", (Value(STYLE),)))
-    assert [score(0, in_style, Scene.of(things)) for things in ([], fork)] == [0, 1]
+    assert [score(0, in_style, Scene.of(objects)) for objects in ([], fork)] == [0, 1]

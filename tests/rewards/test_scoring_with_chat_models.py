@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from formalimg import Box, FormalimgError, Scene, Thing, parse
+from formalimg import Box, FormalimgError, Scene, SceneObject, parse
 from formalimg.judges import ClauseJudge, QuestionJudge, ScoreJudge
 from formalimg.rewards import Scored, Scorer
 from formalimg.suites import FormulaSpec, Item
@@ -18,15 +18,15 @@ from tests.support.scripted_chat import Known, ScriptedChat, judges_clauses, num
 QUESTIONS = {CAT.question: "yes", RED.question: "no"}
 
 
-def picture() -> Image.Image:
-    """A picture that a scripted model knows, and that is not one flat colour."""
-    image = numbered(1).image.copy()
+def image() -> Image.Image:
+    """An image that a scripted model knows, and that is not one flat colour."""
+    image = numbered(1).pil.copy()
     image.putpixel((0, 0), (255, 255, 255))
     return image
 
 
 def scored(scorer: Scorer, task: Any) -> Scored:
-    [found] = scorer.score_all([(picture(), task)])
+    [found] = scorer.score_all([(image(), task)])
     return found
 
 
@@ -54,7 +54,7 @@ def test_questions_of_ones_own_are_answered_with_yes_or_no() -> None:
     assert (found.score, found.passed) == (0.4, False)
 
 
-def test_counterfactual_pictures_pass_at_half() -> None:
+def test_counterfactual_images_pass_at_half() -> None:
     said: dict[str, object] = {SHARP.question: 1, RISES.question: 0.5, LEAVES.question: 0, WATER.question: 1}
     found = scored(with_scores(said), score_item(SHARP, RISES, LEAVES, WATER))
     assert found.score == pytest.approx((3 + 15 * 0.5 + 8 / 2) / 26)
@@ -106,17 +106,17 @@ def test_questions_that_make_no_sense_are_refused(questions: Any, told: str) -> 
     assert told in str(caught.value)
 
 
-def test_without_a_chat_model_such_pictures_are_refused() -> None:
+def test_without_a_chat_model_such_images_are_refused() -> None:
     for task in (concept_item(CAT), {"questions": ["Is it?"]}, {"formula": NATURAL, "vocabulary": "natural"}):
         with pytest.raises(FormalimgError, match="needs a chat model"):
             scored(Scorer(), task)
 
 
 NATURAL = "(and (IsStyle 'photo') (exists ?x (and (Is ?x 'dog') (HasColor ?x 'brown'))))"
-DOG = Known(Scene.of([Thing("dog", Box(0, 0, 500, 500), "white")]), "photo")
+DOG = Known(Scene.of([SceneObject("dog", Box(0, 0, 500, 500), "white")]), "photo")
 
 
-def test_natural_pictures_are_judged_clause_by_clause() -> None:
+def test_natural_images_are_judged_clause_by_clause() -> None:
     chat = ScriptedChat({1: DOG}, judges_clauses)
     found = scored(
         Scorer(judges={"natural": ClauseJudge(chat, decide="clauses")}),

@@ -18,7 +18,7 @@ from PIL import Image
 from starlette.testclient import TestClient
 
 from formalimg import Scene, load
-from formalimg.judges import Grounding, Picture, Unscored
+from formalimg.judges import Grounding, LoadedImage, Unscored
 from formalimg.rewards import Scorer
 from formalimg.rewards.server import Limits, Root, make_reward_app, server_config
 from formalimg.suites import Item
@@ -34,7 +34,7 @@ def knolling() -> list[Item[Any]]:
 
 
 class SlowGrounder:
-    """Sees nothing in any picture, and takes its time."""
+    """Sees nothing in any image, and takes its time."""
 
     name, concurrency = "test/slow", 100
     settings: Mapping[str, Any] = {}
@@ -43,7 +43,7 @@ class SlowGrounder:
         self._seconds = seconds
         self.begun = self.finished = 0
 
-    async def ground(self, picture: Picture, classes: Sequence[str]) -> Grounding | Unscored:
+    async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
         self.begun += 1
         await asyncio.sleep(self._seconds)
         self.finished += 1
@@ -89,8 +89,8 @@ def head(length: str, path: str = "/v1/score") -> bytes:
     return f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n{length}\r\n\r\n".encode()
 
 
-def picture_request() -> bytes:
-    """A request for a picture that is not of one colour."""
+def image_request() -> bytes:
+    """A request for an image that is not of one colour."""
     image = Image.new("RGB", (8, 8), "white")
     image.putpixel((0, 0), (0, 0, 0))
     file = io.BytesIO()

@@ -7,7 +7,16 @@ import threading
 from typing import Any
 
 from formalimg.rewards import Scored, Scorer, Task, TaskLike
-from tests.rewards_server.servers import CUP, SlowGrounder, asked, connected, head, on_a_port, picture_request, until_closed
+from tests.rewards_server.servers import (
+    CUP,
+    SlowGrounder,
+    asked,
+    connected,
+    head,
+    image_request,
+    on_a_port,
+    until_closed,
+)
 from tests.support.run_contents import until
 
 LONG = {"formula": "(exists ?x (Is ?x 'cup'))"}
@@ -24,7 +33,7 @@ def test_clients_that_leave_are_not_worked_for() -> None:
     very_slow = SlowGrounder(60)
     with on_a_port(Scorer(very_slow)) as here:
         with connected(here) as connection:
-            body = picture_request()
+            body = image_request()
             connection.sendall(head(f"Content-Length: {len(body)}") + body)
             until(lambda: very_slow.begun == 1)
             assert "\nformalimg_in_flight 1\n" in numbers(here)

@@ -27,8 +27,8 @@ from tests.rewards_server.servers import (
     asked,
     connected,
     head,
+    image_request,
     on_a_port,
-    picture_request,
     until_closed,
     visitor,
 )
@@ -96,7 +96,7 @@ def test_what_does_not_say_how_large_it_is_is_refused_once_it_is_too_large(port:
 
 
 def test_no_more_is_taken_on_than_fits(port: int) -> None:
-    body = picture_request()
+    body = image_request()
     answers: list[bytes] = []
 
     def ask() -> None:
@@ -168,7 +168,7 @@ def test_files_are_read_one_after_the_other(tmp_path: Path) -> None:
             root.held -= 1
             return found
 
-    (tmp_path / "a.png").write_bytes(base64.b64decode(json.loads(picture_request())["images"][0]["base64"]))
+    (tmp_path / "a.png").write_bytes(base64.b64decode(json.loads(image_request())["images"][0]["base64"]))
     root = Reading(tmp_path)
     answer = visitor(Scorer(OneByOne(0)), root=root).post("/v1/score", json=asked(*[{"path": "a.png"}] * 20))
     assert [one["score"] for one in answer.json()["results"]] == [0.0] * 20

@@ -1,4 +1,4 @@
-"""Processes that look at pictures may die: nothing is lost by it, and none is left behind."""
+"""Processes that look at images may die: nothing is lost by it, and none is left behind."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from collections.abc import Sequence
 
 import pytest
 
-from formalimg.judges import Grounding, Picture, open_grounder
+from formalimg.judges import Grounding, LoadedImage, open_grounder
+from formalimg.rewards.server import GrounderInProcesses
 from formalimg.runs import inspect
 from formalimg.scenes import draw
-from formalimg.rewards.server import GrounderInProcesses
 from tests.rewards_server.servers import knolling
 
 
-def _picture() -> Picture:
+def _image() -> LoadedImage:
     file = io.BytesIO()
     draw(knolling()[500].spec.witness, 128).save(file, "PNG")
     found = inspect(file.getvalue())
-    assert isinstance(found, Picture)
+    assert isinstance(found, LoadedImage)
     return found
 
 
-def test_a_picture_is_looked_at_again_and_the_others_end_too() -> None:
+def test_an_image_is_looked_at_again_and_the_others_end_too() -> None:
     """A server waits for all of them when it is told to end: one that is left behind would keep it for ever."""
-    picture, before = _picture(), set(multiprocessing.active_children())
+    image, before = _image(), set(multiprocessing.active_children())
     grounder = GrounderInProcesses("builtin/icons", 2)
     try:
         asyncio.run(grounder.warm_up())
         first, second = set(multiprocessing.active_children()) - before
         first.kill()
         first.join()
-        found = asyncio.run(grounder.ground(picture, ["cup"]))
+        found = asyncio.run(grounder.ground(image, ["cup"]))
         assert isinstance(found, Grounding)
-        assert found == asyncio.run(open_grounder("builtin/icons").ground(picture, ["cup"]))
+        assert found == asyncio.run(open_grounder("builtin/icons").ground(image, ["cup"]))
         second.join(30)
         left = second.is_alive()
         second.kill()  # so that the test ends even where it fails
@@ -50,11 +50,11 @@ def _die(data: bytes, classes: Sequence[str]) -> None:
     os._exit(1)
 
 
-def test_a_picture_that_kills_whoever_looks_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_that_kills_whoever_looks_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("formalimg.rewards.server.processes._ground", _die)
     grounder = GrounderInProcesses("builtin/icons", 1)
     try:
         with pytest.raises(RuntimeError, match="died, one after the other"):
-            asyncio.run(grounder.ground(_picture(), ["cup"]))
+            asyncio.run(grounder.ground(_image(), ["cup"]))
     finally:
         grounder.close()

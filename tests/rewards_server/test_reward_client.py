@@ -15,8 +15,8 @@ import pytest
 
 from formalimg import FormalimgError, parse
 from formalimg.rewards import PairError, Scorer, StyledScene, TaskLike, reward, reward_function
-from formalimg.scenes import draw
 from formalimg.rewards.server import Limits, RewardClient, ServerError
+from formalimg.scenes import draw
 from tests.rewards_server.servers import CUP, RED_CUP, knolling, on_a_port
 from tests.support.concept_items import CAT, concept_item
 
@@ -61,12 +61,12 @@ def test_what_the_server_refuses_is_told(server: str) -> None:
         RewardClient(server).score([CUP] * 9, [RED_CUP] * 9)
     with pytest.raises(FormalimgError, match="cannot be sent"):
         RewardClient(server).score([CUP], [concept_item(CAT)])
-    with pytest.raises(FormalimgError, match="1 pictures and 2 items"):
+    with pytest.raises(FormalimgError, match="1 images and 2 items"):
         RewardClient(server).score([CUP], [RED_CUP] * 2)
 
 
 def test_mistakes_are_told_by_their_place_among_all_that_was_given(server: str) -> None:
-    """Not by that in the request, which begins anew with each batch and leaves out what has no picture."""
+    """Not by that in the request, which begins anew with each batch and leaves out what has no image."""
     images, items = [None, *[CUP] * 9], [RED_CUP] * 10
     wrong: list[TaskLike] = [*items[:7], "(Is", *items[8:]]
     with RewardClient(server, batch=3) as client:
@@ -103,7 +103,7 @@ def test_parts_can_be_left_out(server: str) -> None:
         assert rewards([CUP], [""], [RED_CUP]).details["parts"] == [[]]
 
 
-def test_large_pictures_are_sent_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_images_are_sent_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     drawing = draw(knolling()[0].spec.witness, 128)
     monkeypatch.setattr("formalimg.rewards.server.client._MOST_BYTES", 30_000)
     noise = np.random.default_rng(0).integers(0, 256, (80, 100, 3), np.uint8)  # 24 KB, as no file is smaller

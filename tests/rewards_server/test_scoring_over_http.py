@@ -59,7 +59,7 @@ def test_scores_are_those_in_process(chance: random.Random) -> None:
     assert found == scorer().score_all(zip(scenes, chosen, strict=True))
 
 
-def test_pictures_come_as_base64_as_files_and_beside_scenes() -> None:
+def test_images_come_as_base64_as_files_and_beside_scenes() -> None:
     item = knolling()[1000]
     drawing = png(draw(item.spec.witness, 256))
     named = {"suite": "knolling", "id": item.id}
@@ -77,7 +77,7 @@ def test_pictures_come_as_base64_as_files_and_beside_scenes() -> None:
 
 
 def test_what_nobody_can_score_has_no_score_and_a_reason() -> None:
-    broken = base64.b64encode(b"no picture").decode()
+    broken = base64.b64encode(b"no image").decode()
     answer = server().post("/v1/score", json=asked({"base64": broken}, {"scene": {"objects": None}}, {"scene": CUP}))
     assert answer.status_code == 200
     first, second, third = answer.json()["results"]
@@ -89,7 +89,7 @@ def test_what_nobody_can_score_has_no_score_and_a_reason() -> None:
 
 def test_questions_go_to_the_judge() -> None:
     judge = QuestionJudge(ScriptedChat({1: NOTHING}, answers_by({CAT.question: "yes", RED.question: "no"})))
-    image = numbered(1).image.copy()
+    image = numbered(1).pil.copy()
     image.putpixel((0, 0), (255, 255, 255))
     sent = {"base64": base64.b64encode(png(image)).decode()}
     item = {"words": "a cat", "questions": [CAT.question, RED.question]}

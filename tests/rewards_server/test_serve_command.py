@@ -1,4 +1,4 @@
-"""`formalimg serve` as a process: its start, its pictures, and its end."""
+"""`formalimg serve` as a process: its start, its images, and its end."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import pytest
 from formalimg import FormalimgError
 from formalimg.cli.serve import serve_command
 from formalimg.rewards import Scorer
-from formalimg.scenes import draw
 from formalimg.rewards.server import RewardClient
+from formalimg.scenes import draw
 from tests.rewards_server.servers import knolling, until_closed
 
 START = "import typer; from formalimg.cli.serve import serve_command; typer.run(serve_command)"

@@ -8,8 +8,8 @@ import pytest
 
 from formalimg import FormalimgError
 from formalimg.rewards import Scorer
-from formalimg.scenes import draw
 from formalimg.rewards.server import Limits, Root, serve_rewards
+from formalimg.scenes import draw
 from tests.rewards_server.servers import CUP, asked, knolling, visitor
 
 TOKEN = "a-token-that-is-long-enough"

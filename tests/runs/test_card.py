@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
 from formalimg.models import Setting
-from formalimg.runs import Party, RunCard, carry_out, judge_run, open_run
-from formalimg.runs.card import differences, read_card, write_card
+from formalimg.runs import Identity, RunManifest, execute, judge_run, open_run
+from formalimg.runs.manifest import differences, read_card, write_card
 from tests.support.models import NumberJudge, Speckles
 from tests.support.run_contents import order
 
-_CARD = RunCard("knolling", "1", "abc", Party("a/b", {}), None, 2, 3, 64, "2026-01-31T10:00:00Z", "formalimg 1")
+_CARD = RunManifest("knolling", "1", "abc", Identity("a/b", {}), None, 2, 3, 64, "2026-01-31T10:00:00Z", "formalimg 1")
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 _SETTINGS = st.dictionaries(
     _TEXT,
@@ -37,25 +37,25 @@ _SETTINGS = st.dictionaries(
 def test_settings_are_read_back_as_they_were(
     model: dict[str, Setting], judge: dict[str, Setting] | None, name: str
 ) -> None:
-    card = replace(_CARD, model=Party(name, model), judge=None if judge is None else Party(name, judge))
+    manifest = replace(_CARD, model=Identity(name, model), judge=None if judge is None else Identity(name, judge))
     with tempfile.TemporaryDirectory() as made:
-        write_card(card, Path(made))
+        write_card(manifest, Path(made))
         back = read_card(Path(made))
         tomllib.loads((Path(made) / "run.toml").read_text(encoding="utf-8"))
-    assert back == card
+    assert back == manifest
     assert json.dumps(dict(back.model.settings)) == json.dumps(model), "also 1 and 1.0 and True"
-    assert differences(back, card) == []
+    assert differences(back, manifest) == []
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, "\ud800", [1], {"a": 1}, b"x", object()])
 def test_settings_that_cannot_be_written_are_refused_before_anything_is_made(tmp_path: Path, value: Setting) -> None:
     with pytest.raises(FormalimgError, match="the setting 'steps' of test/speckles is "):
-        carry_out(order(Speckles(settings={"steps": value})), tmp_path / "run")
+        execute(order(Speckles(settings={"steps": value})), tmp_path / "run")
     assert not (tmp_path / "run").exists()
-    carry_out(order(), tmp_path / "run")
+    execute(order(), tmp_path / "run")
     with pytest.raises(FormalimgError, match="the setting 'steps' of test/number is "):
         judge_run(tmp_path / "run", NumberJudge(settings={"steps": value}))
-    assert open_run(tmp_path / "run").card.judge is None
+    assert open_run(tmp_path / "run").manifest.judge is None
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_settings_that_cannot_be_written_are_refused_before_anything_is_made(tmp
     ],
 )
 def test_differences_are_named_to_the_letter(settings: dict[str, Setting], told: str) -> None:
-    there = replace(_CARD, model=Party("a/b", {"steps": 7}))
-    assert differences(replace(_CARD, model=Party("a/b", settings)), there) == [told]
+    there = replace(_CARD, model=Identity("a/b", {"steps": 7}))
+    assert differences(replace(_CARD, model=Identity("a/b", settings)), there) == [told]
 
 
 def _edited(folder: Path, old: str, new: str) -> None:
@@ -96,15 +96,15 @@ def _edited(folder: Path, old: str, new: str) -> None:
 )
 def test_a_card_that_cannot_be_read_says_why(tmp_path: Path, old: str, new: str, told: str) -> None:
     folder = tmp_path / "run"
-    carry_out(order(), folder)
+    execute(order(), folder)
     _edited(folder, old, new)
-    for use in (lambda: open_run(folder), lambda: carry_out(order(), folder), lambda: judge_run(folder, NumberJudge())):
+    for use in (lambda: open_run(folder), lambda: execute(order(), folder), lambda: judge_run(folder, NumberJudge())):
         with pytest.raises(FormalimgError, match=told):
             use()
 
 
 def test_a_card_of_bytes_that_are_no_text_says_so(tmp_path: Path) -> None:
-    carry_out(order(), tmp_path / "run")
+    execute(order(), tmp_path / "run")
     (tmp_path / "run" / "run.toml").write_bytes(b"\xff\xfe\0")
     with pytest.raises(FormalimgError, match="is damaged"):
         open_run(tmp_path / "run")
@@ -112,14 +112,14 @@ def test_a_card_of_bytes_that_are_no_text_says_so(tmp_path: Path) -> None:
 
 def test_results_of_another_schema_or_damaged_ones_say_so(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    carry_out(order(), folder)
+    execute(order(), folder)
     with contextlib.closing(sqlite3.connect(folder / "results.sqlite")) as database:
         database.execute("PRAGMA user_version = 9")
-    for use in (lambda: open_run(folder), lambda: carry_out(order(), folder)):
+    for use in (lambda: open_run(folder), lambda: execute(order(), folder)):
         with pytest.raises(FormalimgError, match="has schema 9, this version of formalimg reads 1"):
             use()
     (folder / "results.sqlite").write_bytes(b"no database at all" * 1000)
-    for use in (lambda: open_run(folder), lambda: carry_out(order(), folder)):
+    for use in (lambda: open_run(folder), lambda: execute(order(), folder)):
         with pytest.raises(FormalimgError, match="the file is damaged"):
             use()
 
@@ -130,7 +130,7 @@ def test_what_is_no_run_says_so(tmp_path: Path) -> None:
     with pytest.raises(FormalimgError, match=r"is no run: it has no run\.toml"):
         judge_run(tmp_path / "nowhere", NumberJudge())
     assert not (tmp_path / "nowhere").exists()
-    carry_out(order(), tmp_path / "run")
+    execute(order(), tmp_path / "run")
     (tmp_path / "run" / "results.sqlite").unlink()
     with pytest.raises(FormalimgError, match=r"is no run: it has no results\.sqlite"):
         open_run(tmp_path / "run")
@@ -139,7 +139,7 @@ def test_what_is_no_run_says_so(tmp_path: Path) -> None:
 def test_a_folder_that_is_a_file_says_so(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("mine")
     with pytest.raises(FormalimgError, match="cannot make the run folder"):
-        carry_out(order(), tmp_path / "run")
+        execute(order(), tmp_path / "run")
     assert (tmp_path / "run").read_text() == "mine"
 
 
@@ -147,16 +147,16 @@ _AS_NOBODY = """
 import os, sys
 from pathlib import Path
 from formalimg.errors import FormalimgError
-from formalimg.runs import carry_out, open_run
+from formalimg.runs import execute, open_run
 from tests.support.models import NumberJudge
 from tests.support.run_contents import order
 folder = Path(sys.argv[1])
-carry_out(order(), folder, NumberJudge())
+execute(order(), folder, NumberJudge())
 os.setgid(65534); os.setuid(65534)
 print(sum(outcome.passed is not None for outcome in open_run(folder).outcomes()))
 for place in (folder, folder / "inside"):
     try:
-        carry_out(order(), place, NumberJudge())
+        execute(order(), place, NumberJudge())
     except FormalimgError as error:
         print(error)
 print(sorted(path.name for path in folder.iterdir()))

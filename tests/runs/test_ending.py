@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import Picture, Unscored, Verdict
+from formalimg.judges import LoadedImage, Unscored, Verdict
 from formalimg.models import Answer, Generated, ImageRequest
-from formalimg.runs import Progress, carry_out, judge_run
+from formalimg.runs import Progress, execute, judge_run
 from formalimg.suites import Item
 from tests.support.models import NumberJudge, Speckles, speckled_for
 from tests.support.run_contents import contents, order, outcomes, rows
@@ -64,30 +64,30 @@ class _LooksWithin(NumberJudge):
         super().__init__(concurrency=_HANDS)
         self._quota = quota
 
-    async def judge(self, item: Item[object], picture: Picture) -> Verdict | Unscored:
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         await self._quota.take()
-        verdict = await super().judge(item, picture)
+        verdict = await super().judge(item, image)
         return replace(verdict, cost=1.0)
 
 
-def test_pictures_on_their_way_are_kept_and_paid_for(tmp_path: Path) -> None:
+def test_images_on_their_way_are_kept_and_paid_for(tmp_path: Path) -> None:
     quota, folder = _Quota(), tmp_path / "run"
     with pytest.raises(FormalimgError, match="the day's quota is used up"):
-        carry_out(order(_PaintsWithin(quota)), folder, NumberJudge(), told=quota.told)
+        execute(order(_PaintsWithin(quota)), folder, NumberJudge(), told=quota.told)
     assert quota.asked == _HANDS, "nothing new was begun"
     found = dict(rows(folder, "SELECT status, count(*) FROM pictures GROUP BY status"))
     assert found == {"made": _HANDS - 1, "planned": 8 - (_HANDS - 1)}
     assert rows(folder, "SELECT total(cost) FROM pictures") == [(_HANDS - 1,)]
     again = Speckles()
-    carry_out(order(again), folder, NumberJudge())
+    execute(order(again), folder, NumberJudge())
     assert len(again.asked) == 8 - (_HANDS - 1)
-    carry_out(order(), tmp_path / "whole", NumberJudge())
+    execute(order(), tmp_path / "whole", NumberJudge())
     assert contents(folder) == contents(tmp_path / "whole")
 
 
 def test_verdicts_on_their_way_are_kept_and_paid_for(tmp_path: Path) -> None:
     quota, folder = _Quota(), tmp_path / "run"
-    carry_out(order(), folder)
+    execute(order(), folder)
     with pytest.raises(FormalimgError, match="the day's quota is used up"):
         judge_run(folder, _LooksWithin(quota), told=quota.told)
     assert quota.asked == _HANDS
@@ -104,7 +104,7 @@ def test_what_a_batch_gave_before_it_broke_off_is_kept(tmp_path: Path, in_a_note
             raise FormalimgError("the day's quota is used up")
 
     def run() -> None:
-        carry_out(order(BreaksOff(batch=8, concurrency=1)), tmp_path / "run")
+        execute(order(BreaksOff(batch=8, concurrency=1)), tmp_path / "run")
 
     async def cell() -> None:
         run()
@@ -125,5 +125,5 @@ def test_who_gives_up_waiting_still_learns_why_it_ended(tmp_path: Path) -> None:
                 signal.raise_signal(number)
 
     with pytest.raises(FormalimgError, match="the day's quota is used up"):
-        carry_out(order(_PaintsWithin(quota)), tmp_path / "run", told=interrupt_once)
+        execute(order(_PaintsWithin(quota)), tmp_path / "run", told=interrupt_once)
     assert rows(tmp_path / "run", "SELECT DISTINCT status FROM pictures") == [("planned",)]

@@ -15,8 +15,8 @@ from PIL import Image
 
 from formalimg.errors import FormalimgError
 from formalimg.models import Refused
-from formalimg.runs import Selection, carry_out, judge_run, open_run, run_name
-from formalimg.runs.files import picture_stem
+from formalimg.runs import Selection, execute, judge_run, open_run, run_name
+from formalimg.runs.files import image_stem
 from tests.support.models import NumberJudge, Speckles, small_items
 from tests.support.run_contents import contents, order, outcomes, rows
 
@@ -31,9 +31,9 @@ def test_a_run_can_be_extended_step_by_step(tmp_path: Path) -> None:
         {"samples": 2},
         {"selection": Selection(levels=[1])},
     ):
-        carry_out(order(model, **changes), folder, judge)
+        execute(order(model, **changes), folder, judge)
     assert len(model.asked) == len(set(model.asked)) == len(judge.judged) == 16
-    carry_out(order(samples=2), tmp_path / "at once", NumberJudge())
+    execute(order(samples=2), tmp_path / "at once", NumberJudge())
     assert contents(folder) == contents(tmp_path / "at once")
     ids = [(outcome.item, outcome.sample) for outcome in outcomes(folder)]
     assert ids == [(str(number), sample) for number in range(8) for sample in range(2)]
@@ -44,7 +44,7 @@ def test_a_run_can_be_extended_step_by_step(tmp_path: Path) -> None:
 
 def test_a_run_that_is_stopped_early_has_something_of_each_level(tmp_path: Path) -> None:
     model = Speckles(concurrency=1)
-    carry_out(order(model, small_items(12)), tmp_path / "run")
+    execute(order(model, small_items(12)), tmp_path / "run")
     levels = {item.id: item.level for item in small_items(12)}
     assert [levels[item] for item, _ in model.asked[:4]] == [1, 2, 3, 4]
 
@@ -78,15 +78,15 @@ def test_a_selection_takes_the_first_of_each_level_among_those_it_names(
 )
 def test_what_the_suite_does_not_have_cannot_be_selected(tmp_path: Path, selection: Selection, told: str) -> None:
     with pytest.raises(FormalimgError, match=told):
-        carry_out(order(selection=selection), tmp_path / "run")
+        execute(order(selection=selection), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
-def test_the_pictures_load_as_an_image_folder(tmp_path: Path) -> None:
-    """By its documented rules: one metadata file beside the pictures, one JSON object a line, the same fields in each,
-    `file_name` first and relative, and no picture that is not named."""
+def test_the_images_load_as_an_image_folder(tmp_path: Path) -> None:
+    """By its documented rules: one metadata file beside the images, one JSON object a line, the same fields in each,
+    `file_name` first and relative, and no image that is not named."""
     items = [replace(item, prompt=f'{item.prompt} "quoted"\n\u2028 ä') for item in small_items(8)]
-    carry_out(order(items=items, samples=2), tmp_path / "run")
+    execute(order(items=items, samples=2), tmp_path / "run")
     images = tmp_path / "run" / "images"
     text = (images / "metadata.jsonl").read_text(encoding="utf-8")
     lines = [json.loads(line) for line in text.rstrip("\n").split("\n")]
@@ -95,26 +95,26 @@ def test_the_pictures_load_as_an_image_folder(tmp_path: Path) -> None:
     assert len(lines) == 16 == len({line["file_name"] for line in lines})
     assert {path.suffix for path in images.iterdir()} == {".png", ".jsonl"}
     for line in lines:
-        with Image.open(images / line["file_name"]) as picture:
-            picture.load()
+        with Image.open(images / line["file_name"]) as image:
+            image.load()
         assert line["prompt"] == items[int(line["item"])].prompt
 
 
-def test_a_lost_picture_is_made_again(tmp_path: Path) -> None:
-    carry_out(order(), tmp_path / "run", NumberJudge())
+def test_a_lost_image_is_made_again(tmp_path: Path) -> None:
+    execute(order(), tmp_path / "run", NumberJudge())
     before = contents(tmp_path / "run")
     (tmp_path / "run" / "images" / "3.png").unlink()
     (tmp_path / "run" / "images" / "5.png").write_bytes(b"")
     model, judge = Speckles(), NumberJudge()
-    carry_out(order(model), tmp_path / "run", judge)
+    execute(order(model), tmp_path / "run", judge)
     assert sorted(model.asked) == [("3", 0), ("5", 0)]
-    assert judge.judged == [], "the same picture has its verdict already"
+    assert judge.judged == [], "the same image has its verdict already"
     assert contents(tmp_path / "run") == before
 
 
-def test_an_exchanged_picture_is_not_judged_as_the_one_that_was_made(tmp_path: Path) -> None:
+def test_an_exchanged_image_is_not_judged_as_the_one_that_was_made(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    carry_out(order(), folder)
+    execute(order(), folder)
     data = bytearray((folder / "images" / "3.png").read_bytes())
     data[-1] ^= 1
     (folder / "images" / "3.png").write_bytes(data)
@@ -125,7 +125,7 @@ def test_an_exchanged_picture_is_not_judged_as_the_one_that_was_made(tmp_path: P
 
 def test_a_folder_holds_nothing_else(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    carry_out(order(), folder, NumberJudge())
+    execute(order(), folder, NumberJudge())
     assert len(outcomes(folder)) == 8
     assert {path.name for path in folder.iterdir()} == {"run.toml", "results.sqlite", "images", "lock"}
     open_run(folder)  # and not closed
@@ -134,34 +134,34 @@ def test_a_folder_holds_nothing_else(tmp_path: Path) -> None:
 
 
 def test_metadata_names_only_what_is_there(tmp_path: Path) -> None:
-    carry_out(order(), tmp_path / "run")
+    execute(order(), tmp_path / "run")
     others = [replace(item, prompt="Other words.") for item in small_items(8)]
-    carry_out(order(Speckles(answer=lambda request: Refused("no")), others), tmp_path / "run")
+    execute(order(Speckles(answer=lambda request: Refused("no")), others), tmp_path / "run")
     assert contents(tmp_path / "run")["files"] == {"metadata.jsonl": b""}
 
 
 def test_files_of_others_in_the_images_are_left_alone(tmp_path: Path) -> None:
-    carry_out(order(), tmp_path / "run")
+    execute(order(), tmp_path / "run")
     (tmp_path / "run" / "images" / "notes.txt").write_text("mine")
     (tmp_path / "run" / "images" / "cat.png").write_bytes(b"mine")
     (tmp_path / "run" / "images" / "3.webp").write_bytes(b"left over")
-    carry_out(order(), tmp_path / "run")
+    execute(order(), tmp_path / "run")
     names = {path.name for path in (tmp_path / "run" / "images").iterdir()}
     assert {"notes.txt", "cat.png", "3.png"} <= names
     assert "3.webp" not in names
 
 
-def test_no_two_pictures_share_a_file() -> None:
-    """Also not the second picture of `a` and the first of an item called `a_1`."""
+def test_no_two_images_share_a_file() -> None:
+    """Also not the second image of `a` and the first of an item called `a_1`."""
     endings = ["", *(f"_{one}" for one in ("0", "1", "01", "12", "x"))]
     items = [f"{name}{first}{second}" for name in ("a", "1") for first in endings for second in endings]
-    pictures = {(item, sample) for item in items for sample in range(13)}
-    assert len({picture_stem(*picture) for picture in pictures}) == len(pictures)
+    images = {(item, sample) for item in items for sample in range(13)}
+    assert len({image_stem(*image) for image in images}) == len(images)
 
 
 def test_making_and_judging_apart_gives_the_same_run(tmp_path: Path) -> None:
-    carry_out(order(samples=2), tmp_path / "together", NumberJudge())
-    carry_out(order(samples=2), tmp_path / "apart")
+    execute(order(samples=2), tmp_path / "together", NumberJudge())
+    execute(order(samples=2), tmp_path / "apart")
     assert {outcome.reason for outcome in outcomes(tmp_path / "apart")} == {"not judged"}
     judge_run(tmp_path / "apart", NumberJudge())
     assert contents(tmp_path / "apart") == contents(tmp_path / "together")
@@ -171,12 +171,12 @@ def test_a_run_can_be_done_inside_a_running_loop(tmp_path: Path) -> None:
     """As in a notebook."""
 
     async def cell() -> None:
-        carry_out(order(), tmp_path / "run", NumberJudge())
+        execute(order(), tmp_path / "run", NumberJudge())
         with pytest.raises(FormalimgError, match="seed"):
-            carry_out(order(seed=5), tmp_path / "run", NumberJudge())
+            execute(order(seed=5), tmp_path / "run", NumberJudge())
 
     asyncio.run(cell())
-    carry_out(order(), tmp_path / "outside", NumberJudge())
+    execute(order(), tmp_path / "outside", NumberJudge())
     assert contents(tmp_path / "run") == contents(tmp_path / "outside")
 
 
@@ -189,7 +189,7 @@ def test_different_models_have_different_folders(one: str, other: str) -> None:
 
 def test_the_queries_in_the_docs_work(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    carry_out(order(samples=2), folder, NumberJudge())
+    execute(order(samples=2), folder, NumberJudge())
     page = (Path(__file__).parents[2] / "docs" / "runs.md").read_text(encoding="utf-8")
     queries = page.split("```sql\n")[1].split("```")[0].split(";")[:-1]
     missing, by_level, clauses, slowest = (rows(folder, query) for query in queries)

@@ -1,4 +1,4 @@
-"""Whatever goes wrong with a picture or a verdict is recorded with its reason, counted as unscored, and tried again."""
+"""Whatever goes wrong with an image or a verdict is recorded with its reason, counted as unscored, and tried again."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 from PIL import Image
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import Part, Picture, Unscored, Verdict
+from formalimg.judges import LoadedImage, Part, Unscored, Verdict
 from formalimg.models import Answer, Failed, Generated, ImageRequest, Refused
-from formalimg.runs import carry_out, judge_run
+from formalimg.runs import execute, judge_run
 from formalimg.suites import Item
 from tests.support.models import NumberJudge, Speckles, small_items, speckled, speckled_for
 from tests.support.run_contents import contents, judged, order, outcomes, rows
@@ -53,14 +53,14 @@ _BAD: dict[str, tuple[Callable[[ImageRequest], Any], str, str]] = {
 
 
 @pytest.mark.parametrize("case", _BAD)
-def test_a_picture_that_does_not_come_is_recorded_and_tried_again(tmp_path: Path, case: str) -> None:
+def test_an_image_that_does_not_come_is_recorded_and_tried_again(tmp_path: Path, case: str) -> None:
     answer, reason, detail = _BAD[case]
     folder = tmp_path / "run"
 
     def bad_once(request: ImageRequest) -> Answer:
         return answer(request) if request.item == "3" else speckled_for(request)
 
-    done = carry_out(order(Speckles(answer=bad_once)), folder, NumberJudge())
+    done = execute(order(Speckles(answer=bad_once)), folder, NumberJudge())
     assert (done.made, done.refused + done.failed, done.judged) == (7, 1, 7)
     assert done.coverage == 7 / 8
     assert done.steps == done.done
@@ -73,10 +73,10 @@ def test_a_picture_that_does_not_come_is_recorded_and_tried_again(tmp_path: Path
     assert len(outcomes(folder)) == 8, "nothing is left out"
     assert "3.png" not in {path.name for path in (folder / "images").iterdir()}
     model = Speckles()
-    carry_out(order(model), folder, NumberJudge())
+    execute(order(model), folder, NumberJudge())
     assert model.asked == [("3", 0)], "only what failed is tried again"
     assert rows(folder, "SELECT attempts FROM pictures WHERE item = '3'") == [(2,)]
-    carry_out(order(), tmp_path / "fine", NumberJudge())
+    execute(order(), tmp_path / "fine", NumberJudge())
     assert contents(folder) == contents(tmp_path / "fine")
 
 
@@ -99,7 +99,7 @@ class _BreaksOff(Speckles):
 
 
 def test_requests_without_an_answer_fail(tmp_path: Path) -> None:
-    carry_out(order(_TooFew(batch=4, concurrency=1)), tmp_path / "run")
+    execute(order(_TooFew(batch=4, concurrency=1)), tmp_path / "run")
     assert (
         sorted(outcome.reason for outcome in outcomes(tmp_path / "run"))
         == ["generation failed"] * 4 + ["not judged"] * 4
@@ -108,14 +108,14 @@ def test_requests_without_an_answer_fail(tmp_path: Path) -> None:
 
 
 def test_an_exception_fails_only_what_was_not_answered_yet(tmp_path: Path) -> None:
-    done = carry_out(order(_BreaksOff(batch=4)), tmp_path / "run")
+    done = execute(order(_BreaksOff(batch=4)), tmp_path / "run")
     assert (done.made, done.failed) == (2, 6)
     assert {outcome.detail for outcome in outcomes(tmp_path / "run")} == {"", "MemoryError: no room for the batch"}
 
 
 def test_more_answers_than_requests_end_the_run(tmp_path: Path) -> None:
-    with pytest.raises(FormalimgError, match="gave more pictures than the 4 it was asked for"):
-        carry_out(order(_TooMany(batch=4)), tmp_path / "run")
+    with pytest.raises(FormalimgError, match="gave more images than the 4 it was asked for"):
+        execute(order(_TooMany(batch=4)), tmp_path / "run")
 
 
 def test_a_mistake_of_the_user_ends_the_run_and_keeps_what_is_done(tmp_path: Path) -> None:
@@ -126,27 +126,27 @@ def test_a_mistake_of_the_user_ends_the_run_and_keeps_what_is_done(tmp_path: Pat
 
     model = Speckles(answer=wrong_key, concurrency=1)
     with pytest.raises(FormalimgError, match="the key is wrong"):
-        carry_out(order(model), tmp_path / "run", NumberJudge())
+        execute(order(model), tmp_path / "run", NumberJudge())
     kept = rows(tmp_path / "run", "SELECT item FROM pictures WHERE status = 'made'")
     assert len(kept) == len(model.asked) - 1
     again = Speckles()
-    carry_out(order(again), tmp_path / "run", NumberJudge())
+    execute(order(again), tmp_path / "run", NumberJudge())
     assert not {item for (item,) in kept} & {item for item, _ in again.asked}
 
 
-_BAD_VERDICTS: dict[str, tuple[Callable[[Item[object], Picture], Any], str, str]] = {
-    "exception": (lambda item, picture: 1 // 0, "judge failed", "ZeroDivisionError: "),
+_BAD_VERDICTS: dict[str, tuple[Callable[[Item[object], LoadedImage], Any], str, str]] = {
+    "exception": (lambda item, image: 1 // 0, "judge failed", "ZeroDivisionError: "),
     "unscored": (
-        lambda item, picture: Unscored("not understood", "too\ndark", {"seen": 1}),
+        lambda item, image: Unscored("not understood", "too\ndark", {"seen": 1}),
         "not understood",
         "too dark",
     ),
-    "none": (lambda item, picture: None, "judge failed", "NoneType in place of a verdict"),
-    "odd reason": (lambda item, picture: Unscored("tired"), "judge failed", "unknown reason 'tired'"),  # type: ignore[arg-type]
-    "odd evidence": (lambda item, picture: Verdict(True, (), {"x": {1, 2}}), "judge failed", "TypeError"),
-    "no cost": (lambda item, picture: Verdict(True, cost=math.inf), "judge failed", "a cost of inf US dollars"),
-    "a gift": (lambda item, picture: Unscored("not understood", cost=-0.5), "judge failed", "a cost of -0.5 US"),
-    "no number": (lambda item, picture: Verdict(True, (Part("a", "b", math.nan),)), "judge failed", "ValueError"),
+    "none": (lambda item, image: None, "judge failed", "NoneType in place of a verdict"),
+    "odd reason": (lambda item, image: Unscored("tired"), "judge failed", "unknown reason 'tired'"),  # type: ignore[arg-type]
+    "odd evidence": (lambda item, image: Verdict(True, (), {"x": {1, 2}}), "judge failed", "TypeError"),
+    "no cost": (lambda item, image: Verdict(True, cost=math.inf), "judge failed", "a cost of inf US dollars"),
+    "a gift": (lambda item, image: Unscored("not understood", cost=-0.5), "judge failed", "a cost of -0.5 US"),
+    "no number": (lambda item, image: Verdict(True, (Part("a", "b", math.nan),)), "judge failed", "ValueError"),
 }
 
 
@@ -154,28 +154,28 @@ _BAD_VERDICTS: dict[str, tuple[Callable[[Item[object], Picture], Any], str, str]
 def test_a_verdict_that_does_not_come_is_recorded_and_tried_again(tmp_path: Path, case: str) -> None:
     verdict, reason, detail = _BAD_VERDICTS[case]
     folder = tmp_path / "run"
-    done = carry_out(order(), folder, NumberJudge(verdict=verdict))
+    done = execute(order(), folder, NumberJudge(verdict=verdict))
     assert (done.unscored, done.coverage) == (8, 0)
     assert {(outcome.passed, outcome.reason) for outcome in outcomes(folder)} == {(None, reason)}
     assert all(detail in outcome.detail for outcome in outcomes(folder))
     assert judge_run(folder, NumberJudge()).judged == 8
-    carry_out(order(), tmp_path / "fine", NumberJudge())
+    execute(order(), tmp_path / "fine", NumberJudge())
     assert contents(folder) == contents(tmp_path / "fine")
 
 
 def test_evidence_comes_back_as_it_was(tmp_path: Path) -> None:
     evidence = {"answer": "half a character: \ud83d", "list": [1, 2.5, None, "ä"], "explanation": "a\nb"}
     given = Verdict(True, (Part("a cup", "object", 0.5, 2.0, ("Is", "Has"), "it is red\nand large"),), evidence, 0.25)
-    carry_out(order(items=small_items(2)), tmp_path / "run", NumberJudge(verdict=lambda item, picture: given))
+    execute(order(items=small_items(2)), tmp_path / "run", NumberJudge(verdict=lambda item, image: given))
     assert [one.verdict for one in judged(tmp_path / "run")] == [given, given]
 
 
-def test_a_picture_of_one_flat_colour_fails_by_rule(tmp_path: Path) -> None:
+def test_an_image_of_one_flat_colour_fails_by_rule(tmp_path: Path) -> None:
     file = io.BytesIO()
     Image.new("RGB", (64, 64), "teal").save(file, "PNG")
     flat = Speckles(answer=lambda request: Generated(file.getvalue()))
     judge = NumberJudge()
-    done = carry_out(order(flat), tmp_path / "run", judge)
+    done = execute(order(flat), tmp_path / "run", judge)
     assert (done.not_passed, judge.judged) == (8, [])
     verdict = judged(tmp_path / "run")[0].verdict
     assert verdict.evidence["rule"] == "flat colour"

@@ -10,7 +10,7 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Verdict
-from formalimg.runs import carry_out, open_run
+from formalimg.runs import execute, open_run
 from formalimg.runs.files import write_atomically
 from tests.support.models import NumberJudge, Speckles, small_items
 from tests.support.run_contents import contents, order, rows
@@ -42,11 +42,11 @@ def _fill(place: Path, leave: int) -> Path:
 
 
 def _unbroken(folder: Path, count: int, size: int) -> dict[str, object]:
-    carry_out(order(Speckles(), small_items(count), size=size), folder, NumberJudge())
+    execute(order(Speckles(), small_items(count), size=size), folder, NumberJudge())
     return contents(folder)
 
 
-def test_pictures_that_do_not_fit_stop_the_run(tmp_path: Path, small_disk: Path) -> None:
+def test_images_that_do_not_fit_stop_the_run(tmp_path: Path, small_disk: Path) -> None:
     folder, log = small_disk / "run", tmp_path / "log"
     _mount_again(small_disk, "size=2m")
     process = start(folder, 40, 0, log, 200)
@@ -81,27 +81,27 @@ def test_a_database_that_cannot_grow_stops_the_run(tmp_path: Path, small_disk: P
     """However little is left: before the plan, in the middle of it, or among the verdicts."""
     _mount_again(small_disk, "size=3m")
     folder = small_disk / "run"
-    carry_out(order(Speckles(), small_items(60)), folder)
+    execute(order(Speckles(), small_items(60)), folder)
     ballast = _fill(small_disk, leave)
-    judge = NumberJudge(verdict=lambda item, picture: Verdict(True, (), {"explanation": "because " * 1000}))
+    judge = NumberJudge(verdict=lambda item, image: Verdict(True, (), {"explanation": "because " * 1000}))
     with pytest.raises(
         FormalimgError, match=r"cannot use .*results.sqlite.*make room|cannot write .*run.toml.*make room"
     ):
-        carry_out(order(Speckles(), small_items(60)), folder, judge)
+        execute(order(Speckles(), small_items(60)), folder, judge)
     ballast.unlink()
     _mount_again(small_disk, "size=40m")
-    carry_out(order(Speckles(), small_items(60)), folder, judge)
-    carry_out(order(Speckles(), small_items(60)), tmp_path / "unbroken", judge)
+    execute(order(Speckles(), small_items(60)), folder, judge)
+    execute(order(Speckles(), small_items(60)), tmp_path / "unbroken", judge)
     assert contents(folder) == contents(tmp_path / "unbroken")
 
 
 def test_a_run_on_a_read_only_disk_can_be_read(small_disk: Path) -> None:
     folder = small_disk / "run"
     _mount_again(small_disk, "size=3m")
-    carry_out(order(), folder, NumberJudge())
+    execute(order(), folder, NumberJudge())
     _mount_again(small_disk, "ro")
     run = open_run(folder)
     assert all(outcome.passed is not None for outcome in run.outcomes())
     run.close()
     with pytest.raises(FormalimgError, match="cannot make the run folder"):
-        carry_out(order(), folder, NumberJudge())
+        execute(order(), folder, NumberJudge())

@@ -1,4 +1,4 @@
-"""Files are looked at before anyone judges them: all kinds of pictures are read right, all others are named."""
+"""Files are looked at before anyone judges them: all kinds of images are read right, all others are named."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from formalimg.judges import Picture, Unscored
+from formalimg.judges import LoadedImage, Unscored
 from formalimg.runs.inspection import MAX_PIXELS, failed_by_rule, inspect
 from tests.support.models import speckled
 
@@ -28,11 +28,11 @@ def _file(image: Image.Image, form: str, **options: Any) -> bytes:
 
 
 def _seen(data: bytes) -> Image.Image:
-    picture = inspect(data)
-    assert isinstance(picture, Picture), picture
-    assert picture.data == data
-    assert picture.image.mode == "RGB"
-    return picture.image
+    image = inspect(data)
+    assert isinstance(image, LoadedImage), image
+    assert image.data == data
+    assert image.pil.mode == "RGB"
+    return image.pil
 
 
 def _near(image: Image.Image, place: tuple[int, int], color: tuple[int, int, int]) -> bool:
@@ -54,7 +54,7 @@ def _near(image: Image.Image, place: tuple[int, int], color: tuple[int, int, int
     ],
     ids=["PNG", "palette", "alpha", "JPEG", "CMYK", "WebP", "animated WebP"],
 )
-def test_pictures_of_all_kinds_look_the_same(data: bytes) -> None:
+def test_images_of_all_kinds_look_the_same(data: bytes) -> None:
     image = _seen(data)
     assert image.size == (40, 20)
     assert _near(image, (5, 10), (0, 0, 255))
@@ -78,7 +78,7 @@ def test_transparent_parts_are_white() -> None:
         assert (image.getpixel((2, 2)), image.getpixel((8, 8))) == ((255, 0, 0), (255, 255, 255))
 
 
-def test_pictures_are_turned_as_their_exif_says() -> None:
+def test_images_are_turned_as_their_exif_says() -> None:
     exif = Image.Exif()
     exif[0x0112] = 6
     image = _seen(_file(_HALVES, "JPEG", exif=exif, quality=95))
@@ -95,7 +95,7 @@ def _header_only(width: int, height: int) -> bytes:
 
 
 @pytest.mark.parametrize("side", [8001, 10_000, 20_000, 100_000, 2**31 - 1])
-def test_pictures_with_too_many_pixels_are_not_decoded(side: int) -> None:
+def test_images_with_too_many_pixels_are_not_decoded(side: int) -> None:
     found = inspect(_header_only(side, side))
     assert isinstance(found, Unscored)
     assert found.reason == "too large"
@@ -113,7 +113,7 @@ def test_pictures_with_too_many_pixels_are_not_decoded(side: int) -> None:
         _header_only(64, 64),
     ],
 )
-def test_files_that_are_no_pictures_are_unreadable(data: bytes) -> None:
+def test_files_that_are_no_images_are_unreadable(data: bytes) -> None:
     found = inspect(data)
     assert isinstance(found, Unscored)
     assert found.reason == "unreadable image"
@@ -141,7 +141,7 @@ def test_no_bytes_make_it_fail(data: st.DataObject) -> None:
     if isinstance(found, Unscored):
         assert found.reason in ("unreadable image", "too large")
     else:
-        assert found.image.mode == "RGB"
+        assert found.pil.mode == "RGB"
         failed_by_rule(found)
 
 
@@ -156,15 +156,15 @@ def test_no_bytes_make_it_fail(data: st.DataObject) -> None:
         (Image.radial_gradient("L"), "JPEG", False),
     ],
 )
-def test_flat_pictures_are_recognised(image: Image.Image, form: str, flat: bool) -> None:
-    picture = inspect(_file(image, form))
-    assert isinstance(picture, Picture)
-    assert (failed_by_rule(picture) is not None) == flat
+def test_flat_images_are_recognised(image: Image.Image, form: str, flat: bool) -> None:
+    loaded = inspect(_file(image, form))
+    assert isinstance(loaded, LoadedImage)
+    assert (failed_by_rule(loaded) is not None) == flat
 
 
 def test_one_small_mark_is_not_flat() -> None:
     image = Image.new("RGB", (64, 64), "white")
     image.putpixel((60, 60), (240, 255, 255))
-    picture = inspect(_file(image, "PNG"))
-    assert isinstance(picture, Picture)
-    assert failed_by_rule(picture) is None
+    loaded = inspect(_file(image, "PNG"))
+    assert isinstance(loaded, LoadedImage)
+    assert failed_by_rule(loaded) is None

@@ -11,9 +11,9 @@ import pytest
 from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored
 from formalimg.models import Generated, ImageRequest, Setting, open_folder
-from formalimg.runs import Selection, carry_out, foresee, judge_run
-from formalimg.runs.keys import judge_key, picture_key, picture_seed, plan_digest, question_key
-from formalimg.scenes import Box, Scene, Thing
+from formalimg.runs import Selection, estimate, execute, judge_run
+from formalimg.runs.keys import image_key, image_seed, judge_key, plan_digest, question_key
+from formalimg.scenes import Box, Scene, SceneObject
 from tests.support.models import NumberJudge, Speckles, small_items, speckled
 from tests.support.run_contents import contents, order, outcomes, rows
 
@@ -21,7 +21,7 @@ from tests.support.run_contents import contents, order, outcomes, rows
 def test_what_is_there_is_not_asked_for_again(tmp_path: Path) -> None:
     model, judge = Speckles(), NumberJudge()
     for _ in range(3):
-        carry_out(order(model, samples=2), tmp_path / "run", judge)
+        execute(order(model, samples=2), tmp_path / "run", judge)
     assert len(model.asked) == len(set(model.asked)) == 16
     assert len(judge.judged) == 16
 
@@ -38,9 +38,9 @@ def test_what_is_there_is_not_asked_for_again(tmp_path: Path) -> None:
 def test_every_part_of_a_request_is_in_the_key(change: dict[str, object]) -> None:
     request = ImageRequest("0", 0, "words", 7, 64)
     item = small_items(1)[0]
-    key = picture_key(item, request, Speckles())
-    assert picture_key(item, replace(request, **change), Speckles()) != key  # type: ignore[arg-type]
-    assert picture_key(item, ImageRequest("0", 0, "words", 7, 64), Speckles()) == key
+    key = image_key(item, request, Speckles())
+    assert image_key(item, replace(request, **change), Speckles()) != key  # type: ignore[arg-type]
+    assert image_key(item, ImageRequest("0", 0, "words", 7, 64), Speckles()) == key
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_every_part_of_a_request_is_in_the_key(change: dict[str, object]) -> Non
 def test_every_setting_is_in_the_keys(settings: dict[str, Setting]) -> None:
     request, item = ImageRequest("0", 0, "words", 7, 64), small_items(1)[0]
     for other in ({"a": 2}, {"a": False}, {"a": "None"}, {"c": None}):
-        assert picture_key(item, request, Speckles(settings=settings)) != picture_key(
+        assert image_key(item, request, Speckles(settings=settings)) != image_key(
             item, request, Speckles(settings=other)
         )
         assert judge_key(NumberJudge(settings=settings)) != judge_key(NumberJudge(settings=other))
@@ -68,57 +68,57 @@ def test_keys_stay_what_they_are() -> None:
     item = replace(small_items(1)[0], prompt="A naïve cup · 茶")
     judge = NumberJudge(settings={"words": "für", "steps": 7, "cut": 0.5, "fast": True, "style": None})
     model = Speckles(settings=judge.settings)
-    request = ImageRequest(item.id, 2, item.prompt, picture_seed(1, item, 2), 512)
-    found = [judge_key(judge), question_key(item), picture_key(item, request, model), plan_digest(["b", "a"])]
+    request = ImageRequest(item.id, 2, item.prompt, image_seed(1, item, 2), 512)
+    found = [judge_key(judge), question_key(item), image_key(item, request, model), plan_digest(["b", "a"])]
     assert [key[:16] for key in found] == [
         "e242602baafed39f",
         "fc40ca2792122d85",
         "20d9797797e1220d",
         "623499e2fc24d4b5",
     ]
-    assert picture_seed(1, item, 2) == 1_765_622_961
+    assert image_seed(1, item, 2) == 1_765_622_961
 
 
 def test_seeds_are_recorded_and_differ_by_item_and_sample(tmp_path: Path) -> None:
-    carry_out(order(samples=3), tmp_path / "run")
-    carry_out(order(samples=3), tmp_path / "again")
+    execute(order(samples=3), tmp_path / "run")
+    execute(order(samples=3), tmp_path / "again")
     seeds = rows(tmp_path / "run", "SELECT item, sample, seed FROM pictures")
     assert seeds == rows(tmp_path / "again", "SELECT item, sample, seed FROM pictures")
     assert len({seed for *_, seed in seeds}) == 24
     assert all(0 <= seed < 2**31 for *_, seed in seeds)
     item = small_items(1)[0]
-    assert picture_seed(1, item, 0) != picture_seed(2, item, 0)
+    assert image_seed(1, item, 0) != image_seed(2, item, 0)
 
 
 def test_other_words_are_made_anew_and_the_rest_is_kept(tmp_path: Path) -> None:
     items = small_items(8)
-    carry_out(order(items=items), tmp_path / "run", NumberJudge())
+    execute(order(items=items), tmp_path / "run", NumberJudge())
     items[3] = replace(items[3], prompt="Something else.")
     model, judge = Speckles(), NumberJudge()
-    carry_out(order(model, items), tmp_path / "run", judge)
+    execute(order(model, items), tmp_path / "run", judge)
     assert (model.asked, judge.judged) == ([("3", 0)], ["3"])
     fresh = tmp_path / "fresh"
-    carry_out(order(items=items), fresh, NumberJudge())
+    execute(order(items=items), fresh, NumberJudge())
     assert outcomes(tmp_path / "run") == outcomes(fresh)
 
 
 @pytest.mark.parametrize("part", [{"selection": Selection(levels=[1, 2])}, {"samples": 1}])
 def test_other_words_for_a_part_of_the_run_are_refused(tmp_path: Path, part: dict[str, Any]) -> None:
     """The other items, or the other samples, would be judged by words that they were not made from."""
-    carry_out(order(samples=2), tmp_path / "run", NumberJudge())
+    execute(order(samples=2), tmp_path / "run", NumberJudge())
     before = contents(tmp_path / "run")
     others = [replace(item, prompt="Something else.") for item in small_items(8)]
     with pytest.raises(FormalimgError, match=r"item 0 asks something else .* choose another folder"):
-        carry_out(order(items=others, **{"samples": 2, **part}), tmp_path / "run", NumberJudge())
+        execute(order(items=others, **{"samples": 2, **part}), tmp_path / "run", NumberJudge())
     assert contents(tmp_path / "run") == before
 
 
 @pytest.mark.parametrize("sees_spec", [False, True])
 def test_another_formula_is_judged_anew_and_made_anew_only_by_who_sees_it(tmp_path: Path, sees_spec: bool) -> None:
     first = Speckles(sees_spec=sees_spec)
-    carry_out(order(first, small_items(4)), tmp_path / "run", NumberJudge())
+    execute(order(first, small_items(4)), tmp_path / "run", NumberJudge())
     model, judge = Speckles(sees_spec=sees_spec), NumberJudge()
-    carry_out(order(model, small_items(4, color="green")), tmp_path / "run", judge)
+    execute(order(model, small_items(4, color="green")), tmp_path / "run", judge)
     assert len(model.asked) == (4 if sees_spec else 0)
     assert sorted(judge.judged) == ["0", "1", "2", "3"]
 
@@ -131,37 +131,37 @@ def test_a_model_is_told_the_spec_only_if_it_says_so(tmp_path: Path) -> None:
         return Unscored  # no answer at all
 
     for sees_spec in (False, True):
-        carry_out(order(Speckles(sees_spec=sees_spec, answer=noting), small_items(1)), tmp_path / str(sees_spec))  # type: ignore[arg-type]
+        execute(order(Speckles(sees_spec=sees_spec, answer=noting), small_items(1)), tmp_path / str(sees_spec))  # type: ignore[arg-type]
     assert specs == [None, small_items(1)[0].spec]
 
 
-def test_a_picture_that_is_exchanged_in_a_folder_is_made_anew(tmp_path: Path) -> None:
-    pictures = tmp_path / "pictures"
-    pictures.mkdir()
+def test_an_image_that_is_exchanged_in_a_folder_is_made_anew(tmp_path: Path) -> None:
+    images = tmp_path / "pictures"
+    images.mkdir()
     for number in range(4):
-        (pictures / f"{number}.png").write_bytes(speckled(f"first {number}"))
+        (images / f"{number}.png").write_bytes(speckled(f"first {number}"))
     judge = NumberJudge()
-    carry_out(order(open_folder(str(pictures), {}), small_items(4)), tmp_path / "run", judge)
-    (pictures / "2.png").unlink()
-    (pictures / "2.jpg").write_bytes(speckled("second", form="JPEG"))
-    done = carry_out(order(open_folder(str(pictures), {}), small_items(4)), tmp_path / "run", judge)
-    assert (done.pictures, judge.judged[4:]) == (1, ["2"])
+    execute(order(open_folder(str(images), {}), small_items(4)), tmp_path / "run", judge)
+    (images / "2.png").unlink()
+    (images / "2.jpg").write_bytes(speckled("second", form="JPEG"))
+    done = execute(order(open_folder(str(images), {}), small_items(4)), tmp_path / "run", judge)
+    assert (done.images, judge.judged[4:]) == (1, ["2"])
     files = contents(tmp_path / "run")["files"]
     assert set(files) == {"0.png", "1.png", "2.jpg", "3.png", "metadata.jsonl"}, "the old file is gone"
-    assert files["2.jpg"] == (pictures / "2.jpg").read_bytes()
+    assert files["2.jpg"] == (images / "2.jpg").read_bytes()
 
 
 @pytest.mark.parametrize("apart", [False, True])
-def test_the_same_picture_made_several_times_is_judged_once(tmp_path: Path, apart: bool) -> None:
+def test_the_same_image_made_several_times_is_judged_once(tmp_path: Path, apart: bool) -> None:
     """As by models that take no seed. The second look could not even be kept beside the first."""
     folder, judge = tmp_path / "run", NumberJudge(concurrency=1)
     asked = order(Speckles(answer=lambda request: Generated(speckled(request.item))), small_items(4), samples=3)
     if apart:
-        carry_out(asked, folder)
-        assert foresee(asked, folder, judge).verdicts == 4
+        execute(asked, folder)
+        assert estimate(asked, folder, judge).verdicts == 4
         done = judge_run(folder, judge)
     else:
-        done = carry_out(asked, folder, judge)
+        done = execute(asked, folder, judge)
     assert sorted(judge.judged) == ["0", "1", "2", "3"]
     assert done.judged == done.verdicts == 4
     assert done.done == done.steps
@@ -170,9 +170,9 @@ def test_the_same_picture_made_several_times_is_judged_once(tmp_path: Path, apar
 
 def test_another_judge_judges_anew_and_both_are_kept(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    carry_out(order(), folder, NumberJudge(settings={"version": 1}))
+    execute(order(), folder, NumberJudge(settings={"version": 1}))
     first = outcomes(folder)
-    second = NumberJudge(settings={"version": 2}, verdict=lambda item, picture: Unscored("not understood", "dark"))
+    second = NumberJudge(settings={"version": 2}, verdict=lambda item, image: Unscored("not understood", "dark"))
     assert judge_run(folder, second).unscored == 8
     assert {outcome.reason for outcome in outcomes(folder)} == {"not understood"}
     assert rows(folder, "SELECT count(*) FROM verdicts") == [(16,)]
@@ -185,7 +185,7 @@ def test_another_judge_judges_anew_and_both_are_kept(tmp_path: Path) -> None:
 
 def test_a_proof_is_no_part_of_the_question() -> None:
     item = small_items(1)[0]
-    witness = Scene((Thing("cup", Box(100, 100, 300, 300), color="red"),))
+    witness = Scene((SceneObject("cup", Box(100, 100, 300, 300), color="red"),))
     assert question_key(item) == question_key(replace(item, spec=replace(item.spec, witness=witness)))
     assert question_key(item) != question_key(replace(item, prompt=f"{item.prompt} "))
 
@@ -200,8 +200,8 @@ def test_a_proof_is_no_part_of_the_question() -> None:
     ],
 )
 def test_a_run_of_other_settings_is_refused_by_name(tmp_path: Path, changes: dict[str, object], told: str) -> None:
-    carry_out(order(), tmp_path / "run", NumberJudge())
+    execute(order(), tmp_path / "run", NumberJudge())
     before = contents(tmp_path / "run")
     with pytest.raises(FormalimgError, match=told):
-        carry_out(order(**changes), tmp_path / "run", NumberJudge())
+        execute(order(**changes), tmp_path / "run", NumberJudge())
     assert contents(tmp_path / "run") == before

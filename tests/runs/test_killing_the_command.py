@@ -36,16 +36,16 @@ def _command(items: Path, folder: Path) -> list[str]:
     return [sys.executable, "-m", "formalimg", *arguments, "--items", str(items), "--out", str(folder)]
 
 
-def _pictures(folder: Path) -> int:
+def _images(folder: Path) -> int:
     return len(list((folder / "images").glob("*.png")))
 
 
 def test_a_killed_command_ends_like_one_that_was_left_alone(tmp_path: Path, items: Path) -> None:
     folder = tmp_path / "run"
     for _ in range(_KILLS):
-        before = _pictures(folder)
+        before = _images(folder)
         process = subprocess.Popen(_command(items, folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        until(lambda before=before, process=process: _pictures(folder) > before or process.poll() is not None)  # type: ignore[misc]
+        until(lambda before=before, process=process: _images(folder) > before or process.poll() is not None)  # type: ignore[misc]
         process.send_signal(signal.SIGKILL)
         process.wait()
     assert subprocess.run(_command(items, folder), capture_output=True, timeout=60).returncode == 0
@@ -59,7 +59,7 @@ def test_a_killed_command_ends_like_one_that_was_left_alone(tmp_path: Path, item
 _IN_A_NOTEBOOK = """
 import asyncio, signal, sys, threading, time
 from pathlib import Path
-from formalimg.runs import carry_out
+from formalimg.runs import execute
 from tests.support.models import NumberJudge, Speckles, small_items
 from tests.support.run_contents import order
 
@@ -77,7 +77,7 @@ def told(progress):
         threading.Thread(target=tell, args=(progress, len(model.asked)), daemon=True).start()
 
 async def cell():
-    return carry_out(order(model, small_items(400)), Path(sys.argv[1]), NumberJudge(), told=told)
+    return execute(order(model, small_items(400)), Path(sys.argv[1]), NumberJudge(), told=told)
 
 # As a notebook does: a loop runs in the main thread, and its stop button raises KeyboardInterrupt there.
 signal.signal(signal.SIGINT, signal.default_int_handler)

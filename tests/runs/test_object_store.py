@@ -1,4 +1,4 @@
-"""Pictures on an object store: the same run as in a folder, and nothing is lost when the store fails."""
+"""Images on an object store: the same run as in a folder, and nothing is lost when the store fails."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.reporting import thumbnail_of
-from formalimg.runs import carry_out, judge_run, open_run, picture_in, pictures_url
-from formalimg.runs.picture_store_url import checked_url
+from formalimg.runs import execute, image_in, images_url, judge_run, open_run
+from formalimg.runs.image_store_url import checked_url
 from tests.support.command import formalimg
 from tests.support.models import NumberJudge, Speckles
 from tests.support.run_contents import contents, judged, order, outcomes, rows
@@ -86,8 +86,8 @@ def test_a_run_on_a_store_is_the_same_run(scheme: str, tmp_path: Path, bucket: o
     near, far = tmp_path / "near", tmp_path / "far"
     for folder, images in ((near, ""), (far, url)):
         model = Speckles()
-        carry_out(order(model, images=images), folder, NumberJudge())
-        carry_out(order(model, samples=2), folder, NumberJudge())  # goes on where the others lie
+        execute(order(model, images=images), folder, NumberJudge())
+        execute(order(model, samples=2), folder, NumberJudge())  # goes on where the others lie
         assert len(model.asked) == 16
     here, there = contents(near), contents(far)
     assert stored(url) == here.pop("files")
@@ -121,18 +121,18 @@ def cut_off(number: int, data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("spoil", [half, refused, cut_off])
-def test_no_picture_is_lost_when_writing_fails(
+def test_no_image_is_lost_when_writing_fails(
     spoil: Callable[[int, bytes], bytes], tmp_path: Path, bucket: type[Bucket]
 ) -> None:
     folder, model = tmp_path / "run", Speckles(concurrency=1)
-    carry_out(order(Speckles()), tmp_path / "unbroken", NumberJudge())
+    execute(order(Speckles()), tmp_path / "unbroken", NumberJudge())
     bucket.spoil = staticmethod(spoil)
-    done = carry_out(order(model, images=URL), folder, NumberJudge())
+    done = execute(order(model, images=URL), folder, NumberJudge())
     assert (done.made, done.failed, done.coverage) == (8, 0, 1.0)
     assert bool(waiting(folder)) is (spoil is cut_off), "what fails now and then is tried again"
     assert all(one.image is not None and one.image.read_bytes() for one in judged(folder)), "what waits can be read"
     bucket.spoil = staticmethod(lambda number, data: data)
-    carry_out(order(model, images=URL), folder, NumberJudge())
+    execute(order(model, images=URL), folder, NumberJudge())
     assert len(model.asked) == 8, "nothing is made twice"
     assert waiting(folder) == []
     assert stored(URL) == contents(tmp_path / "unbroken")["files"]
@@ -141,38 +141,36 @@ def test_no_picture_is_lost_when_writing_fails(
 def test_a_bucket_that_is_missing_is_told_before_anything_is_made(tmp_path: Path, bucket: type[Bucket]) -> None:
     bucket.buckets = set()
     model = Speckles()
-    with pytest.raises(
-        FormalimgError, match=r"cannot keep pictures at s3://.*bucket does not exist\): see to the buck"
-    ):
-        carry_out(order(model, images=URL), tmp_path / "run")
+    with pytest.raises(FormalimgError, match=r"cannot keep images at s3://.*bucket does not exist\): see to the buck"):
+        execute(order(model, images=URL), tmp_path / "run")
     assert model.asked == []
     bucket.buckets = {"bucket"}
-    carry_out(order(model, images=URL), tmp_path / "run")
+    execute(order(model, images=URL), tmp_path / "run")
     assert len(stored(URL)) == 8 + 1
 
 
 def test_only_what_is_lost_or_cut_short_is_made_again(tmp_path: Path, bucket: type[Bucket]) -> None:
     model, folder = Speckles(), tmp_path / "run"
-    carry_out(order(model, images=URL), folder, NumberJudge())
+    execute(order(model, images=URL), folder, NumberJudge())
     system, root = fsspec.core.url_to_fs(URL)
     system.rm_file(f"{root}/3.png")
     system.pipe_file(f"{root}/5.png", b"short")
     system.pipe_file(f"{root}/6.webp", b"left over")
-    carry_out(order(model, images=URL), folder, NumberJudge())
+    execute(order(model, images=URL), folder, NumberJudge())
     assert sorted(item for item, _ in model.asked[8:]) == ["3", "5"]
     assert len(stored(URL)) == 8 + 1
 
 
-def test_a_store_out_of_reach_costs_verdicts_until_it_is_back_and_never_pictures(
+def test_a_store_out_of_reach_costs_verdicts_until_it_is_back_and_never_images(
     tmp_path: Path, bucket: type[Bucket]
 ) -> None:
     model, folder = Speckles(), tmp_path / "run"
-    carry_out(order(model, images=URL), folder)
+    execute(order(model, images=URL), folder)
     bucket.is_reachable = False
     judge_run(folder, NumberJudge())
     assert {(one.reason, one.detail.count("\n")) for one in outcomes(folder)} == {("unreadable image", 0)}
-    with pytest.raises(FormalimgError, match=r"^cannot keep pictures at s3://[^\n]*connect[^\n]*$"):
-        carry_out(order(model, images=URL), folder)  # which must not take all pictures for lost
+    with pytest.raises(FormalimgError, match=r"^cannot keep images at s3://[^\n]*connect[^\n]*$"):
+        execute(order(model, images=URL), folder)  # which must not take all images for lost
     bucket.is_reachable = True
     judge_run(folder, NumberJudge())
     assert all(one.passed is not None for one in outcomes(folder))
@@ -181,15 +179,15 @@ def test_a_store_out_of_reach_costs_verdicts_until_it_is_back_and_never_pictures
 
 
 def test_each_run_has_a_place_of_its_own(tmp_path: Path, bucket: type[Bucket]) -> None:
-    assert pictures_url("s3://bucket/place/", tmp_path / "run") == URL
-    carry_out(order(images=URL), tmp_path / "run")
+    assert images_url("s3://bucket/place/", tmp_path / "run") == URL
+    execute(order(images=URL), tmp_path / "run")
     with pytest.raises(FormalimgError, match="holds files of somebody else: name another place"):
-        carry_out(order(seed=2, images=URL), tmp_path / "other")
-    with pytest.raises(FormalimgError, match="pictures: were kept s3://bucket/place/run, now s3://bucket/elsewhere"):
-        carry_out(order(images="s3://bucket/elsewhere"), tmp_path / "run")
+        execute(order(seed=2, images=URL), tmp_path / "other")
+    with pytest.raises(FormalimgError, match="images: were kept s3://bucket/place/run, now s3://bucket/elsewhere"):
+        execute(order(images="s3://bucket/elsewhere"), tmp_path / "run")
     fsspec.core.url_to_fs("s3://bucket/mine")[0].pipe_file("/bucket/mine/cat.png", b"mine")
     with pytest.raises(FormalimgError, match="holds files of somebody else"):
-        carry_out(order(images="s3://bucket/mine"), tmp_path / "third")
+        execute(order(images="s3://bucket/mine"), tmp_path / "third")
     assert stored("s3://bucket/mine") == {"cat.png": b"mine"}
 
 
@@ -225,27 +223,27 @@ def test_the_container_before_the_account_is_no_secret() -> None:
 def test_the_card_of_a_stranger_opens_no_other_file(tmp_path: Path) -> None:
     (tmp_path / "secret").mkdir()
     (tmp_path / "secret" / "3.png").write_bytes(b"my diary")
-    carry_out(order(images=f"file://{tmp_path}/store"), tmp_path / "run", NumberJudge())
-    card = tmp_path / "run" / "run.toml"
-    card.write_text(card.read_text().replace(f"{tmp_path}/store", f"{tmp_path}/secret"))
+    execute(order(images=f"file://{tmp_path}/store"), tmp_path / "run", NumberJudge())
+    manifest = tmp_path / "run" / "run.toml"
+    manifest.write_text(manifest.read_text().replace(f"{tmp_path}/store", f"{tmp_path}/secret"))
     with contextlib.closing(open_run(tmp_path / "run")) as run:
-        found = run.picture_file("3", 0)
+        found = run.image_file("3", 0)
     assert found is not None
     with pytest.raises(OSError, match="not the file that was made"):
         found.path.read_bytes()
     for name in ("../store/3.png", "..\\store\\3.png", "..", ""):
         with pytest.raises(OSError, match="leads out"):
-            picture_in(tmp_path / "run" / "images" / "gone.png", "").store.read(name)  # type: ignore[union-attr]
+            image_in(tmp_path / "run" / "images" / "gone.png", "").store.read(name)  # type: ignore[union-attr]
 
 
-def test_the_command_keeps_pictures_on_a_store_and_the_others_read_them(tmp_path: Path) -> None:
+def test_the_command_keeps_images_on_a_store_and_the_others_read_them(tmp_path: Path) -> None:
     store, runs = f"file://{tmp_path}/store", str(tmp_path / "runs")
     done = formalimg(
         "generate", "knolling", "-m", "builtin/scatter", "--levels", "1", "--per-level", "2", "--size", "256",
         "--images", store, "--runs", runs,
     )  # fmt: skip
     folder = tmp_path / "runs" / "knolling-builtin-scatter"
-    assert f"pictures in {store}/knolling-builtin-scatter; judge them" in done.out
+    assert f"images in {store}/knolling-builtin-scatter; judge them" in done.out
     assert formalimg("judge", str(folder)).code == 0
     page = tmp_path / "page.html"
     assert formalimg("report", str(folder), "--out", str(page)).code == 0
@@ -255,27 +253,27 @@ def test_the_command_keeps_pictures_on_a_store_and_the_others_read_them(tmp_path
 
 def test_the_viewer_and_studies_show_what_lies_on_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("starlette", reason="pip install 'formalimg[web]'")
-    from formalimg.human_eval.places import read_picture
-    from formalimg.human_eval.rateable import rateable_pictures
+    from formalimg.human_eval.places import read_image
+    from formalimg.human_eval.rateable import rateable_images
     from tests.web.sites import visitor
 
     monkeypatch.setenv("FORMALIMG_CACHE", str(tmp_path / "cache"))
     folder = tmp_path / "runs" / "run"
-    carry_out(order(images=f"file://{tmp_path}/store"), folder, NumberJudge())
+    execute(order(images=f"file://{tmp_path}/store"), folder, NumberJudge())
     whole = (tmp_path / "store" / "3.png").read_bytes()
     site = visitor(tmp_path / "runs")
-    assert site.get("/picture?run=run&item=3").content == whole
+    assert site.get("/image?run=run&item=3").content == whole
     small = site.get("/thumbnail?run=run&item=3")
     assert (small.status_code, len(list((tmp_path / "cache").rglob("*.webp")))) == (200, 1)
     with contextlib.closing(open_run(folder)) as run:
-        found, missing = rateable_pictures(run, None, grounded=False)
+        found, missing = rateable_images(run, None, grounded=False)
     assert (len(found), missing) == (8, 0)
-    assert read_picture(folder / found[3].file, found[3].sha256) == whole
+    assert read_image(folder / found[3].file, found[3].sha256) == whole
     (tmp_path / "store" / "3.png").unlink()
-    assert site.get("/picture?run=run&item=3").status_code == 404
+    assert site.get("/image?run=run&item=3").status_code == 404
     assert site.get("/thumbnail?run=run&item=3").content == small.content, "kept here, as always"
     with pytest.raises(FormalimgError, match="cannot read"):
-        read_picture(folder / found[3].file, found[3].sha256)
+        read_image(folder / found[3].file, found[3].sha256)
 
 
 def test_nobody_loads_the_library_who_needs_none() -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.judges import Picture, Unscored, Verdict
+from formalimg.judges import LoadedImage, Unscored, Verdict
 from formalimg.models import Answer, Failed, Generated, ImageRequest, Refused
-from formalimg.runs import Progress, carry_out
+from formalimg.runs import Progress, execute
 from formalimg.runs.channel import Channel
 from formalimg.suites import Item
 from tests.support.models import NumberJudge, Speckles, small_items, speckled_for
@@ -20,7 +20,7 @@ from tests.support.run_contents import order, outcomes
 
 @dataclass
 class _Scales:
-    """Weighs how many pictures were answered and not yet judged."""
+    """Weighs how many images were answered and not yet judged."""
 
     inside: int = 0
     most: int = 0
@@ -41,18 +41,18 @@ class _Weighed(Speckles):
 class _SlowJudge(NumberJudge):
     scales: _Scales = field(default_factory=_Scales)
 
-    async def judge(self, item: Item[object], picture: Picture) -> Verdict:
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict:
         await asyncio.sleep(0.004)
         self.scales.inside -= 1
         return Verdict(True)
 
 
 @pytest.mark.parametrize("concurrency", [1, 4])
-def test_pictures_do_not_pile_up_before_a_slow_judge(tmp_path: Path, concurrency: int) -> None:
+def test_images_do_not_pile_up_before_a_slow_judge(tmp_path: Path, concurrency: int) -> None:
     scales = _Scales()
     model = _Weighed(scales=scales, concurrency=concurrency)
     judge = _SlowJudge(scales=scales, concurrency=concurrency)
-    carry_out(order(model, small_items(200)), tmp_path / "run", judge)
+    execute(order(model, small_items(200)), tmp_path / "run", judge)
     assert scales.inside == 0
     assert scales.most < 80, "no more than the short queues and what is in hand"
 
@@ -60,7 +60,7 @@ def test_pictures_do_not_pile_up_before_a_slow_judge(tmp_path: Path, concurrency
 def test_making_and_judging_overlap(tmp_path: Path) -> None:
     model, judge = Speckles(seconds=0.05, concurrency=4), NumberJudge(seconds=0.05, concurrency=4)
     steps: list[tuple[int, int]] = []
-    carry_out(
+    execute(
         order(model, small_items(40)),
         tmp_path / "run",
         judge,
@@ -85,7 +85,7 @@ def test_models_get_batches_and_calls_as_they_like(tmp_path: Path, batch: int, c
                 yield speckled_for(request)
             running -= 1
 
-    carry_out(order(Counting(batch=batch, concurrency=concurrency), small_items(16)), tmp_path / "run", NumberJudge())
+    execute(order(Counting(batch=batch, concurrency=concurrency), small_items(16)), tmp_path / "run", NumberJudge())
     assert max(calls) == min(batch, 16)
     assert len(calls) == -(-16 // batch)
     assert most == min(concurrency, len(calls))
@@ -94,7 +94,7 @@ def test_models_get_batches_and_calls_as_they_like(tmp_path: Path, batch: int, c
 
 def test_who_says_nothing_sensible_of_batches_and_calls_is_called_one_by_one(tmp_path: Path) -> None:
     model, judge = Speckles(batch=0, concurrency=0), NumberJudge(concurrency=0)
-    assert carry_out(order(model), tmp_path / "run", judge).judged == 8
+    assert execute(order(model), tmp_path / "run", judge).judged == 8
 
 
 def test_progress_counts_up_to_its_end(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_progress_counts_up_to_its_end(tmp_path: Path) -> None:
     def told(progress: Progress) -> None:
         seen.append((progress.done, progress.steps))
 
-    done = carry_out(order(samples=2), tmp_path / "run", NumberJudge(), told=told)
+    done = execute(order(samples=2), tmp_path / "run", NumberJudge(), told=told)
     assert seen[-1] == (32, 32)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
     assert done.remaining_seconds == 0
@@ -111,25 +111,25 @@ def test_progress_counts_up_to_its_end(tmp_path: Path) -> None:
     assert done.rate > 0
 
 
-def test_progress_comes_to_its_end_whatever_becomes_of_the_pictures(tmp_path: Path) -> None:
+def test_progress_comes_to_its_end_whatever_becomes_of_the_images(tmp_path: Path) -> None:
     def answer(request: ImageRequest) -> Answer:
-        bad: dict[str, Answer] = {"0": Refused("no"), "1": Failed("outage"), "2": Generated(b"no picture")}
+        bad: dict[str, Answer] = {"0": Refused("no"), "1": Failed("outage"), "2": Generated(b"no image")}
         return bad.get(request.item) or speckled_for(request)
 
-    def verdict(item: Item[object], picture: Picture) -> Verdict | Unscored:
+    def verdict(item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         return Unscored("not understood") if item.id == "3" else Verdict(item.id == "4")
 
-    done = carry_out(order(Speckles(answer=answer)), tmp_path / "run", NumberJudge(verdict=verdict))
+    done = execute(order(Speckles(answer=answer)), tmp_path / "run", NumberJudge(verdict=verdict))
     assert (done.made, done.refused, done.failed) == (5, 1, 2)
     assert (done.passed, done.not_passed, done.unscored) == (1, 3, 1)
     assert done.done == done.steps == 8 + 5
     assert done.coverage == 4 / 8
 
-    only_made = carry_out(order(Speckles(answer=answer)), tmp_path / "made")
+    only_made = execute(order(Speckles(answer=answer)), tmp_path / "made")
     assert (only_made.made, only_made.verdicts, only_made.done, only_made.steps) == (5, 0, 8, 8)
 
     (tmp_path / "run" / "images" / "4.png").unlink()
-    again = carry_out(order(), tmp_path / "run", NumberJudge(verdict=verdict))
+    again = execute(order(), tmp_path / "run", NumberJudge(verdict=verdict))
     assert (again.made, again.judged) == (4, 4), "what is made again just as it was has its verdict already"
     assert again.done == again.steps == 8
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.runs import LockedError, carry_out, judge_run, open_run
+from formalimg.runs import LockedError, execute, judge_run, open_run
 from formalimg.runs.lock import FolderLock
 from tests.support.models import NumberJudge
 from tests.support.run_contents import order, outcomes, until
@@ -68,8 +68,8 @@ def test_a_reader_sees_a_run_grow(tmp_path: Path) -> None:
 
 
 def test_the_lock_is_given_back_when_a_run_fails(tmp_path: Path) -> None:
-    carry_out(order(), tmp_path / "run")
+    execute(order(), tmp_path / "run")
     for _ in range(2):
         with pytest.raises(FormalimgError, match="holds a run of other settings"):
-            carry_out(order(seed=2), tmp_path / "run")
-    assert carry_out(order(), tmp_path / "run").pictures == 0
+            execute(order(seed=2), tmp_path / "run")
+    assert execute(order(), tmp_path / "run").images == 0

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import Picture, Verdict
+from formalimg.judges import LoadedImage, Verdict
 from formalimg.models import Answer, Generated, ImageRequest, Refused
-from formalimg.runs import carry_out, judge_run
+from formalimg.runs import execute, judge_run
 from formalimg.runs.store import RunStore
 from formalimg.suites import Item
 from tests.support.models import NumberJudge, Speckles, small_items, speckled_for
@@ -26,7 +26,7 @@ def _for_a_dollar(request: ImageRequest) -> Answer:
     return Generated(answer.data, answer.served, 1.0)
 
 
-def _looked_for_a_dollar(item: Item[object], picture: Picture) -> Verdict:
+def _looked_for_a_dollar(item: Item[object], image: LoadedImage) -> Verdict:
     return Verdict(True, cost=1.0)
 
 
@@ -40,15 +40,15 @@ def _slowly(work: Callable[..., Any]) -> Callable[..., Any]:
 
 @pytest.fixture
 def slow_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RunStore, "record_pictures", _slowly(RunStore.record_pictures))
+    monkeypatch.setattr(RunStore, "record_images", _slowly(RunStore.record_images))
     monkeypatch.setattr(RunStore, "record_verdicts", _slowly(RunStore.record_verdicts))
 
 
 @pytest.mark.parametrize("hands", [1, 3])
 @pytest.mark.usefixtures("slow_disk")
-def test_pictures_cost_when_they_come_and_not_when_they_are_kept(tmp_path: Path, hands: int) -> None:
+def test_images_cost_when_they_come_and_not_when_they_are_kept(tmp_path: Path, hands: int) -> None:
     model = Speckles(answer=_for_a_dollar, concurrency=hands)
-    done = carry_out(order(model, small_items(60), budget=5.0), tmp_path / "run", None)
+    done = execute(order(model, small_items(60), budget=5.0), tmp_path / "run", None)
     assert done.stopped
     assert 5 <= len(model.asked) <= 5 + hands - 1
     assert done.made == done.cost == len(model.asked)
@@ -58,7 +58,7 @@ def test_pictures_cost_when_they_come_and_not_when_they_are_kept(tmp_path: Path,
 @pytest.mark.parametrize("hands", [1, 3])
 @pytest.mark.usefixtures("slow_disk")
 def test_verdicts_cost_when_they_come_and_not_when_they_are_recorded(tmp_path: Path, hands: int) -> None:
-    carry_out(order(Speckles(), small_items(60)), tmp_path / "run", None)
+    execute(order(Speckles(), small_items(60)), tmp_path / "run", None)
     judge = NumberJudge(verdict=_looked_for_a_dollar, concurrency=hands)
     done = judge_run(tmp_path / "run", judge, budget=5.0)
     assert done.stopped
@@ -67,12 +67,12 @@ def test_verdicts_cost_when_they_come_and_not_when_they_are_recorded(tmp_path: P
     assert rows(tmp_path / "run", "SELECT total(cost) FROM verdicts") == [(done.cost,)]
 
 
-def test_what_gives_no_picture_is_free_and_broken_pictures_are_not(tmp_path: Path) -> None:
+def test_what_gives_no_image_is_free_and_broken_images_are_not(tmp_path: Path) -> None:
     def answer(request: ImageRequest) -> Answer:
-        broken = Generated(b"no picture", {}, None if request.item == "1" else 1.0)
+        broken = Generated(b"no image", {}, None if request.item == "1" else 1.0)
         return Refused("no") if request.item == "0" else broken
 
-    done = carry_out(order(Speckles(answer=answer), small_items(4)), tmp_path / "run", None)
+    done = execute(order(Speckles(answer=answer), small_items(4)), tmp_path / "run", None)
     assert (done.cost, done.unpriced) == (2, 1)
     assert rows(tmp_path / "run", "SELECT item, cost, unpriced FROM pictures ORDER BY item") == [
         ("0", 0, 0),
@@ -86,6 +86,6 @@ def test_what_gives_no_picture_is_free_and_broken_pictures_are_not(tmp_path: Pat
 def test_a_budget_that_cannot_be_kept_is_refused(tmp_path: Path, budget: float) -> None:
     with pytest.raises(FormalimgError, match=f"a budget of {budget} cannot be kept"):
         order(budget=budget)
-    carry_out(order(), tmp_path / "run")
+    execute(order(), tmp_path / "run")
     with pytest.raises(FormalimgError, match=f"a budget of {budget} cannot be kept"):
         judge_run(tmp_path / "run", NumberJudge(), budget=budget)

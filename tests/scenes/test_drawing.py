@@ -16,7 +16,7 @@ from PIL import Image
 
 from formalimg.errors import FormalimgError
 from formalimg.logic import vocabulary
-from formalimg.scenes import CANVAS, Box, Scene, Thing
+from formalimg.scenes import CANVAS, Box, Scene, SceneObject
 from formalimg.scenes.drawing import DrawingError, contact_sheet, draw, drawable_classes, layout_image, natural_aspect
 from formalimg.scenes.icon import Frame, icons, read_icon
 from formalimg.scenes.palette import Tones, palette
@@ -30,13 +30,13 @@ CLOSEST_ALLOWED = 0.08
 
 
 def all_classes(width: float, height: float, color: str | None = "white", x: float = 4.3, y: float = 5.7) -> Scene:
-    """One thing of every class, in rows, in boxes of this size with a gap between them."""
+    """One object of every class, in rows, in boxes of this size with a gap between them."""
     cell_x, cell_y = CANVAS / COLUMNS, CANVAS / ROWS
-    things = []
+    objects = []
     for number, label in enumerate(CLASSES):
         left, top = number % COLUMNS * cell_x + x, number // COLUMNS * cell_y + y
-        things.append(Thing(label, Box(left, top, left + width, top + height), color))
-    return Scene.of(things)
+        objects.append(SceneObject(label, Box(left, top, left + width, top + height), color))
+    return Scene.of(objects)
 
 
 def inside(box: Box, size: int) -> tuple[slice, slice]:
@@ -64,15 +64,15 @@ def distance(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np
     return np.asarray(np.linalg.norm(one - other, axis=-1))
 
 
-def as_jpeg(picture: Image.Image) -> Image.Image:
+def as_jpeg(image: Image.Image) -> Image.Image:
     stored = io.BytesIO()
-    picture.save(stored, "JPEG", quality=85)
+    image.save(stored, "JPEG", quality=85)
     return Image.open(stored).convert("RGB")
 
 
-def painted(picture: Image.Image) -> NDArray[np.bool_]:
-    """Where a picture differs at all from the background."""
-    return np.asarray((np.asarray(picture) != np.array(rgb(palette().background))).any(axis=-1))
+def painted(image: Image.Image) -> NDArray[np.bool_]:
+    """Where an image differs at all from the background."""
+    return np.asarray((np.asarray(image) != np.array(rgb(palette().background))).any(axis=-1))
 
 
 # --- which drawings there are
@@ -85,23 +85,23 @@ def test_every_class_has_a_drawing_and_every_drawing_a_class() -> None:
 
 def test_a_class_without_a_drawing_is_an_error_that_names_those_with_one() -> None:
     with pytest.raises(DrawingError, match=r"no drawing of 'lion'.*apple, backpack.*wrench"):
-        draw(Scene.of([Thing("lion", Box(0, 0, 100, 100))]))
+        draw(Scene.of([SceneObject("lion", Box(0, 0, 100, 100))]))
     with pytest.raises(DrawingError, match="did you mean game_controller"):
-        draw(Scene.of([Thing("game controller", Box(0, 0, 100, 100))]))
+        draw(Scene.of([SceneObject("game controller", Box(0, 0, 100, 100))]))
 
 
 def test_an_unknown_colour_is_an_error_that_names_the_colours() -> None:
     for paint in (draw, layout_image):
         with pytest.raises(DrawingError, match=r"cup cannot be 'turquoise'.*red, green"):
-            paint(Scene.of([Thing("cup", Box(0, 0, 100, 100), "turquoise")]))
+            paint(Scene.of([SceneObject("cup", Box(0, 0, 100, 100), "turquoise")]))
 
 
 def test_a_box_too_small_to_be_painted_is_an_error() -> None:
-    dot = Scene.of([Thing("cup", Box(10, 10, 11, 500), "red")])
+    dot = Scene.of([SceneObject("cup", Box(10, 10, 11, 500), "red")])
     with pytest.raises(DrawingError, match="too small"):
         draw(dot, 256)
-    with pytest.raises(DrawingError, match="a larger picture"):
-        layout_image(Scene.of([Thing("game_controller", Box(10, 10, 40, 40), "red")]), 256)
+    with pytest.raises(DrawingError, match="a larger image"):
+        layout_image(Scene.of([SceneObject("game_controller", Box(10, 10, 40, 40), "red")]), 256)
 
 
 @pytest.mark.parametrize(
@@ -138,16 +138,16 @@ def test_a_broken_drawing_is_refused_with_the_reason(text: str, complaint: str) 
 )
 def test_drawings_fill_their_boxes_exactly_and_paint_nothing_outside(width: float, height: float, size: int) -> None:
     scene = all_classes(width, height, color="yellow" if size == 512 else "white")
-    picture = draw(scene, size)
-    assert (picture.size, picture.mode) == ((size, size), "RGB")
-    pixels = np.asarray(picture).astype(int)
+    image = draw(scene, size)
+    assert (image.size, image.mode) == ((size, size), "RGB")
+    pixels = np.asarray(image).astype(int)
     seen = np.abs(pixels - np.array(rgb(palette().background))).max(axis=-1) > 12
-    outside = painted(picture)
-    for thing in scene.things:
-        within = inside(thing.box, size)
+    outside = painted(image)
+    for obj in scene.objects:
+        within = inside(obj.box, size)
         box = seen[within]
         edges = {"top": box[0], "bottom": box[-1], "left": box[:, 0], "right": box[:, -1]}
-        assert [edge for edge, line in edges.items() if not line.any()] == [], (thing.label, box.shape)
+        assert [edge for edge, line in edges.items() if not line.any()] == [], (obj.label, box.shape)
         outside[within] = False
     assert not outside.any()
 
@@ -165,7 +165,7 @@ def test_drawings_need_no_clipping(frame: Frame) -> None:
 
 
 def test_boxes_may_reach_the_edges_of_the_canvas() -> None:
-    seen = painted(draw(Scene.of([Thing("book", Box(0, 0, 1000, 1000), "red")]), 300))
+    seen = painted(draw(Scene.of([SceneObject("book", Box(0, 0, 1000, 1000), "red")]), 300))
     assert seen[0].any()
     assert seen[-1].any()
     assert seen[:, 0].any()
@@ -173,20 +173,23 @@ def test_boxes_may_reach_the_edges_of_the_canvas() -> None:
 
 
 @pytest.mark.parametrize("label", ["pen", "keyboard", "keys", "shoe"])
-def test_a_long_thing_is_turned_to_suit_its_box(label: str) -> None:
+def test_a_long_object_is_turned_to_suit_its_box(label: str) -> None:
     aspect = natural_aspect(label)
     natural = Box(100, 100, 100 + 400 * min(aspect, 1), 100 + 400 / max(aspect, 1))
     clockwise = Box(CANVAS - natural.ymax, natural.xmin, CANVAS - natural.ymin, natural.xmax)
-    straight = draw(Scene.of([Thing(label, natural, "blue")]), CANVAS).transpose(Image.Transpose.ROTATE_270)
-    turned = draw(Scene.of([Thing(label, clockwise, "blue")]), CANVAS)
+    straight = draw(Scene.of([SceneObject(label, natural, "blue")]), CANVAS).transpose(Image.Transpose.ROTATE_270)
+    turned = draw(Scene.of([SceneObject(label, clockwise, "blue")]), CANVAS)
     assert np.abs(np.asarray(straight).astype(int) - np.asarray(turned)).mean() < 0.2
 
 
-def test_later_things_lie_on_top() -> None:
-    below, above = Thing("book", Box(0, 0, 1000, 1000), "red"), Thing("plate", Box(300, 300, 700, 700), "blue")
-    picture = draw(Scene.of([below, above]), 400)
+def test_later_objects_lie_on_top() -> None:
+    below, above = (
+        SceneObject("book", Box(0, 0, 1000, 1000), "red"),
+        SceneObject("plate", Box(300, 300, 700, 700), "blue"),
+    )
+    image = draw(Scene.of([below, above]), 400)
     alone = draw(Scene.of([above]), 400)
-    assert picture.getpixel((135, 200)) == alone.getpixel((135, 200)) == rgb(palette().colors["blue"].body)
+    assert image.getpixel((135, 200)) == alone.getpixel((135, 200)) == rgb(palette().colors["blue"].body)
 
 
 # --- colours
@@ -220,11 +223,11 @@ def test_most_of_what_is_painted_is_the_colour_asked_for(color: str | None, widt
     tones = {**palette().colors, **palette().others}
     names = [*tones, "background"]
     anchors = lab([*(rgb(tone.body) for tone in tones.values()), rgb(palette().background)])
-    for thing in scene.things:
-        box = lab(pixels[inside(thing.box, 1024)]).reshape(-1, 1, 3)
+    for obj in scene.objects:
+        box = lab(pixels[inside(obj.box, 1024)]).reshape(-1, 1, 3)
         counts = np.bincount(distance(box, anchors).argmin(axis=1), minlength=len(names))[:-1]
         found = names[int(counts.argmax())]
-        assert found == color if color else found in palette().others, (thing.label, found)
+        assert found == color if color else found in palette().others, (obj.label, found)
 
 
 # --- likeness
@@ -235,8 +238,8 @@ def in_the_same_square(color: str) -> NDArray[np.float64]:
     scene = all_classes(90, 90, color)
     gray = draw(scene, 1024).convert("L")
     squares = []
-    for thing in scene.things:
-        rows, columns = inside(thing.box, 1024)
+    for obj in scene.objects:
+        rows, columns = inside(obj.box, 1024)
         square = gray.crop((columns.start, rows.start, columns.stop, rows.stop)).resize((48, 48), Image.Resampling.BOX)
         squares.append(np.asarray(square) / 255)
     return np.stack(squares)
@@ -266,13 +269,13 @@ def test_a_class_is_found_again_in_any_colour() -> None:
         assert [CLASSES[number] for number in found] == list(CLASSES)
 
 
-# --- the same picture everywhere
+# --- the same image everywhere
 
 
 def test_the_same_scene_gives_the_same_bytes_in_another_process() -> None:
     program = (
-        "import hashlib; from formalimg.scenes import Box, Scene, Thing; from formalimg.scenes.drawing import *;"
-        "scene = Scene.of([Thing('cup', Box(10, 20, 333, 444), 'red'), Thing('pen', Box(500, 20, 550, 444))]);"
+        "import hashlib; from formalimg.scenes import Box, Scene, SceneObject; from formalimg.scenes.drawing import *;"
+        "scene = Scene.of([SceneObject('cup', Box(10, 20, 333, 444), 'red'), SceneObject('pen', Box(500, 20, 550, 444))]);"
         "print([hashlib.sha256(paint(scene, 256).tobytes()).hexdigest() for paint in (draw, layout_image)])"
     )
     told = {
@@ -288,10 +291,10 @@ def test_the_same_scene_gives_the_same_bytes_in_another_process() -> None:
     assert len(told) == 1
 
 
-def test_a_picture_of_a_strange_size_is_refused() -> None:
+def test_an_image_of_a_strange_size_is_refused() -> None:
     for size in (0, 10, 100_000):
         with pytest.raises(DrawingError, match="ask for 64 to 8192"):
-            draw(Scene.of([Thing("cup", Box(0, 0, 500, 500))]), size)
+            draw(Scene.of([SceneObject("cup", Box(0, 0, 500, 500))]), size)
 
 
 def test_an_empty_scene_is_background() -> None:
@@ -306,17 +309,17 @@ def test_an_empty_scene_is_background() -> None:
 )
 def test_a_layout_labels_every_box_inside_it(width: float, height: float, size: int) -> None:
     scene = all_classes(width, height, "yellow")
-    picture = layout_image(scene, size)
-    assert (picture.size, picture.mode) == ((size, size), "RGB")
-    pixels = np.asarray(picture).astype(int)
+    image = layout_image(scene, size)
+    assert (image.size, image.mode) == ((size, size), "RGB")
+    pixels = np.asarray(image).astype(int)
     outside = (pixels != 255).any(axis=-1)
-    for thing in scene.things:
-        within = inside(thing.box, size)
+    for obj in scene.objects:
+        within = inside(obj.box, size)
         box = pixels[within]
         assert (box[0] != 255).any(axis=-1).all()
         assert (box[:, -1] != 255).any(axis=-1).all()
         letters = box[6:-6, 6:-6].max(axis=-1) < 128
-        assert letters.sum() > 20, thing.label
+        assert letters.sum() > 20, obj.label
         outside[within] = False
     assert not outside.any()
 
@@ -324,8 +327,8 @@ def test_a_layout_labels_every_box_inside_it(width: float, height: float, size: 
 def test_a_layout_tells_colours_and_classes_apart_and_takes_any_class() -> None:
     box = Box(100, 100, 600, 400)
     looks = [("cup", "red"), ("cup", "white"), ("cup", None), ("lion", None), ("bowl", "red")]
-    pictures = {layout_image(Scene.of([Thing(label, box, color)]), 256).tobytes() for label, color in looks}
-    assert len(pictures) == len(looks)
+    images = {layout_image(Scene.of([SceneObject(label, box, color)]), 256).tobytes() for label, color in looks}
+    assert len(images) == len(looks)
 
 
 # --- the sheet

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.logic import FormulaError, verify
-from formalimg.scenes import Box, Relation, Scene, SceneError, Thing
+from formalimg.scenes import Box, Relation, Scene, SceneError, SceneObject
 
 
 def entry(**changes: object) -> dict[str, object]:
@@ -18,8 +18,8 @@ def entry(**changes: object) -> dict[str, object]:
 
 def test_reading() -> None:
     scene = Scene.from_json({"image_file": "7", "objects": [entry(), entry(color=None), entry(color="other")]})
-    assert scene.things[0] == Thing("cup", Box(1, 2, 3, 4), "red")
-    assert [thing.color for thing in scene.things] == ["red", None, "other"]
+    assert scene.objects[0] == SceneObject("cup", Box(1, 2, 3, 4), "red")
+    assert [obj.color for obj in scene.objects] == ["red", None, "other"]
     assert len(scene) == 3
 
 
@@ -28,7 +28,7 @@ def test_a_scene_may_be_empty() -> None:
 
 
 def test_a_box_may_be_as_thin_as_a_line() -> None:
-    assert Scene.from_json({"objects": [entry(box_2d=[5, 0, 5, 1000])]}).things[0].box.area == 0
+    assert Scene.from_json({"objects": [entry(box_2d=[5, 0, 5, 1000])]}).objects[0].box.area == 0
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_box_may_be_as_thin_as_a_line() -> None:
         (None, 'a scene is an object with "objects"'),
         ([entry()], 'a scene is an object with "objects"'),
         ({"things": []}, 'a scene is an object with "objects"'),
-        ({"objects": None}, "null: whoever made this scene could not read the picture"),
+        ({"objects": None}, "null: whoever made this scene could not read the image"),
         ({"objects": "cup"}, "must be a list"),
         ({"objects": ["cup"]}, r"objects\[0\] must be an object"),
         ({"objects": [entry(label=None)]}, r"objects\[0\] has no label"),
@@ -82,37 +82,37 @@ def test_extensions_for_annotated_scenes() -> None:
         "relations": [["On", 0, 1]],
     }
     scene = Scene.from_json(data)
-    assert scene.things[0].states == ("lying", "sleeping")
-    assert scene.things[1].states == ("open",)
+    assert scene.objects[0].states == ("lying", "sleeping")
+    assert scene.objects[1].states == ("open",)
     assert scene.relations == frozenset({Relation("On", 0, 1)})
     assert Scene.from_json(scene.to_json()) == scene
 
 
 @pytest.mark.parametrize("words", [{"color": ""}, {"color": None, "material": "", "shape": "", "state": ["", ""]}])
 def test_an_empty_word_is_none(words: dict[str, object]) -> None:
-    assert Scene.from_json({"objects": [entry(**words)]}).things == (Thing("cup", Box(1, 2, 3, 4)),)
+    assert Scene.from_json({"objects": [entry(**words)]}).objects == (SceneObject("cup", Box(1, 2, 3, 4)),)
 
 
 def test_an_empty_state_decides_nothing() -> None:
     scene = Scene.from_json({"objects": [entry(state=""), entry(state=[])]})
-    with pytest.raises(FormulaError, match="records no state of any thing"):
+    with pytest.raises(FormulaError, match="records no state of any object"):
         verify("(exists ?x (HasState ?x 'open'))", scene)
 
 
 _words = st.text(min_size=1, max_size=5)
 _maybe = st.one_of(st.none(), _words)
 _sides = st.tuples(st.integers(0, 1000), st.integers(0, 1000)).map(sorted)
-_things = st.builds(
-    lambda label, x, y, color, material, shape, states: Thing(
+_objects = st.builds(
+    lambda label, x, y, color, material, shape, states: SceneObject(
         label, Box(x[0], y[0], x[1], y[1]), color, material, shape, tuple(states)
     ),
     _words, _sides, _sides, _maybe, _maybe, _maybe, st.lists(_words, max_size=2),
 )  # fmt: skip
 
 
-@given(st.lists(_things, max_size=4))
-def test_writing_and_reading_are_inverse(things: list[Thing]) -> None:
-    scene = Scene.of(things)
+@given(st.lists(_objects, max_size=4))
+def test_writing_and_reading_are_inverse(objects: list[SceneObject]) -> None:
+    scene = Scene.of(objects)
     assert Scene.from_json(scene.to_json()) == scene
 
 

@@ -1,4 +1,4 @@
-"""Most things have a label, a colour and a box, and are read by a short cut: it must read what the long way reads."""
+"""Most objects have a label, a colour and a box, and are read by a short cut: it must read what the long way reads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formalimg.logic import best_binding
-from formalimg.scenes import RULES_OF_TWO, Box, Scene, SceneError, Thing
+from formalimg.scenes import RULES_OF_TWO, Box, Scene, SceneError, SceneObject
 from tests.support.sizes import tries
 
 KEYS = ("label", "color", "box_2d", "material", "shape", "state")
@@ -27,23 +27,23 @@ ENTRIES = st.one_of(
 
 def read(entries: list[Any]) -> object:
     try:
-        things = Scene.from_json({"objects": entries}).things
+        objects = Scene.from_json({"objects": entries}).objects
     except SceneError as error:
         return error.problems
-    return [(thing, [type(number) for number in thing.box]) for thing in things]
+    return [(obj, [type(number) for number in obj.box]) for obj in objects]
 
 
 @settings(max_examples=tries(300, 2000), deadline=None)
 @given(st.lists(ENTRIES, max_size=3))
 def test_a_key_that_nobody_knows_changes_nothing(entries: list[Any]) -> None:
-    """Such a key is ignored, and things that have one are read the long way."""
+    """Such a key is ignored, and objects that have one are read the long way."""
     slowly = [{**entry, "note": 1} if isinstance(entry, dict) else entry for entry in entries]
     assert repr(read(entries)) == repr(read(slowly))
 
 
-def test_most_things_are_plain() -> None:
+def test_most_objects_are_plain() -> None:
     plain = {"label": "cup", "color": None, "box_2d": [0, 0.5, 1000, 1000]}
-    assert read([plain]) == [(Thing("cup", Box(0, 0.5, 1000, 1000)), [int, float, int, int])]
+    assert read([plain]) == [(SceneObject("cup", Box(0, 0.5, 1000, 1000)), [int, float, int, int])]
     assert read([{"label": "cup", "shape": 3, "box_2d": [1, 2, 3, 4]}]) == (
         "objects[0] (cup): shape must be a word or null",
     )
@@ -57,7 +57,7 @@ LARGE = st.builds(int.__add__, st.sampled_from([0, 2**25, 2**27, 2**53]), st.int
 def test_arrays_never_round(numbers: list[tuple[float, float, float, float]]) -> None:
     """Numbers of any size: all pairs at once are those of the rules, or are not told at once."""
     boxes = [Box(*four) for four in numbers]
-    scene = Scene.of(Thing("cup", box) for box in boxes)
+    scene = Scene.of(SceneObject("cup", box) for box in boxes)
     for predicate, rule in RULES_OF_TWO.items():
         told = scene.pairs(predicate)
         if told is not None:
@@ -66,6 +66,6 @@ def test_arrays_never_round(numbers: list[tuple[float, float, float, float]]) ->
 
 def test_areas_that_arrays_would_round_are_compared_exactly() -> None:
     one, other = Box(0, 0, 2**27 + 1, 2**27 + 1), Box(0, 0, 2**27, 2**27 + 2)
-    scene = Scene.of([Thing("cup", one), Thing("cup", other)])
+    scene = Scene.of([SceneObject("cup", one), SceneObject("cup", other)])
     assert (one.area - other.area, scene.pairs("LargerThan")) == (1, None)
     assert best_binding("(exists ?x (exists ?y (LargerThan ?x ?y)))", scene).bindings == {"x": 0, "y": 1}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.logic import vocabulary
-from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO, Box, Scene, Thing
+from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO, Box, Scene, SceneObject
 from tests.support.brute_force import atom_truth
 
 
@@ -59,7 +59,7 @@ def test_relations_are_strict(predicate: str, a: Box, b: Box, holds: bool) -> No
     assert RULES_OF_TWO[predicate].holds(a, b) is holds
 
 
-def test_right_of_and_vertically_aligned_can_both_hold_for_narrow_things() -> None:
+def test_right_of_and_vertically_aligned_can_both_hold_for_narrow_objects() -> None:
     narrow, other = Box(480, 0, 500, 100), Box(400, 0, 500, 100)
     assert RULES_OF_TWO["RightOf"].holds(narrow, other)
     assert RULES_OF_TWO["AlignedVertically"].holds(narrow, other)
@@ -93,20 +93,20 @@ _boxes = st.builds(
 @given(st.lists(_boxes, min_size=1, max_size=30), st.data())
 def test_sets_of_partners_are_what_the_rules_say_one_by_one(boxes: list[Box], data: st.DataObject) -> None:
     """Also for numbers that round: the fast way must not differ in the last bit."""
-    scene = Scene.of([Thing("cup", box) for box in boxes])
+    scene = Scene.of([SceneObject("cup", box) for box in boxes])
     everything = (1 << len(boxes)) - 1
     some = data.draw(st.integers(1, everything))
     among = data.draw(st.integers(0, everything))
     for predicate in RULES_OF_TWO:
         seconds, firsts = scene.seconds(predicate, some, among), scene.firsts(predicate, some, among)
-        for number, thing in enumerate(scene.things):
-            others = [scene.things[i] for i in range(len(boxes)) if some >> i & 1]
+        for number, obj in enumerate(scene.objects):
+            others = [scene.objects[i] for i in range(len(boxes)) if some >> i & 1]
             inside = bool(among >> number & 1)
             assert bool(seconds >> number & 1) is (
-                inside and any(atom_truth(predicate, [other, thing]) for other in others)
+                inside and any(atom_truth(predicate, [other, obj]) for other in others)
             )
             assert bool(firsts >> number & 1) is (
-                inside and any(atom_truth(predicate, [thing, other]) for other in others)
+                inside and any(atom_truth(predicate, [obj, other]) for other in others)
             )
     for predicate, rule in RULES_OF_ONE.items():
         holding = scene.having(predicate, None)

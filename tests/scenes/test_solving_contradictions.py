@@ -29,14 +29,14 @@ def ring(predicate: str, length: int) -> list[str]:
 
 
 def row(length: int) -> str:
-    """So many things side by side, the last still below the first: each takes more than half its width."""
+    """So many objects side by side, the last still below the first: each takes more than half its width."""
     names = [f"x{number}" for number in range(length)]
     steps = [f"(LeftOf ?{a} ?{b})" for a, b in pairwise(names)]
     return exists(" ".join(names), *steps, f"(AlignedVertically ?{names[0]} ?{names[-1]})")
 
 
 def heap(count: int) -> str:
-    """Different things, all large, all in the middle third."""
+    """Different objects, all large, all in the middle third."""
     names = [f"x{number}" for number in range(count)]
     kinds = [f"(Is ?{name} '{label}')" for name, label in zip(names, MANY, strict=False)]
     return exists(" ".join(names), *kinds, *(f"(InCenter ?{name})" for name in names))
@@ -81,7 +81,7 @@ CONTRADICTIONS = [
         ["(AlignedVertically ?a ?b)", "(not (AlignedVertically ?b ?a))"],
     ),
     (
-        # of two things that do not overlap, one is to some side of the other
+        # of two objects that do not overlap, one is to some side of the other
         exists(
             "a b",
             *("(Is ?a 'cup')", "(Is ?b 'fork')", "(Has ?a 'red')"),
@@ -142,17 +142,17 @@ def test_contradictions_are_proven_and_the_conflict_is_named(text: str, conflict
 def test_what_the_proof_covers() -> None:
     cyclic = solve(cycle("LeftOf", 3))
     assert isinstance(cyclic, Unsatisfiable)
-    assert cyclic.most_things is None
-    assert "any number of things" in str(cyclic)
+    assert cyclic.max_objects is None
+    assert "any number of objects" in str(cyclic)
     endless = solve(EVERY_CUP_HAS_A_CUP.format("RightOf"), up_to=4)
     assert isinstance(endless, Unsatisfiable)
-    assert endless.most_things == 4
-    assert "up to 4 things" in str(endless)
+    assert endless.max_objects == 4
+    assert "up to 4 objects" in str(endless)
     assert "line 1, column 65: (RightOf ?y ?x)" in str(endless)
 
 
 NEAR_MISSES = [
-    exists("a b", "(RightOf ?a ?b)", "(AlignedVertically ?a ?b)"),  # narrow things
+    exists("a b", "(RightOf ?a ?b)", "(AlignedVertically ?a ?b)"),  # narrow objects
     exists("a b", "(LeftOf ?a ?b)", "(not (RightOf ?b ?a))"),  # the rule is not symmetric
     exists("a b", "(Above ?a ?b)", "(not (Below ?b ?a))", "(AlignedHorizontally ?a ?b)"),
     exists("a b", "(OnRightSide ?a)", "(LeftOf ?b ?a)", "(OnRightSide ?b)"),
@@ -180,5 +180,5 @@ def test_near_misses_are_solved(text: str) -> None:
     assert isinstance(witness, Witness)
     assert verify(text, witness.scene)
     assert keeps_margin(text, witness.scene, witness.margin)
-    for a, b in combinations([thing.box for thing in witness.scene.things], 2):
+    for a, b in combinations([obj.box for obj in witness.scene.objects], 2):
         assert a.xmax <= b.xmin or b.xmax <= a.xmin or a.ymax <= b.ymin or b.ymax <= a.ymin

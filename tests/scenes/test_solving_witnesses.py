@@ -12,7 +12,7 @@ import pytest
 
 from formalimg import FormulaError, Scene, parse, verify
 from formalimg.logic import And, Atom, Exists, Value, Variable
-from formalimg.scenes import Box, Thing
+from formalimg.scenes import Box, SceneObject
 from formalimg.scenes.solving import Unsatisfiable, Witness, keeps_margin, solve
 from tests.support.published import published_instances
 
@@ -24,7 +24,7 @@ def solved(text: str, instances: int = 2, margin: int = 20, seed: int = 0) -> Wi
 
 
 def labels(witness: Witness) -> list[str]:
-    return sorted(thing.label for thing in witness.scene.things)
+    return sorted(obj.label for obj in witness.scene.objects)
 
 
 def test_published_formulas_have_witnesses_with_the_full_margin() -> None:
@@ -34,19 +34,19 @@ def test_published_formulas_have_witnesses_with_the_full_margin() -> None:
             assert verify(instance.data["dsl"], witness.scene)
             assert keeps_margin(instance.data["dsl"], witness.scene, 20)
             assert (witness.margin, witness.instances) == (20, 2)
-            assert {thing.label for thing in witness.scene.things} == set(instance.data["object_classes"])
-            for a, b in combinations([thing.box for thing in witness.scene.things], 2):
+            assert {obj.label for obj in witness.scene.objects} == set(instance.data["object_classes"])
+            for a, b in combinations([obj.box for obj in witness.scene.objects], 2):
                 gap = 20
                 apart_x = a.xmax + gap <= b.xmin or b.xmax + gap <= a.xmin
                 apart_y = a.ymax + gap <= b.ymin or b.ymax + gap <= a.ymin
                 assert apart_x or apart_y
-            for box in (thing.box for thing in witness.scene.things):
+            for box in (obj.box for obj in witness.scene.objects):
                 assert min(box) >= 0
                 assert max(box) <= 1000
                 assert min(box.xmax - box.xmin, box.ymax - box.ymin) >= 40  # a pen is thin
 
 
-def test_every_means_at_least_so_many_things() -> None:
+def test_every_means_at_least_so_many_objects() -> None:
     text = "(forall ?x (implies (Is ?x 'cup') (exists ?y (and (Is ?y 'fork') (RightOf ?y ?x)))))"
     assert labels(solved(text)) == ["cup", "cup", "fork", "fork"]
     assert labels(solved(text, instances=1)) == ["cup", "fork"]
@@ -54,7 +54,7 @@ def test_every_means_at_least_so_many_things() -> None:
 
 
 NOT_BESIDE = "(and (not (LeftOf {0} {1})) (not (RightOf {0} {1})) (not (Above {0} {1})) (not (Below {0} {1})))"
-"""Of two things that do not overlap one is to some side of the other, so this is true of one thing alone."""
+"""Of two objects that do not overlap one is to some side of the other, so this is true of one object alone."""
 
 
 def test_one_instance_where_two_are_impossible() -> None:
@@ -64,20 +64,20 @@ def test_one_instance_where_two_are_impossible() -> None:
     assert only.margin == 20
 
 
-def test_different_variables_are_different_things_unless_they_cannot_be() -> None:
+def test_different_variables_are_different_objects_unless_they_cannot_be() -> None:
     assert len(solved("(exists ?x (exists ?y (and (Is ?x 'cup') (Is ?y 'cup'))))").scene) == 2
     alone = NOT_BESIDE.format("?x", "?y")
     shared = solved(f"(exists ?x (exists ?y (and (Is ?x 'cup') (Has ?y 'red') {alone})))")
-    assert [thing.looks() for thing in shared.scene.things] == ["red cup"]
+    assert [obj.looks() for obj in shared.scene.objects] == ["red cup"]
     assert shared.bindings == {"x": 0, "y": 0}
 
 
-def test_no_stray_things_where_an_alternative_is_not_needed() -> None:
+def test_no_stray_objects_where_an_alternative_is_not_needed() -> None:
     witness = solved("(or (exists ?x (Is ?x 'cup')) (exists ?y (exists ?z (LeftOf ?y ?z))))")
     assert len(witness.scene) <= 2
 
 
-def test_as_many_things_as_it_takes() -> None:
+def test_as_many_objects_as_it_takes() -> None:
     text = "(forall ?x (and (exists ?y (not (AlignedVertically ?x ?y))) (exists ?z (and (Is ?z 'cup') (Above ?z ?x)))))"
     assert isinstance(solve(text), Unsatisfiable)
     witness = solved("(forall ?x (exists ?y (and (not (AlignedVertically ?x ?y)) (AlignedHorizontally ?x ?y))))")
@@ -95,12 +95,12 @@ def test_margins_shrink_only_where_they_must() -> None:
 
 def test_keeping_a_margin() -> None:
     text = "(exists ?a (exists ?b (and (Is ?a 'cup') (LeftOf ?a ?b) (not (LargerThan ?a ?b)))))"
-    scene = Scene.of([Thing("cup", Box(0, 0, 100, 100)), Thing("fork", Box(60, 200, 180, 300))])
+    scene = Scene.of([SceneObject("cup", Box(0, 0, 100, 100)), SceneObject("fork", Box(60, 200, 180, 300))])
     assert verify(text, scene)
     assert keeps_margin(text, scene, 19)
     assert keeps_margin(text, scene, 20)
     assert not keeps_margin(text, scene, 21)
-    wider = Scene.of([Thing("cup", Box(0, 0, 100, 100)), Thing("fork", Box(160, 200, 260, 302))])
+    wider = Scene.of([SceneObject("cup", Box(0, 0, 100, 100)), SceneObject("fork", Box(160, 200, 260, 302))])
     assert not keeps_margin(text, wider, 20)  # an area only 2 per cent larger
     assert keeps_margin(text, wider, 4)
 
@@ -115,7 +115,7 @@ def test_colours_are_respected_where_asked_and_varied_where_free() -> None:
     seen = set()
     for seed in range(5):
         witness = solved(text, seed=seed)
-        colours = {thing.label: thing.color for thing in witness.scene.things}
+        colours = {obj.label: obj.color for obj in witness.scene.objects}
         assert colours["cup"] != "red"
         assert colours["fork"] == "pink"
         assert len(set(colours.values())) >= 4
@@ -123,11 +123,11 @@ def test_colours_are_respected_where_asked_and_varied_where_free() -> None:
     assert len(seen) > 1
 
 
-def test_free_things_stand_in_rows_and_columns() -> None:
+def test_free_objects_stand_in_rows_and_columns() -> None:
     kinds = ["cup", "fork", "plate", "bowl", "pan", "knife", "spoon", "book", "pen"]
     text = "".join(f"(exists ?{kind} " for kind in kinds)
     text += "(and " + " ".join(f"(Is ?{kind} '{kind}')" for kind in kinds) + ")" + ")" * len(kinds)
-    boxes = [thing.box for thing in solved(text).scene.things]
+    boxes = [obj.box for obj in solved(text).scene.objects]
     assert len({box.center_x for box in boxes}) == 3
     assert len({box.center_y for box in boxes}) == 3
     areas = sorted(box.area for box in boxes)
@@ -171,7 +171,7 @@ def test_results_are_told_in_a_few_lines() -> None:
     text = "(exists ?a (exists ?b (and (Is ?a 'cup') (Has ?a 'red') (LeftOf ?a ?b))))"
     witness = solved(text)
     first, second, *_ = str(witness).splitlines()
-    assert first == "2 things, margin 20"
+    assert first == "2 objects, margin 20"
     assert second.startswith("  #0 red cup [")
     assert second.endswith("?a")
     assert witness.bindings == {"a": 0, "b": 1}

@@ -15,7 +15,7 @@ VERDICTS = st.sampled_from([True, False, None])
 
 
 def observations(verdicts: st.SearchStrategy[bool | None] = VERDICTS) -> st.SearchStrategy[list[Observation]]:
-    """Pictures of up to a dozen items; an item's level follows from its name."""
+    """Images of up to a dozen items; an item's level follows from its name."""
     item = st.integers(0, 11)
     return st.lists(st.tuples(item, verdicts), max_size=40).map(
         lambda seen: [Observation(f"item {name}", name % LEVELS + 1, passed) for name, passed in seen]
@@ -25,7 +25,7 @@ def observations(verdicts: st.SearchStrategy[bool | None] = VERDICTS) -> st.Sear
 def simulated(
     rates: Sequence[float], items: int, samples: int, alike: float, chance: np.random.Generator
 ) -> list[Observation]:
-    """What a model with these rates might do, level by level, where pictures of one item have this correlation."""
+    """What a model with these rates might do, level by level, where images of one item have this correlation."""
     seen = []
     for level, rate in enumerate(rates, start=1):
         if alike == 0:

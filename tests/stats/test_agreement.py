@@ -79,8 +79,8 @@ def test_everyone_is_counted_and_nobody_comes_first(pairs: list[tuple[bool | Non
         assert found.interval == clopper_pearson(found.equal, found.n)
 
 
-def test_questions_about_one_picture_are_not_independent() -> None:
-    """If two always agree on all questions about a picture or on none, a picture tells as much as one question."""
+def test_questions_about_one_image_are_not_independent() -> None:
+    """If two always agree on all questions about an image or on none, an image tells as much as one question."""
     once = consistency(_table(30, 10, 0, 0))
     pairs = [pair for pair in _table(30, 10, 0, 0) for _ in range(5)]
     items = [name for name in range(40) for _ in range(5)]
@@ -122,8 +122,8 @@ def test_a_matrix_by_hand() -> None:
 def test_a_matrix_knows_which_cases_belong_together() -> None:
     """Each entry is what the two would be given by themselves, also where one has answered other cases first."""
     draws = random.Random(1)
-    items = {(picture, question): picture for picture in range(12) for question in range(4)}
-    moods = {(name, picture): draws.random() < 0.5 for name in ("ann", "bob", "eve") for picture in range(12)}
+    items = {(image, question): image for image in range(12) for question in range(4)}
+    moods = {(name, image): draws.random() < 0.5 for name in ("ann", "bob", "eve") for image in range(12)}
     raters = {
         name: {case: draws.choice([moods[name, case[0]], moods[name, case[0]], None]) for case in asked}
         for name in ("ann", "bob", "eve")

@@ -36,7 +36,7 @@ def test_every_figure_by_hand() -> None:
 
 
 def test_the_judge_of_formalimg() -> None:
-    """Of 400 pictures 322 are judged as people do, with an F1 of 0.840: so 204 or 205 pictures pass for both."""
+    """Of 400 images 322 are judged as people do, with an F1 of 0.840: so 204 or 205 images pass for both."""
     possible = {both: _of(both, 40, 38, 322 - both) for both in range(203, 207)}
     assert all((it.accuracy.value, it.n) == (0.805, 400) for it in possible.values())
     assert [both for both, it in possible.items() if round(it.f1.value or nan, 3) == 0.840] == [204, 205]
@@ -47,7 +47,7 @@ def test_the_judge_of_formalimg() -> None:
 
 
 def test_the_parser_of_formalimg() -> None:
-    """Precision 96.67 %, recall 97.80 %, F1 97.23 %: for instance 667 things found, 23 made up, 15 overlooked."""
+    """Precision 96.67 %, recall 97.80 %, F1 97.23 %: for instance 667 objects found, 23 made up, 15 overlooked."""
     found = _of(667, 23, 15, 0)
     figures = (found.precision.value, found.recall.value, found.f1.value)
     assert [round(100 * (value or nan), 2) for value in figures] == [96.67, 97.80, 97.23]
@@ -100,7 +100,7 @@ def test_counts_add_up_and_order_does_not_matter(
 
 
 def test_intervals_hold_the_truth_at_least_about_as_often_as_they_say() -> None:
-    """Of 60 pictures people like 6 in 10; the judge finds 8 of 10 of these, and 3 of 10 of the others."""
+    """Of 60 images people like 6 in 10; the judge finds 8 of 10 of these, and 3 of 10 of the others."""
     chance = random.Random(6)
     precision = 0.48 / (0.48 + 0.12)
     truths = {"f1": 2 / (1 / precision + 1 / 0.8), "balanced_accuracy": 0.75}
@@ -115,7 +115,7 @@ def test_intervals_hold_the_truth_at_least_about_as_often_as_they_say() -> None:
     assert all(count / trials > 0.92 for count in held.values()), held
 
 
-def test_questions_about_one_picture_are_not_independent() -> None:
+def test_questions_about_one_image_are_not_independent() -> None:
     pairs = [(True, True)] * 24 + [(True, False)] * 8 + [(False, True)] * 4 + [(False, False)] * 12
     often = [pair for pair in pairs for _ in range(5)]
     once, naive = classification(pairs), classification(often)

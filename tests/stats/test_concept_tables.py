@@ -1,4 +1,4 @@
-"""The intervals that ConceptMix prints follow from its scores and from 300 pictures at each k."""
+"""The intervals that ConceptMix prints follow from its scores and from 300 images at each k."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 from formalimg.errors import FormalimgError
 from formalimg.stats import clopper_pearson, largest_side, mean_interval
 
-PICTURES = 300
+IMAGES = 300
 GPT, DEEPSEEK, FRACTION = "ConceptMix, Table 4", "ConceptMix, Table 10", "ConceptMix, Table 9"
 TABLES = {
     table["source"]: table["rows"]
-    for table in tomllib.loads((files("formalimg.reporting.reference") / "conceptmix.toml").read_text("utf-8"))["tables"]
+    for table in tomllib.loads((files("formalimg.reporting.reference") / "conceptmix.toml").read_text("utf-8"))[
+        "tables"
+    ]
 }
 
 
@@ -39,7 +41,7 @@ def _cells(table: str) -> list[Cell]:
 
 
 def _width(points: list[int], most: int) -> float:
-    """What would be printed after ± if pictures showed so many of their concepts."""
+    """What would be printed after ± if images showed so many of their concepts."""
     interval = mean_interval([point / most for point in points])
     assert interval is not None
     return (interval.high - interval.low) / 2
@@ -49,7 +51,7 @@ def _width(points: list[int], most: int) -> float:
 def test_full_mark_scores_have_the_larger_side_of_the_exact_interval(table: str) -> None:
     cells = _cells(table)
     assert len(cells) == 56
-    wrong = [cell for cell in cells if round(largest_side(round(PICTURES * cell.score), PICTURES), 2) != cell.side]
+    wrong = [cell for cell in cells if round(largest_side(round(IMAGES * cell.score), IMAGES), 2) != cell.side]
     assert wrong == []
 
 
@@ -69,36 +71,36 @@ def test_full_mark_scores_have_the_larger_side_of_the_exact_interval(table: str)
     ],
 )
 def test_reference_values(successes: int, low: float, high: float, side: float) -> None:
-    interval = clopper_pearson(successes, PICTURES)
+    interval = clopper_pearson(successes, IMAGES)
     assert (round(interval.low, 4), round(interval.high, 4)) == (low, high)
-    assert round(largest_side(successes, PICTURES), 4) == side
+    assert round(largest_side(successes, IMAGES), 4) == side
 
 
 def test_fractions_at_k_1_have_the_normal_interval() -> None:
-    """A picture shows none, one or both of two concepts; how many show both is the full mark.
+    """An image shows none, one or both of two concepts; how many show both is the full mark.
 
-    All scores are rounded, so that once a few more pictures seem to show something than there are.
+    All scores are rounded, so that once a few more images seem to show something than there are.
     """
-    both = {(cell.model, cell.k): round(PICTURES * cell.score) for cell in _cells(GPT)}
+    both = {(cell.model, cell.k): round(IMAGES * cell.score) for cell in _cells(GPT)}
     cells = [cell for cell in _cells(FRACTION) if cell.k == 1]
     assert len(cells) == 8
     for cell in cells:
         whole = both[cell.model, 1]
-        one = min(round(2 * PICTURES * cell.score) - 2 * whole, PICTURES - whole)
-        points = [2] * whole + [1] * one + [0] * (PICTURES - whole - one)
+        one = min(round(2 * IMAGES * cell.score) - 2 * whole, IMAGES - whole)
+        points = [2] * whole + [1] * one + [0] * (IMAGES - whole - one)
         assert abs(sum(points) / len(points) / 2 - cell.score) <= 0.005 + 1e-9
         assert round(_width(points, 2), 2) == cell.side, cell
 
 
 def test_fractions_at_higher_k_have_an_interval_that_can_be() -> None:
-    """Between the one if all other pictures showed the same number of concepts, and the one if all or none but one."""
-    full_mark = {(cell.model, cell.k): round(PICTURES * cell.score) for cell in _cells(GPT)}
+    """Between the one if all other images showed the same number of concepts, and the one if all or none but one."""
+    full_mark = {(cell.model, cell.k): round(IMAGES * cell.score) for cell in _cells(GPT)}
     cells = [cell for cell in _cells(FRACTION) if cell.k > 1]
     assert len(cells) == 48
     for cell in cells:
         whole, most = full_mark[cell.model, cell.k], cell.k + 1
-        others = PICTURES - whole
-        points = round(PICTURES * cell.score * most) - whole * most
+        others = IMAGES - whole
+        points = round(IMAGES * cell.score * most) - whole * most
         each, more = divmod(points, others)
         assert 0 <= each < most
         alike = [most] * whole + [each + 1] * more + [each] * (others - more)
@@ -133,7 +135,7 @@ def test_the_interval_of_a_mean_by_hand() -> None:
 
 
 @given(st.lists(st.integers(0, 8), min_size=2, max_size=30), st.integers(2, 5))
-def test_pictures_that_are_alike_count_once(points: list[int], times: int) -> None:
+def test_images_that_are_alike_count_once(points: list[int], times: int) -> None:
     """The same value several times for each item tells no more than once."""
     values = [point / 8 for point in points]
     names = [name for name in range(len(values)) for _ in range(times)]

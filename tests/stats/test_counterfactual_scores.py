@@ -74,7 +74,7 @@ def test_several_questions_of_a_dimension_share_its_weight_unless_the_published_
     parts = [(integrity, 3, 1), (logic, 8, 0), (logic, 8, 1), (assessment, 15, 1)]
     assert weighted_score(parts, "official-code") == pytest.approx(26 / 34)
     assert weighted_score(parts) == pytest.approx(22 / 26)
-    # With two questions about logic the published code lets a picture through the gate that fails its assessment.
+    # With two questions about logic the published code lets an image through the gate that fails its assessment.
     failed = [(integrity, 3, 1), (logic, 8, 1), (logic, 8, 1), (assessment, 15, 0)]
     assert weighted_score(failed, "official-code") == pytest.approx(19 / 34)
     assert weighted_score(failed) == pytest.approx(11 / 26)
@@ -152,7 +152,7 @@ def test_a_gate_of_no_profile_or_threshold_is_refused() -> None:
         gates(see(("a", 1, 0.3)), 50)
 
 
-def test_two_gates_for_one_picture_are_refused() -> None:
-    with pytest.raises(FormalimgError, match="two pictures of level 1"):
+def test_two_gates_for_one_image_are_refused() -> None:
+    with pytest.raises(FormalimgError, match="two images of level 1"):
         apply_gate(see(("a", 1, 0.3), ("a", 1, 0.4)), 0.5)
     assert summarize_scores(see(("a", 1, 0.3), ("a", 1, 0.4)), threshold=None).levels[1].value == pytest.approx(0.35)

@@ -60,7 +60,7 @@ def test_missing_scores_may_count_as_0_or_be_refused() -> None:
     failed = summarize_scores(small(), missing="fail")
     assert [mean.value for mean in failed.levels.values()] == pytest.approx([2.8 / 5, 1.2 / 5, 1.3 / 5])
     assert [mean.scored for mean in failed.levels.values()] == [4, 3, 4]
-    with pytest.raises(FormalimgError, match="4 of 15 pictures have no score"):
+    with pytest.raises(FormalimgError, match="4 of 15 images have no score"):
         summarize_scores(small(), missing="error")
 
 

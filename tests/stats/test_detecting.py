@@ -1,4 +1,4 @@
-"""Precision, recall and F1 of things in pictures, with intervals that hold what they promise."""
+"""Precision, recall and F1 of objects in images, with intervals that hold what they promise."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_counts_by_hand() -> None:
     assert found.counts == (4, 7, 7)
     assert (found.precision.value, found.recall.value) == (4 / 7, 4 / 7)
     assert found.f1.value == pytest.approx(8 / 14)
-    assert found.f1.interval is None  # three pictures tell too little
+    assert found.f1.interval is None  # three images tell too little
     many = detection([Found(1, 1, 1)] * 30 + [Found(0, 1, 1)] * 10)
     assert many.counts == (30, 40, 40)
     assert many.recall.interval == clopper_pearson(30, 40)
@@ -28,7 +28,7 @@ def test_what_is_not_defined_is_none() -> None:
     assert detection([Found(2, 2, 2)] * 50).f1 == (1, None)  # no resample could differ
 
 
-def test_several_who_say_what_is_there_make_one_picture() -> None:
+def test_several_who_say_what_is_there_make_one_image() -> None:
     one = detection([Found(2, 3, 2), Found(3, 3, 4)], items=["a", "a"])
     assert one == detection([Found(5, 6, 6)])
     with pytest.raises(FormalimgError, match="cannot be"):
@@ -36,19 +36,19 @@ def test_several_who_say_what_is_there_make_one_picture() -> None:
 
 
 def test_intervals_of_f1_hold_the_truth() -> None:
-    """Pictures of 1 to 20 things that are missed with a chance of 0.1, or of 0.5 in every fifth picture.
+    """Images of 1 to 20 objects that are missed with a chance of 0.1, or of 0.5 in every fifth image.
 
-    A thing that is missed leaves a wrong one in its place, so that F1 is the share of those that are not: 0.82.
+    An object that is missed leaves a wrong one in its place, so that F1 is the share of those that are not: 0.82.
     """
     chance = random.Random(3)
     held, studies = 0, 100
     for _ in range(studies):
-        pictures = []
+        images = []
         for _ in range(60):
-            things, miss = chance.randint(1, 20), 0.5 if chance.random() < 0.2 else 0.1
-            right = sum(chance.random() >= miss for _ in range(things))
-            pictures.append(Found(right, things, things))
-        interval = detection(pictures, resamples=300).f1.interval
+            objects, miss = chance.randint(1, 20), 0.5 if chance.random() < 0.2 else 0.1
+            right = sum(chance.random() >= miss for _ in range(objects))
+            images.append(Found(right, objects, objects))
+        interval = detection(images, resamples=300).f1.interval
         assert interval is not None
         held += interval.low <= 0.82 <= interval.high
     assert held >= 87  # of an interval that holds 95 %, fewer of 100 are less than 1 in 1000

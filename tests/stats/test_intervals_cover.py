@@ -21,7 +21,7 @@ LEAST = {100: 0.89, 200: 0.91}[TRIALS]
 
 @pytest.mark.parametrize("alike", [0, 0.4, 1])
 @pytest.mark.parametrize(("rate", "items", "samples"), [(0.3, 50, 4), (0.9, 20, 8), (0.02, 50, 4)])
-def test_of_levels_with_several_pictures_per_item(alike: float, rate: float, items: int, samples: int) -> None:
+def test_of_levels_with_several_images_per_item(alike: float, rate: float, items: int, samples: int) -> None:
     chance = np.random.default_rng(7)
     clustered = plain = 0
     for _ in range(TRIALS):
@@ -117,8 +117,8 @@ def test_of_differences_between_runs(one: float, other: float) -> None:
 
 
 @given(st.integers(1, 40), st.integers(0, 40), st.integers(1, 9))
-def test_pictures_that_are_all_alike_count_once_per_item(passing: int, failing: int, samples: int) -> None:
-    """Nothing is won by showing the same picture several times, nor lost."""
+def test_images_that_are_all_alike_count_once_per_item(passing: int, failing: int, samples: int) -> None:
+    """Nothing is won by showing the same image several times, nor lost."""
     kinds = {Outcome(samples, samples): passing, Outcome(0, samples): failing}
     assert design_effect(kinds) == pytest.approx(samples)
     found = clustered_interval(kinds, 0.95)
@@ -126,6 +126,6 @@ def test_pictures_that_are_all_alike_count_once_per_item(passing: int, failing: 
 
 
 @given(st.dictionaries(st.tuples(st.integers(0, 6), st.integers(0, 6)), st.integers(1, 50), min_size=1))
-def test_a_picture_is_worth_at_most_one_and_an_item_at_least_one(items: dict[tuple[int, int], int]) -> None:
+def test_an_image_is_worth_at_most_one_and_an_item_at_least_one(items: dict[tuple[int, int], int]) -> None:
     kinds = {Outcome(passed, passed + failed + 1): number for (passed, failed), number in items.items()}
     assert 1 <= design_effect(kinds) <= max(kind.counted for kind in kinds) + 1e-9

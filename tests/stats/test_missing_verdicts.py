@@ -1,4 +1,4 @@
-"""Pictures without a verdict: told, and never silently a failure or a smaller number of pictures."""
+"""Images without a verdict: told, and never silently a failure or a smaller number of images."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_counted_as_failures_they_lower_the_rate() -> None:
 
 
 def test_refused_they_are_counted_in_the_message() -> None:
-    with pytest.raises(FormalimgError, match="2 of 10 pictures have no verdict: resume the run"):
+    with pytest.raises(FormalimgError, match="2 of 10 images have no verdict: resume the run"):
         summarize(SEEN, bands={}, epsilon=None, missing="error")
 
 

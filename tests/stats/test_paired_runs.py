@@ -85,7 +85,7 @@ def test_a_run_equals_itself(seen: list[Observation]) -> None:
     assert found.p_value in (1, None)
 
 
-def test_items_with_several_pictures_count_once() -> None:
+def test_items_with_several_images_count_once() -> None:
     first = [Observation("a", 1, passed) for passed in (True, True, False, None)]
     second = [Observation("a", 1, passed) for passed in (True, False)]
     found = paired(first, second)
@@ -125,7 +125,7 @@ def test_scores_are_compared_group_by_group_over_the_levels_that_both_have() -> 
     second = [_score("a", 1, 0.25), _score("a", 3, 1.0), _score("b", 1, 0.75), _score("b", 1, 0.25), _score("d", 2, 1)]
     found = paired_scores(first, second)
     assert (found.wins, found.losses, found.ties) == (1, 1, 0)
-    assert found.difference == (0.25 - 0.25) / 2  # a: level 1 alone; b: the mean of two pictures
+    assert found.difference == (0.25 - 0.25) / 2  # a: level 1 alone; b: the mean of two images
     assert (found.only_first, found.only_second, found.unscored) == (("c",), ("d",), ())
 
 

@@ -15,7 +15,7 @@ from formalimg.suites.suite import suite
 ROUNDING = 0.05 + 1e-9
 """The paper rounds halves up in one column and to even in another; a printed mean is off by this at most."""
 
-PICTURES = 200
+IMAGES = 200
 """Per level; all printed rates are multiples of one of these."""
 
 
@@ -51,11 +51,11 @@ TABLE_3 = {
 
 
 def _observed(percents: list[float]) -> list[Observation]:
-    """Pictures of which just these shares pass."""
+    """Images of which just these shares pass."""
     return [
-        Observation(f"{level}-{number}", level, number < round(percent * PICTURES / 100))
+        Observation(f"{level}-{number}", level, number < round(percent * IMAGES / 100))
         for level, percent in enumerate(percents, start=1)
-        for number in range(PICTURES)
+        for number in range(IMAGES)
     ]
 
 

@@ -156,9 +156,9 @@ def test_what_is_no_rating_is_refused() -> None:
         krippendorff_alpha([(1, 2)], "ratio")  # type: ignore[arg-type]
 
 
-def _ratings(chance: random.Random, things: int, raters: int = 4) -> list[list[int]]:
-    """Each thing has a worth, and each rating is off it by as much again: alpha of single ratings is about 0.5."""
-    worths = [chance.gauss(0, 1) for _ in range(things)]
+def _ratings(chance: random.Random, objects: int, raters: int = 4) -> list[list[int]]:
+    """Each object has a worth, and each rating is off it by as much again: alpha of single ratings is about 0.5."""
+    worths = [chance.gauss(0, 1) for _ in range(objects)]
     return [[round(10 * (worth + chance.gauss(0, 1))) for _ in range(raters)] for worth in worths]
 
 
@@ -178,7 +178,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
     assert all(0.9 < count / trials < 0.985 for count in held.values()), held
 
 
-def test_things_of_one_item_are_not_independent() -> None:
+def test_objects_of_one_item_are_not_independent() -> None:
     rows = _ratings(random.Random(8), 60)
     once = krippendorff_alpha(rows, "interval")
     often = krippendorff_alpha([row for row in rows for _ in range(4)], "interval", items=[n // 4 for n in range(240)])

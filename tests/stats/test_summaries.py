@@ -45,7 +45,7 @@ def test_a_small_run() -> None:
     assert (summary.missing, summary.confidence) == ("exclude", 0.95)
 
 
-def test_bands_weigh_levels_and_the_overall_rate_weighs_pictures() -> None:
+def test_bands_weigh_levels_and_the_overall_rate_weighs_images() -> None:
     summary = _summary([*_level(1, 10, 10), *_level(2, 0, 90)])
     assert summary.bands["low"].value == 0.5
     assert summary.overall.value == 0.1
@@ -113,10 +113,10 @@ def test_the_interval_of_a_band_is_that_of_resampling_item_by_item() -> None:
     chance = random.Random(0)
     levels = [[(0, 2)] * 20 + [(1, 2)] * 15 + [(2, 2)] * 25, [(0, 1)] * 30 + [(1, 1)] * 4]
     seen = [
-        Observation(f"{level}-{item}", level, picture < passed)
+        Observation(f"{level}-{item}", level, image < passed)
         for level, items in enumerate(levels, start=1)
         for item, (passed, of) in enumerate(items)
-        for picture in range(of)
+        for image in range(of)
     ]
     found = summarize(seen, bands={"low": [1, 2]}, epsilon=None, resamples=20_000).bands["low"].interval
 
@@ -162,7 +162,7 @@ def test_a_band_is_no_surer_than_its_poorest_level_allows() -> None:
     assert alone.bands["low"].interval == beside.bands["low"].interval == clopper_pearson(2, 4)
 
 
-def test_further_pictures_of_few_items_make_no_band_surer() -> None:
+def test_further_images_of_few_items_make_no_band_surer() -> None:
     four_each = [Observation(f"{item}", 1, item < 2) for item in range(3) for _ in range(4)]
     assert summarize(four_each, bands={"low": [1]}, epsilon=None).bands["low"].interval == pytest.approx(
         clopper_pearson(2, 3)

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from formalimg import Box, FormalimgError, Scene, Thing, parse
+from formalimg import Box, FormalimgError, Scene, SceneObject, parse
 from formalimg.logic import vocabulary
 from formalimg.scenes import read_layout
 from formalimg.suites import Condition, FormulaSpec, Item
 
 LAYOUT = Scene.of(
-    [Thing("cup", Box(100, 100, 300, 300), "red"), Thing("cutting_board", Box(500, 500, 900, 800), "brown")]
+    [SceneObject("cup", Box(100, 100, 300, 300), "red"), SceneObject("cutting_board", Box(500, 500, 900, 800), "brown")]
 )
 ITEM = Item[object](
     "knolling", "7", 1, "There is a cup {here}.", FormulaSpec.of(parse("(exists ?c (Is ?c 'cup'))"), LAYOUT)
@@ -40,7 +40,7 @@ def test_the_style_stands_in_front(style: str) -> None:
 
 
 def test_the_style_names_nothing_that_could_be_drawn() -> None:
-    """What is named in the style must not end up in the picture."""
+    """What is named in the style must not end up in the image."""
     for style in ("long", "short"):
         words = Condition(style=style).texts[0].text.lower()
         named = [label for label in vocabulary("knolling").words["class"] if label.replace("_", " ") in words.split()]
@@ -64,14 +64,14 @@ def test_a_layout_alone_leaves_out_words_and_style() -> None:
 
 
 @pytest.mark.parametrize("words", [True, False])
-def test_a_layout_as_a_picture(words: bool) -> None:
+def test_a_layout_as_an_image(words: bool) -> None:
     prompt, reference = Condition("image-layout", words=words).sent(ITEM, LAYOUT)
     assert (ITEM.prompt in prompt) == words
     assert "box_2d" not in prompt
     assert reference is not None
-    with Image.open(io.BytesIO(reference)) as picture:
-        assert picture.size == (1024, 1024)
-        assert read_layout(picture) == LAYOUT
+    with Image.open(io.BytesIO(reference)) as image:
+        assert image.size == (1024, 1024)
+        assert read_layout(image) == LAYOUT
 
 
 def test_what_makes_no_sense_is_refused() -> None:

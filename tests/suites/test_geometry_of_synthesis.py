@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formalimg.logic import Atom, Variable, atoms, parse
-from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO, Box, Thing
+from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO, Box, SceneObject
 from formalimg.suites.synthesis.differences import Bound, Differences, follows_from
 from formalimg.suites.synthesis.geometry import Geometry, redundant
 from tests.support.brute_force import atom_truth
@@ -89,7 +89,7 @@ def test_consequences_hold_in_every_random_scene() -> None:
     confirmed = 0
     for number in range(400):
         chance = random.Random(f"follows {number}")
-        scene = {name: Thing("cup", _box(chance)) for name in names}
+        scene = {name: SceneObject("cup", _box(chance)) for name in names}
         true = [atom for atom in [*pairs, *singles] if atom_truth(atom.predicate, [scene[n] for n in atom.variables])]
         for premises in combinations(chance.sample(true, 4), 3):
             geometry = Geometry(premises)

@@ -14,7 +14,7 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.logic import parse
-from formalimg.scenes import Box, Scene, Thing
+from formalimg.scenes import Box, Scene, SceneObject
 from formalimg.suites.findings import ItemsError
 from formalimg.suites.formalimg_data.published import write_published
 from formalimg.suites.item import FormulaSpec, Item, in_order
@@ -23,7 +23,7 @@ from formalimg.suites.loading import load
 from tests.support.published import FOLDER, Instance, published_instances
 
 CUP = "(exists ?x (and (Is ?x 'cup') (OnLeftSide ?x)))"
-SCENE = Scene.of([Thing("cup", Box(0, 0, 100, 100.5), "red")])
+SCENE = Scene.of([SceneObject("cup", Box(0, 0, 100, 100.5), "red")])
 SUITES = ("knolling", "natural")
 
 

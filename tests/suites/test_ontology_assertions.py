@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from formalimg.logic import lift, parse
+from formalimg.logic import parse, to_prenex
 from formalimg.suites.ontology import implausible
 
 CAT_OPEN = "(and (Is ?c 'cat') (HasState ?c 'open'))"
@@ -57,7 +57,7 @@ def test_what_is_asserted_is_reported_once(text: str) -> None:
     assert messages(text) == ["a cat cannot be open"]
 
 
-def test_conditions_reach_the_things_around_them() -> None:
+def test_conditions_reach_the_objects_around_them() -> None:
     assert messages(HORSE_ON_CUP) == ["a horse cannot be on a cup: a horse would be too big"]
     inner = "(forall ?m (implies (Is ?m 'man') (exists ?h (and (Is ?h 'house') (Holding ?m ?h)))))"
     assert messages(inner) == ["a man cannot hold a house: a house would be too heavy"]
@@ -86,7 +86,7 @@ def test_two_conditions_on_one_class_meet() -> None:
     assert messages(f"(and {first} {second})") == expected
 
 
-def test_things_of_each_condition_are_their_own() -> None:
+def test_objects_of_each_condition_are_their_own() -> None:
     """Every cat has a basket of its own: two cats do not share the key in it."""
     text = (
         "(and (exists ?k (and (Is ?k 'cat') (HasColor ?k 'black'))) (forall ?c (implies (Is ?c 'cat') "
@@ -95,7 +95,7 @@ def test_things_of_each_condition_are_their_own() -> None:
     assert messages(text) == []
 
 
-def test_a_variable_bound_twice_is_two_things() -> None:
+def test_a_variable_bound_twice_is_two_objects() -> None:
     cat = "(exists ?x (and (Is ?x 'cat') (HasState ?x 'lying')))"
     book = "(exists ?x (and (Is ?x 'book') (HasState ?x 'open')))"
     assert messages(f"(and {cat} {book})") == []
@@ -111,10 +111,10 @@ def test_the_lifted_form_is_judged_alike() -> None:
         "a key cannot be inside a fish: nothing goes inside a fish",
     }
     assert set(messages(text)) == expected
-    assert set(messages(lift(parse(text)).text)) == expected
+    assert set(messages(to_prenex(parse(text)).text)) == expected
 
 
-def test_many_things_and_conditions_are_judged_in_time() -> None:
+def test_many_objects_and_conditions_are_judged_in_time() -> None:
     names = [f"a{number}" for number in range(120)]
     facts = " ".join(f"(Is ?{name} 'cup') (LeftOf ?{name} ?{after})" for name, after in pairwise(names))
     rules = " ".join(

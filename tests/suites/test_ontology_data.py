@@ -65,7 +65,7 @@ def test_anything_can_be_beside_anything(a: str, b: str) -> None:
 
 
 @given(classes, classes)
-def test_only_like_things_can_be_in_each_other(a: str, b: str) -> None:
+def test_only_like_objects_can_be_in_each_other(a: str, b: str) -> None:
     """A large basket takes a small backpack and a large backpack a small basket; a cup never takes a house."""
     known = ontology()
     if known.can("In", a, b) and known.can("In", b, a) and not known.wears(a, b) and not known.wears(b, a):

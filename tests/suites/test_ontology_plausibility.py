@@ -8,13 +8,13 @@ from formalimg.logic import Exists, check, parse
 from formalimg.suites.ontology import implausible
 
 
-def told(things: str, facts: str = "") -> str:
-    """A formula: "cat c, cup u" are the things, "In c u; HasColor c black" the facts."""
-    named = [thing.rsplit(" ", 1) for thing in things.split(", ")]
+def told(objects: str, facts: str = "") -> str:
+    """A formula: "cat c, cup u" are the objects, "In c u; HasColor c black" the facts."""
+    named = [obj.rsplit(" ", 1) for obj in objects.split(", ")]
     claims = [f"(Is ?{name} '{cls}')" for cls, name in named]
     for fact in filter(None, facts.split("; ")):
-        predicate, thing, other = fact.split(" ")
-        claims.append(f"({predicate} ?{thing} {repr(other) if predicate.startswith('Has') else '?' + other})")
+        predicate, obj, other = fact.split(" ")
+        claims.append(f"({predicate} ?{obj} {repr(other) if predicate.startswith('Has') else '?' + other})")
     text = f"(and {' '.join(claims)})"
     for _, name in reversed(named):
         text = f"(exists ?{name} {text})"
@@ -22,7 +22,7 @@ def told(things: str, facts: str = "") -> str:
 
 
 ABSURD = {
-    # What a thing is like
+    # What an object is like
     "a rectangular lion": ("lion l", "HasShape l rectangular", "a lion cannot be rectangular"),
     "a wooden cat": ("cat c", "HasMaterial c wooden", "a cat cannot be wooden"),
     "a brick woman": ("woman w", "HasMaterial w brick", "a woman cannot be brick"),
@@ -99,7 +99,7 @@ ABSURD = {
     "a shirt on a fish": ("shirt s, fish f", "On s f", "a shirt would be too big"),
     "a fork on a house": ("fork f, house h", "On f h", "that is no support for a fork"),
     "a house on a boat": ("house h, boat b", "On h b", "that is no support for a house"),
-    # Several things together
+    # Several objects together
     "two baskets in each other": ("basket a, basket b", "In a b; In b a", "would be inside, on or held by itself"),
     "two books on each other": ("book a, book b", "On a b; On b a", "would be inside, on or held by itself"),
     "a chain that bites its tail": ("cup a, bowl b, basket c", "In a b; On b c; On c a", "held by itself"),
@@ -215,8 +215,8 @@ def test_there_are_enough_of_both() -> None:
 
 @pytest.mark.parametrize("name", ABSURD)
 def test_absurd(name: str) -> None:
-    things, facts, reason = ABSURD[name]
-    formula = told(things, facts)
+    objects, facts, reason = ABSURD[name]
+    formula = told(objects, facts)
     assert check(formula, "natural") == []
     problems = implausible(formula)
     assert any(part in problem.message for problem in problems for part in reason.split("|")), [*map(str, problems)]
@@ -225,13 +225,13 @@ def test_absurd(name: str) -> None:
 
 @pytest.mark.parametrize("name", SENSIBLE)
 def test_sensible(name: str) -> None:
-    things, facts = SENSIBLE[name]
-    formula = told(things, facts)
+    objects, facts = SENSIBLE[name]
+    formula = told(objects, facts)
     assert check(formula, "natural") == []
     assert [*map(str, implausible(formula))] == []
 
 
-def test_one_thing_of_two_classes() -> None:
+def test_one_object_of_two_classes() -> None:
     assert [problem.message for problem in implausible("(exists ?x (and (Is ?x 'cat') (Is ?x 'dog')))")] == [
         "one thing cannot be a cat and a dog"
     ]

@@ -106,7 +106,7 @@ def test_another_seed_gives_other_items() -> None:
     assert not {item.prompt for item in one} & {item.prompt for item in other}
 
 
-def test_the_controlled_set_has_many_things_and_low_k() -> None:
+def test_the_controlled_set_has_many_objects_and_low_k() -> None:
     for suite in SUITES:
         for item in make_items(Recipe(suite, (1, 2), 4, objects=10)).items:
             sizes = component_sizes(item.spec.formula)

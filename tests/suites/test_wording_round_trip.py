@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from formalimg.logic import And, Atom, Exists, Formula, Value, Variable, atoms, check, parse, verify, vocabulary
-from formalimg.scenes import Box, Scene, Thing
+from formalimg.scenes import Box, Scene, SceneObject
 from formalimg.suites.wording import realize, same_meaning_as_written, understand
 from tests.support.published import published_instances
 from tests.support.sayable_formulas import Sayable, Taste
@@ -79,7 +79,7 @@ def scene_for(formula: Formula, chance: random.Random) -> Scene:
 
     count = chance.randint(len(classes), 2 * len(classes) + 1)
     picked = classes + chance.choices(classes or ["cup"], k=count)
-    return Scene.of(Thing(label, box(), chance.choice(colors or ["red"])) for label in picked)
+    return Scene.of(SceneObject(label, box(), chance.choice(colors or ["red"])) for label in picked)
 
 
 @pytest.mark.parametrize("suite", SUITES)

@@ -6,7 +6,7 @@ The geometry is spelt out again from the published rules, so that a slip in ours
 from __future__ import annotations
 
 from formalimg.logic import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Value, Variable
-from formalimg.scenes import Scene, Thing
+from formalimg.scenes import Scene, SceneObject
 
 
 def truth(formula: Formula, scene: Scene, *, strict: bool, style: str | None = None) -> bool:
@@ -14,8 +14,8 @@ def truth(formula: Formula, scene: Scene, *, strict: bool, style: str | None = N
     return _truth(formula, scene, {}, strict, style)
 
 
-def _truth(formula: Formula, scene: Scene, binding: dict[str, Thing], strict: bool, style: str | None) -> bool:
-    def holds(formula: Formula, **more: Thing) -> bool:
+def _truth(formula: Formula, scene: Scene, binding: dict[str, SceneObject], strict: bool, style: str | None) -> bool:
+    def holds(formula: Formula, **more: SceneObject) -> bool:
         return _truth(formula, scene, {**binding, **more}, strict, style)
 
     match formula:
@@ -34,21 +34,21 @@ def _truth(formula: Formula, scene: Scene, binding: dict[str, Thing], strict: bo
         case Iff(left, right):
             return holds(left) == holds(right)
         case Exists(Variable(name), body):
-            return any(holds(body, **{name: thing}) for thing in scene.things)
+            return any(holds(body, **{name: obj}) for obj in scene.objects)
         case Forall(Variable(name), body):
-            everywhere = all(holds(body, **{name: thing}) for thing in scene.things)
+            everywhere = all(holds(body, **{name: obj}) for obj in scene.objects)
             if not strict:
                 return everywhere
             if isinstance(body, Implies):
-                return everywhere and any(holds(body.antecedent, **{name: thing}) for thing in scene.things)
-            return everywhere and len(scene.things) > 0
+                return everywhere and any(holds(body.antecedent, **{name: obj}) for obj in scene.objects)
+            return everywhere and len(scene.objects) > 0
     raise AssertionError(formula)
 
 
-def atom_truth(predicate: str, arguments: list[Thing | str]) -> bool:
-    """Does a predicate hold of these things and words?"""
+def atom_truth(predicate: str, arguments: list[SceneObject | str]) -> bool:
+    """Does a predicate hold of these objects and words?"""
     first, second = (*arguments, None)[:2]
-    assert isinstance(first, Thing)
+    assert isinstance(first, SceneObject)
     x1, y1, x2, y2 = first.box
     cx, cy = (x1 + x2) / 2, (y1 + y2) / 2
     if predicate == "Is":
@@ -64,7 +64,7 @@ def atom_truth(predicate: str, arguments: list[Thing | str]) -> bool:
             "InCenter": 1000 < 3 * cx < 2000 and 1000 < 3 * cy < 2000,
         }
         return sides[predicate]
-    assert isinstance(second, Thing)
+    assert isinstance(second, SceneObject)
     u1, v1, u2, v2 = second.box
     other_cx, other_cy = (u1 + u2) / 2, (v1 + v2) / 2
     area, other_area = (x2 - x1) * (y2 - y1), (u2 - u1) * (v2 - v1)

@@ -12,15 +12,15 @@ CAT = AskedConcept("object", "cat", "the image contains one or more cats", "Does
 RED = AskedConcept("color", "red", "the color of the cat is red", "Is the cat red?", (1,))
 GLASS = AskedConcept("texture", "glass", "the cat has a glass texture", "Does the cat look like glass?", (1,))
 TWO = AskedConcept("number", "2", "the number of cats is exactly 2", "Are there exactly two cats?", (1,))
-INK = AskedConcept("style", "ink", "the style of the image is ink", "Is the picture an ink drawing?")
+INK = AskedConcept("style", "ink", "the style of the image is ink", "Is the image an ink drawing?")
 
 NOTHING = Known(Scene.of([]))
-"""What a picture shows does not matter to who answers by a script."""
+"""What an image shows does not matter to who answers by a script."""
 
 
 def concept_item(*concepts: AskedConcept, number: int = 0) -> Item[ConceptSpec]:
     """An item that asks for these concepts."""
-    prompt = f"A picture, number {number}."
+    prompt = f"An image, number {number}."
     return Item("conceptmix", str(number), max(1, len(concepts) - 1), prompt, ConceptSpec(concepts), (), "1")
 
 

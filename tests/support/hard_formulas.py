@@ -1,4 +1,4 @@
-"""Formulas whose variables all hang together, and scenes of many things: too hard to be decided in a few steps."""
+"""Formulas whose variables all hang together, and scenes of many objects: too hard to be decided in a few steps."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from itertools import combinations
 
 from formalimg.logic import parse, rename_apart, steps
 from formalimg.logic.deciding import Decider
-from formalimg.scenes import Box, Relation, Scene, Thing
+from formalimg.scenes import Box, Relation, Scene, SceneObject
 
 _DIRECTIONS = ("LeftOf", "RightOf", "Above", "Below", "LargerThan", "SmallerThan")
 
 
-def crowd(things: int, seed: int = 1) -> Scene:
+def crowd(objects: int, seed: int = 1) -> Scene:
     """So many cups all over the canvas, half of all pairs of them next to each other."""
     chance = random.Random(seed)
     cups = []
-    for _ in range(things):
+    for _ in range(objects):
         x, y, width, height = (chance.randint(0, 900), chance.randint(0, 900), *chance.choices(range(5, 60), k=2))
-        cups.append(Thing("cup", Box(x, y, x + width, y + height), "red"))
+        cups.append(SceneObject("cup", Box(x, y, x + width, y + height), "red"))
     return Scene.of(
-        cups, [Relation("NextTo", *pair) for pair in combinations(range(things), 2) if chance.random() < 0.5]
+        cups, [Relation("NextTo", *pair) for pair in combinations(range(objects), 2) if chance.random() < 0.5]
     )
 
 
@@ -33,19 +33,19 @@ def steps_taken(formula: str, scene: Scene) -> int:
 
 
 def far_apart(variables: int) -> str:
-    """Things of which no two share a row or a column: a few more than fit onto the canvas."""
+    """Objects of which no two share a row or a column: a few more than fit onto the canvas."""
     return _all_pairs(
         variables, lambda: "(and (not (AlignedHorizontally ?{0} ?{1})) (not (AlignedVertically ?{0} ?{1})))"
     )
 
 
 def all_neighbours(variables: int) -> str:
-    """Things that are all next to each other."""
+    """Objects that are all next to each other."""
     return _all_pairs(variables, lambda: "(NextTo ?{0} ?{1})")
 
 
 def answered_in_turn(variables: int, quantifiers: str = "ea", seed: int = 2) -> str:
-    """Quantifiers in turn (`e` for exists, `a` for forall) over ways in which each two things may lie."""
+    """Quantifiers in turn (`e` for exists, `a` for forall) over ways in which each two objects may lie."""
     chance = random.Random(seed)
     ways = "(or ({} ?{{0}} ?{{1}}) (not ({} ?{{1}} ?{{0}})) (AlignedVertically ?{{0}} ?{{1}}))"
     return _all_pairs(variables, lambda: ways.format(*chance.choices(_DIRECTIONS, k=2)), quantifiers)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from formalimg.judges import Part, Picture, Unscored, Verdict
+from formalimg.judges import LoadedImage, Part, Unscored, Verdict
 from formalimg.logic import Formula, parse
 from formalimg.models import Answer, Generated, ImageRequest, Setting
 from formalimg.suites import FormulaSpec, Item
@@ -27,12 +27,12 @@ def small_items(count: int, *, levels: int = 4, color: str = "red") -> list[Item
     for number in range(count):
         level = 1 + number * levels // count
         spec = FormulaSpec.of(_row_of(level, WORDS[number % len(WORDS)], color))
-        found.append(Item("knolling", str(number), level, f"A row of {level} things, number {number}.", spec, (), "1"))
+        found.append(Item("knolling", str(number), level, f"A row of {level} objects, number {number}.", spec, (), "1"))
     return found
 
 
 def _row_of(length: int, word: str, color: str) -> Formula:
-    """So many things in a row, which makes K."""
+    """So many objects in a row, which makes K."""
     names = [f"?x{number}" for number in range(length)]
     atoms = [f"(Is {names[0]} '{word}')", f"(Has {names[0]} '{color}')"]
     atoms += [f"(LeftOf {left} {right})" for left, right in pairwise(names)]
@@ -40,14 +40,14 @@ def _row_of(length: int, word: str, color: str) -> Formula:
 
 
 def speckled(text: str, size: int = 64, form: str = "PNG") -> bytes:
-    """A picture that follows from a text; as good as incompressible."""
+    """An image that follows from a text; as good as incompressible."""
     file = io.BytesIO()
     Image.frombytes("RGB", (size, size), random.Random(text).randbytes(size * size * 3)).save(file, form)
     return file.getvalue()
 
 
 def speckled_for(request: ImageRequest) -> Answer:
-    """The picture of a request; anything that differs in the request makes another picture."""
+    """The image of a request; anything that differs in the request makes another image."""
     text = f"{request.item} {request.sample} {request.prompt} {request.seed} {request.size} {request.spec}"
     return Generated(speckled(text, request.size), {"size": request.size})
 
@@ -83,25 +83,25 @@ class Speckles:
             yield self.answer(request)
 
 
-def verdict_of(item: Item[object], picture: Picture) -> Verdict | Unscored:
-    """A verdict that follows from item and picture: about one in four passes."""
-    number = hashlib.sha256(item.id.encode() + picture.data).digest()[0]
+def verdict_of(item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+    """A verdict that follows from item and image: about one in four passes."""
+    number = hashlib.sha256(item.id.encode() + image.data).digest()[0]
     part = Part("shown", "object", (number % 4) / 3, reason=f"number {number}")
-    return Verdict(part.score == 1, (part,), {"number": number, "size": list(picture.image.size)})
+    return Verdict(part.score == 1, (part,), {"number": number, "size": list(image.pil.size)})
 
 
 @dataclass
 class NumberJudge:
-    """Judges by a number that follows from item and picture, and notes what it was given."""
+    """Judges by a number that follows from item and image, and notes what it was given."""
 
     name: str = "test/number"
     settings: Mapping[str, Setting] = field(default_factory=lambda: {"version": 1})
     concurrency: int = 4
-    verdict: Callable[[Item[object], Picture], Verdict | Unscored] = verdict_of
+    verdict: Callable[[Item[object], LoadedImage], Verdict | Unscored] = verdict_of
     seconds: float = 0.0
     judged: list[str] = field(default_factory=list)
 
-    async def judge(self, item: Item[object], picture: Picture) -> Verdict | Unscored:
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         self.judged.append(item.id)
         await asyncio.sleep(self.seconds)
-        return self.verdict(item, picture)
+        return self.verdict(item, image)

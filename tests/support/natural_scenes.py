@@ -1,4 +1,4 @@
-"""Scenes that fulfil formulas of the Natural suite, and the same with one thing wrong."""
+"""Scenes that fulfil formulas of the Natural suite, and the same with one object wrong."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from formalimg.logic import Atom, Formula, Value, Variable, atoms, rename_apart
-from formalimg.scenes import ATTRIBUTE_PREDICATES, Box, Relation, Scene, Thing
+from formalimg.scenes import ATTRIBUTE_PREDICATES, Box, Relation, Scene, SceneObject
 from formalimg.suites import FormulaSpec
 from tests.support.scripted_chat import Known
 
@@ -14,38 +14,38 @@ _NOTHING = "other"
 
 
 def fulfilling(formula: Formula) -> Known:
-    """A picture with one thing for each variable, which is and has and does all that is said of it."""
+    """An image with one object for each variable, which is and has and does all that is said of it."""
     found = list(atoms(rename_apart(formula)))
     names = list(dict.fromkeys(name for atom in found for name in atom.variables))
     columns = _columns(found, names)
-    things = [_thing(name, columns[name], found) for name in names]
+    objects = [_obj(name, columns[name], found) for name in names]
     relations = [
         Relation(atom.predicate, *map(names.index, atom.variables))
         for atom in found
         if len(atom.variables) == 2 and atom.predicate not in ("LeftOf", "RightOf")
     ]
-    return Known(Scene.of(things, relations), FormulaSpec.of(formula).style)
+    return Known(Scene.of(objects, relations), FormulaSpec.of(formula).style)
 
 
 def broken(known: Known) -> Iterator[tuple[str, Known]]:
-    """The same picture in ways that cannot be right, each with what was done to it."""
+    """The same image in ways that cannot be right, each with what was done to it."""
     scene = known.scene
     relations = scene.relations or frozenset()
     yield "another style", replace(known, style="charcoal drawing")
     yield "nothing in it", replace(known, scene=Scene.of([], []))
-    yield "all look otherwise", replace(known, scene=Scene(tuple(_faded(thing) for thing in scene.things), relations))
+    yield "all look otherwise", replace(known, scene=Scene(tuple(_faded(obj) for obj in scene.objects), relations))
     yield (
-        "one thing is another",
-        replace(known, scene=Scene((replace(scene.things[0], label="whale"), *scene.things[1:]), relations)),
+        "one object is another",
+        replace(known, scene=Scene((replace(scene.objects[0], label="whale"), *scene.objects[1:]), relations)),
     )
-    yield "nothing stands to anything", replace(known, scene=Scene.of(scene.things, []))
+    yield "nothing stands to anything", replace(known, scene=Scene.of(scene.objects, []))
 
 
-def _faded(thing: Thing) -> Thing:
-    return replace(thing, color=_NOTHING, material=_NOTHING, shape=_NOTHING, states=(_NOTHING,))
+def _faded(obj: SceneObject) -> SceneObject:
+    return replace(obj, color=_NOTHING, material=_NOTHING, shape=_NOTHING, states=(_NOTHING,))
 
 
-def _thing(name: str, column: int, found: list[Atom]) -> Thing:
+def _obj(name: str, column: int, found: list[Atom]) -> SceneObject:
     words: dict[str, list[str]] = {}
     for atom in found:
         match atom.arguments:
@@ -54,7 +54,7 @@ def _thing(name: str, column: int, found: list[Atom]) -> Thing:
     left = 20 + 80 * column
     box = Box(left, 100, left + 40, 200)
     [color], [material], [shape] = (words.get(kind, [_NOTHING]) for kind in ("color", "material", "shape"))
-    return Thing(words["class"][0], box, color, material, shape, tuple(words.get("state", [_NOTHING])))
+    return SceneObject(words["class"][0], box, color, material, shape, tuple(words.get("state", [_NOTHING])))
 
 
 def _columns(found: list[Atom], names: list[str]) -> dict[str, int]:

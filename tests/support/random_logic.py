@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from formalimg.logic import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Value, Variable
-from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO, Box, Scene, Thing
+from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO, Box, Scene, SceneObject
 
 CLASSES = ("cup", "fork")
 COLORS = ("red", "blue")
@@ -64,7 +64,8 @@ def _atom(chance: random.Random, scope: tuple[str, ...], styles: bool) -> Atom:
 def random_scene(chance: random.Random, sizes: tuple[int, ...] = (0, 1, 2, 3, 3, 4, 4)) -> Scene:
     """A scene whose boxes lie on a coarse grid, so that ties and exact bounds are common."""
     return Scene.of(
-        Thing(chance.choice(CLASSES), _box(chance), chance.choice([*COLORS, None])) for _ in range(chance.choice(sizes))
+        SceneObject(chance.choice(CLASSES), _box(chance), chance.choice([*COLORS, None]))
+        for _ in range(chance.choice(sizes))
     )
 
 

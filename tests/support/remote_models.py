@@ -11,7 +11,7 @@ import pytest
 
 from formalimg.models import Answer, ImageModel, ImageRequest
 from formalimg.models.chat import Attachment, Message
-from tests.support.loopback.pictures import plain
+from tests.support.loopback.images import plain
 
 PLANTED = "sk-planted-0a1b2c3d4e5f6789-wxyz"
 """A key that must be found nowhere but in the headers of requests."""
@@ -37,7 +37,7 @@ def wait_for(work: Coroutine[Any, Any, Result]) -> Result:
 
 
 def request(prompt: str = "A red cup.", *, size: int = 1024, reference: bytes | None = None) -> ImageRequest:
-    """A picture to be asked for."""
+    """An image to be asked for."""
     return ImageRequest("1", 0, prompt, seed=7, size=size, reference=reference)
 
 
@@ -50,9 +50,9 @@ def answers(model: ImageModel, requests: Sequence[ImageRequest]) -> list[Answer]
     return wait_for(all_of_them())
 
 
-PICTURE = plain(8, (10, 200, 30))
+IMAGE = plain(8, (10, 200, 30))
 
 CONVERSATION = (
     Message("system", ("You look closely.",)),
-    Message("user", ("Is there a cup?", Attachment(PICTURE, "image/png"))),
+    Message("user", ("Is there a cup?", Attachment(IMAGE, "image/png"))),
 )

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from formalimg.runs import Judged, Order, Outcome, open_run
+from formalimg.runs import Judged, Outcome, RunConfig, open_run
 from tests.support.models import Speckles, small_items
 
 _COLUMNS = {
@@ -20,9 +20,9 @@ _COLUMNS = {
 }
 
 
-def order(model: Any = None, items: Any = None, **changes: Any) -> Order:
+def order(model: Any = None, items: Any = None, **changes: Any) -> RunConfig:
     """A small order: eight items unless told otherwise, at 64 pixels."""
-    return Order(
+    return RunConfig(
         small_items(8) if items is None else items, Speckles() if model is None else model, **{"size": 64, **changes}
     )
 
@@ -34,13 +34,13 @@ def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
 
 
 def outcomes(folder: Path) -> list[Outcome]:
-    """How each picture fared."""
+    """How each image fared."""
     with contextlib.closing(open_run(folder)) as run:
         return list(run.outcomes())
 
 
 def judged(folder: Path) -> list[Judged]:
-    """All that is known of each picture."""
+    """All that is known of each image."""
     with contextlib.closing(open_run(folder)) as run:
         return list(run.judged())
 
@@ -51,8 +51,8 @@ def contents(folder: Path) -> dict[str, Any]:
         table: sorted(rows(folder, f"SELECT {columns} FROM {table}"), key=repr) for table, columns in _COLUMNS.items()
     }
     found["files"] = {path.name: path.read_bytes() for path in (folder / "images").iterdir()}
-    card = (folder / "run.toml").read_text(encoding="utf-8")
-    found["card"] = [line for line in card.splitlines() if not line.startswith("created")]
+    manifest = (folder / "run.toml").read_text(encoding="utf-8")
+    found["card"] = [line for line in manifest.splitlines() if not line.startswith("created")]
     return found
 
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from formalimg.errors import FormalimgError
-from formalimg.runs import Order, carry_out
+from formalimg.runs import RunConfig, execute
 from tests.support.models import NumberJudge, Speckles, small_items
 
 _ROOT = Path(__file__).parents[2]
@@ -32,7 +32,7 @@ def main(folder: str, count: str, seconds: str, log: str, size: str) -> int:
     model = Speckles(seconds=float(seconds), log=Path(log), concurrency=4)
     judge = NumberJudge(seconds=float(seconds), concurrency=4)
     try:
-        done = carry_out(Order(small_items(int(count)), model, size=int(size)), Path(folder), judge)
+        done = execute(RunConfig(small_items(int(count)), model, size=int(size)), Path(folder), judge)
     except FormalimgError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

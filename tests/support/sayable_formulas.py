@@ -11,14 +11,14 @@ _VALUES = {"Has": "color", "HasColor": "color", "HasMaterial": "material", "HasS
 
 
 class Taste(NamedTuple):
-    """How often odd things happen."""
+    """How often odd objects happen."""
 
     logic: float = 0.0
     """Share of claims that become an `or` or a `not`."""
     twins: float = 0.15
-    """Share of things that have the class of another."""
+    """Share of objects that have the class of another."""
     nameless: float = 0.0
-    """Share of things whose class is not said."""
+    """Share of objects whose class is not said."""
 
 
 class Sayable:
@@ -35,7 +35,7 @@ class Sayable:
         self.relations = [p.name for p in predicates if p.arguments == ("variable", "variable")]
 
     def formula(self, k: int) -> Formula:
-        """A formula of k variables: things, mostly with a rule or two, sometimes with a style."""
+        """A formula of k variables: objects, mostly with a rule or two, sometimes with a style."""
         chance = self.chance
         names = [f"v{number}" for number in range(k)]
         chance.shuffle(names)
@@ -61,20 +61,20 @@ class Sayable:
             guard.append(self.literal(Atom(self.chance.choice(self.places), (Variable(name),))))
         if outer and self.chance.random() < 0.1:
             guard.append(self.literal(self.relation(name, self.chance.choice(outer))))
-        body = [claim for thing in inner for claim in self.introduced(thing, classes)]
+        body = [claim for obj in inner for claim in self.introduced(obj, classes)]
         body += self.claims([*inner, name], max(len(inner), 1) + self.chance.randint(0, 2), [*outer, *inner, name])
         consequent = self.without_twice(body)
         self.chance.shuffle(consequent)
         formula: Formula = consequent[0] if len(consequent) == 1 else And(tuple(consequent))
-        for thing in inner:
-            formula = Exists(Variable(thing), formula)
+        for obj in inner:
+            formula = Exists(Variable(obj), formula)
         guard = self.without_twice(guard)
         if not guard:
             return Forall(Variable(name), formula)
         return Forall(Variable(name), Implies(guard[0] if len(guard) == 1 else And(tuple(guard)), formula))
 
     def introduced(self, name: str, classes: list[str], *, guard: bool = False) -> list[Formula]:
-        """What a thing is and is like."""
+        """What an object is and is like."""
         chance, found = self.chance, list[Formula]()
         if chance.random() >= self.taste.nameless:
             twin = classes and chance.random() < self.taste.twins
@@ -94,7 +94,7 @@ class Sayable:
         return self.maybe_odd(self.simple(subject, objects), subject, objects)
 
     def simple(self, subject: str, objects: list[str]) -> Atom:
-        others = [thing for thing in objects if thing != subject]
+        others = [obj for obj in objects if obj != subject]
         if others and self.chance.random() < 0.75:
             pair = [subject, self.chance.choice(others)]
             self.chance.shuffle(pair)

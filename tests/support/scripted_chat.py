@@ -1,4 +1,4 @@
-"""A chat model whose answers are known: it knows what each picture shows, and does what the question asks of it."""
+"""A chat model whose answers are known: it knows what each image shows, and does what the question asks of it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from PIL import Image
 
-from formalimg.judges import Picture
-from formalimg.logic import Clause, Value, best_binding, lift
+from formalimg.judges import LoadedImage
+from formalimg.logic import Clause, Value, best_binding, to_prenex
 from formalimg.models import Setting
 from formalimg.models.chat import Answered, AnswerType, Attachment, Message, Reply, Unanswered
 from formalimg.models.reading_answers import Unreadable, read_answer
@@ -20,7 +20,7 @@ from formalimg.scenes import Scene
 
 @dataclass(frozen=True)
 class Known:
-    """What a picture shows."""
+    """What an image shows."""
 
     scene: Scene
     style: str | None = None
@@ -28,7 +28,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Asked:
-    """A question: its words, and the picture it came with."""
+    """A question: its words, and the image it came with."""
 
     words: str
     shows: Known
@@ -48,13 +48,13 @@ class ScriptedChat:
     """Answers by a script; what is said, and how, can be spoilt.
 
     Attributes:
-        pictures: what the pictures show, by their number; see `numbered`.
+        images: what the images show, by their number; see `numbered`.
         script: the answer to a question.
         spoil: what becomes of an answer on its way.
         conversations: all that was asked.
     """
 
-    pictures: Mapping[int, Known]
+    images: Mapping[int, Known]
     script: Script
     spoil: Spoil = lambda raw, before: raw
     name: str = "test/scripted"
@@ -69,7 +69,7 @@ class ScriptedChat:
         [sent] = [part for part in messages[0].parts if isinstance(part, Attachment)]
         with Image.open(io.BytesIO(sent.data)) as image:
             assert Image.MIME[image.format or ""] == sent.media_type
-            asked = Asked(words, self.pictures[_number(image)], *image.size)
+            asked = Asked(words, self.images[_number(image)], *image.size)
         raw = self.spoil(json.dumps(self.script(asked)), len(messages) // 2)
         if isinstance(raw, Unanswered):
             return raw
@@ -79,15 +79,15 @@ class ScriptedChat:
         return Answered(answer, raw, cost=self.cost, served={"model": "scripted-1"})
 
 
-# --- pictures
+# --- images
 
 
-def numbered(number: int, width: int = 64, height: int = 64, form: str = "PNG") -> Picture:
-    """A picture that carries a number, whatever is done to its size."""
+def numbered(number: int, width: int = 64, height: int = 64, form: str = "PNG") -> LoadedImage:
+    """An image that carries a number, whatever is done to its size."""
     image = Image.new("RGB", (width, height), (number // 256, number % 256, 77))
     file = io.BytesIO()
     image.save(file, form, lossless=True)
-    return Picture(file.getvalue(), image)
+    return LoadedImage(file.getvalue(), image)
 
 
 def _number(image: Image.Image) -> int:
@@ -100,21 +100,21 @@ def _number(image: Image.Image) -> int:
 # --- what a grounder asks
 
 
-def tells_things(asked: Asked) -> dict[str, object]:
-    """The things of the classes that are asked for, with boxes in the form that is asked for."""
+def tells_objects(asked: Asked) -> dict[str, object]:
+    """The objects of the classes that are asked for, with boxes in the form that is asked for."""
     found = re.search(r"The (?:kind|list):\n(.+)\Z", asked.words)
     assert found, asked.words
     wanted = found[1].split(", ")
     across, down = _reach(asked)
     entries = []
-    for thing in asked.shows.scene.things:
-        if thing.label.replace("_", " ") in wanted:
-            left, top, right, bottom = thing.box
+    for obj in asked.shows.scene.objects:
+        if obj.label.replace("_", " ") in wanted:
+            left, top, right, bottom = obj.box
             box = [left * across, top * down, right * across, bottom * down]
             if "[ymin, xmin" in asked.words:
                 box = [box[1], box[0], box[3], box[2]]
             box = [round(number, 3) if across < 0.01 else round(number) for number in box]
-            entries.append({"label": thing.label, "color": thing.color, "box_2d": box})
+            entries.append({"label": obj.label, "color": obj.color, "box_2d": box})
     return {"objects": entries}
 
 
@@ -138,7 +138,7 @@ def judges_clauses(asked: Asked) -> dict[str, object]:
     clauses = _after(asked.words, "Its clauses, one on each line:").splitlines()
     assert clauses == list(holds)
     return {
-        "observations": [thing.looks() for thing in asked.shows.scene.things] or ["there is nothing to be seen"],
+        "observations": [obj.looks() for obj in asked.shows.scene.objects] or ["there is nothing to be seen"],
         "clauses": [{"clause": clause, "because": "look", "holds": holds[clause]} for clause in clauses],
         "fulfilled": all(holds.values()),
     }
@@ -154,14 +154,14 @@ def judges_as_published(asked: Asked) -> dict[str, object]:
 
 
 def clause_outcomes(expression: str, shows: Known) -> dict[str, bool]:
-    """Which clauses of a lifted expression hold; one under `forall` does not without a thing that shows it."""
+    """Which clauses of a lifted expression hold; one under `forall` does not without an object that shows it."""
     judged = best_binding(expression, shows.scene, "classical", shows.style)
-    shown = {clause.text: _is_shown(clause, shows.scene) for clause in lift(expression).clauses}
+    shown = {clause.text: _is_shown(clause, shows.scene) for clause in to_prenex(expression).clauses}
     return {clause.clause.text: clause.holds and shown[clause.clause.text] for clause in judged.clauses}
 
 
 def _is_shown(clause: Clause, scene: Scene) -> bool:
-    """Is there a thing that meets all conditions of the clause?"""
+    """Is there an object that meets all conditions of the clause?"""
     meeting = (1 << len(scene)) - 1
     conditions = [literal.atom for literal in clause.literals if not literal.positive]
     for atom in conditions:
@@ -180,4 +180,4 @@ def _after(words: str, heading: str) -> str:
 
 def open_scripted_chat(model: str, options: Mapping[str, str]) -> ScriptedChat:
     """A scripted chat model that sees nothing, for tests of names and options."""
-    return ScriptedChat({}, tells_things, name=f"scripted/{model}", settings=dict(options))
+    return ScriptedChat({}, tells_objects, name=f"scripted/{model}", settings=dict(options))

@@ -46,8 +46,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     concept_run(folder / "first", 110)
     concept_run(folder / "nested" / "<b>second&", model="test/<i>other", judge=Eye(turned=True))
     concept_run(folder / "nested" / "<b>second&", model="test/<i>other", judge=Eye("test/<u>later"))
-    card = folder / "first" / "run.toml"
-    card.write_text(re.sub(r'created = "\d+', 'created = "2020', card.read_text(encoding="utf-8")), encoding="utf-8")
+    manifest = folder / "first" / "run.toml"
+    manifest.write_text(
+        re.sub(r'created = "\d+', 'created = "2020', manifest.read_text(encoding="utf-8")), encoding="utf-8"
+    )
     knolling_run(folder / "knolling")
     concept_run(folder / "upright", 3, model="test/upright", shape=(2, 900))
     (folder / "damaged").mkdir()

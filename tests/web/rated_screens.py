@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 700}, "has_touch": True, "is_mobile": True}
 DESK: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}
-SHOWN = "number => document.querySelector('form.begun') && document.title.startsWith(`Picture ${number} of`)"
+SHOWN = "number => document.querySelector('form.begun') && document.title.startsWith(`Image ${number} of`)"
 
 Look = Callable[..., "Page"]
 
@@ -36,12 +36,12 @@ def screens(browser: Browser, home: Path) -> Iterator[Look]:
             context.set_default_timeout(PATIENCE)
             page = context.new_page()
             page.goto(f"{here}/rate/{made.links['rater-1']}")
-            at_picture(page, 1)
+            at_image(page, 1)
             return page
 
         yield opened
 
 
-def at_picture(page: Page, number: int) -> None:
-    """Wait until the rater's picture of this number can be answered."""
+def at_image(page: Page, number: int) -> None:
+    """Wait until the rater's image of this number can be answered."""
     page.wait_for_function(SHOWN, arg=number)

@@ -11,20 +11,20 @@ from pathlib import Path
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from formalimg.models import Answer, Generated, ImageRequest
 from formalimg.human_eval import MadeStudy, Protocol, make_study
-from formalimg.runs import Order, carry_out
+from formalimg.models import Answer, Generated, ImageRequest
+from formalimg.runs import RunConfig, execute
 from formalimg.suites import Item
-from tests.human_eval.rated_runs import SEEN, concept_items, formula_items, grounded_run, opened
 from tests.analysis.counterfactual_runs import scored_item
+from tests.human_eval.rated_runs import SEEN, concept_items, formula_items, grounded_run, opened
 from tests.support.models import Speckles, speckled
 from tests.web.sites import HARM
 
 MODEL = "secret-model"
 
 
-def telling_picture(request: ImageRequest, shape: tuple[int, int] = (64, 64)) -> Answer:
-    """A picture in whose file its model is named, in a kind of file that not all models give."""
+def explained_image(request: ImageRequest, shape: tuple[int, int] = (64, 64)) -> Answer:
+    """An image in whose file its model is named, in a kind of file that not all models give."""
     image = Image.open(io.BytesIO(speckled(request.item, 64))).resize(shape)
     file = io.BytesIO()
     if int(request.item[:3], 36) % 2:
@@ -50,7 +50,7 @@ def studied(
     *,
     count: int = 3,
     raters: int = 1,
-    per_picture: int | None = None,
+    per_image: int | None = None,
     shape: tuple[int, int] = (64, 64),
     seen: Mapping[str, object] = SEEN,
 ) -> MadeStudy:
@@ -60,9 +60,7 @@ def studied(
     if protocol == "boxes":
         grounded_run(run, items, seen)  # type: ignore[arg-type]
     else:
-        paint = partial(telling_picture, shape=shape)
-        carry_out(Order(items, Speckles(name=f"test/{MODEL}", answer=paint), size=64), run)
+        paint = partial(explained_image, shape=shape)
+        execute(RunConfig(items, Speckles(name=f"test/{MODEL}", answer=paint), size=64), run)
     with opened(run) as runs:
-        return make_study(
-            home / f"{MODEL}-{protocol}", runs, protocol, raters=raters, per_picture=per_picture or raters
-        )
+        return make_study(home / f"{MODEL}-{protocol}", runs, protocol, raters=raters, per_image=per_image or raters)

@@ -9,9 +9,9 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
+from formalimg.authoring import ReviewDesk, export_queue
 from formalimg.suites import Group, our_groups
 from formalimg.web import make_review_app
-from formalimg.authoring import ReviewDesk, export_queue
 from tests.web.sites import HARM
 
 OURS = our_groups()

@@ -11,9 +11,9 @@ from PIL import Image
 from starlette.testclient import TestClient
 
 from formalimg import load
-from formalimg.judges import Part, Picture, Unscored, Verdict, open_judge
+from formalimg.judges import LoadedImage, Part, Unscored, Verdict, open_judge
 from formalimg.models import CallableModel, Setting, open_image_model
-from formalimg.runs import Order, Selection, carry_out
+from formalimg.runs import RunConfig, Selection, execute
 from formalimg.suites import AskedConcept, Category, ConceptSpec, Item
 from formalimg.web import Site, make_app
 
@@ -32,7 +32,7 @@ class Eye:
     def __init__(self, name: str = "test/eye", *, turned: bool = False) -> None:
         self.name, self._turned = name, turned
 
-    async def judge(self, item: Item[object], picture: Picture) -> Verdict | Unscored:
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         assert isinstance(item.spec, ConceptSpec)
         place = int(item.id.rpartition("-")[2])
         if place % 7 == 6:
@@ -63,7 +63,7 @@ def concept_items(count: int) -> list[Item[ConceptSpec]]:
     return items
 
 
-def picture(prompt: str, seed: int) -> Image.Image:
+def image(prompt: str, seed: int) -> Image.Image:
     return Image.radial_gradient("L").rotate(seed % 360).resize((48, 32))
 
 
@@ -78,15 +78,15 @@ def concept_run(
     """A run of ConceptMix whose outcomes are known."""
 
     def paint(prompt: str, seed: int) -> Image.Image:
-        return picture(prompt, seed).resize(shape)
+        return image(prompt, seed).resize(shape)
 
-    carry_out(Order(concept_items(count), CallableModel(paint, name=model), size=64), folder, judge or Eye())
+    execute(RunConfig(concept_items(count), CallableModel(paint, name=model), size=64), folder, judge or Eye())
 
 
 def knolling_run(folder: Path) -> None:
     """A run of FormalImg by the embedded model that makes mistakes, and by the embedded judge."""
-    order = Order(load("knolling"), open_image_model("builtin/reader"), Selection(None, 2), size=256)
-    carry_out(order, folder, open_judge("knolling"))
+    order = RunConfig(load("knolling"), open_image_model("builtin/reader"), Selection(None, 2), size=256)
+    execute(order, folder, open_judge("knolling"))
 
 
 def change(folder: Path, query: str, *values: object) -> None:

@@ -49,8 +49,8 @@ def _client(study: Study, token: str | None = None) -> TestClient:
 
 @pytest.fixture
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
-    """A study of two raters, who see different pictures."""
-    found = studied(tmp_path, getattr(request, "param", "likert"), count=4, raters=2, per_picture=1)
+    """A study of two raters, who see different images."""
+    found = studied(tmp_path, getattr(request, "param", "likert"), count=4, raters=2, per_image=1)
     with open_study(found.folder) as study:
         yield Open(study, dict(found.links), _client(study))
 
@@ -76,17 +76,17 @@ def test_raters_learn_nothing_of_models_and_texts_stay_texts(opened: Open) -> No
     elements.feed(answer.text)
     task = opened.task("rater-1")
     assert task.words in elements.text
-    assert (HARM in task.words) == (opened.study.card.protocol in ("likert", "questions"))
+    assert (HARM in task.words) == (opened.study.manifest.protocol in ("likert", "questions"))
     for tag, values in elements.found:
         assert tag not in ("iframe", "object", "base", "style", "i", "u")
         assert not [name for name in values if name.startswith("on") or name == "style"]
         assert tag != "script" or (values["src"] or "").startswith("/static/")
-    picture = opened.visitor.get(next(v["src"] or "" for tag, v in elements.found if tag == "img"))
-    shown = Image.open(io.BytesIO(picture.content))
+    image = opened.visitor.get(next(v["src"] or "" for tag, v in elements.found if tag == "img"))
+    shown = Image.open(io.BytesIO(image.content))
     assert (shown.format, shown.info) == ("PNG", {})
-    kept = Image.open(io.BytesIO(opened.study.picture("rater-1", task.picture)))
-    assert shown.tobytes() == kept.convert("RGB").tobytes()  # all that was taken away is no part of the picture
-    for seen in (answer.content, picture.content, str(answer.headers).encode(), str(picture.headers).encode()):
+    kept = Image.open(io.BytesIO(opened.study.image("rater-1", task.image)))
+    assert shown.tobytes() == kept.convert("RGB").tobytes()  # all that was taken away is no part of the image
+    for seen in (answer.content, image.content, str(answer.headers).encode(), str(image.headers).encode()):
         assert MODEL.encode() not in seen
         assert b"check" not in seen.replace(b"checked", b"")
 
@@ -104,7 +104,7 @@ def test_a_wrong_link_leads_nowhere_and_tells_nothing(opened: Open) -> None:
         assert answer.status_code == 404
         assert task.id not in answer.text
         assert "rater-1" not in answer.text
-        assert opened.visitor.get(f"/rate/{wrong}/picture/{task.picture}").status_code == 404
+        assert opened.visitor.get(f"/rate/{wrong}/image/{task.image}").status_code == 404
         sent = opened.visitor.post(f"/rate/{wrong}/answer", json=_answer(task), headers=OWN)
         assert sent.status_code in (404, 405)
     opened.study.new_link("rater-1")
@@ -119,13 +119,13 @@ def _kept(opened: Open) -> list[tuple[str, object]]:
     return [(task.rater, it.value) for task in read_study(opened.study.folder).tasks for it in task.history]
 
 
-def test_tasks_and_pictures_of_others_are_refused(opened: Open) -> None:
+def test_tasks_and_images_of_others_are_refused(opened: Open) -> None:
     yours = opened.task("rater-2")
     assert opened.send("rater-1", "answer", **_answer(yours))[0] == 409
     assert opened.send("rater-1", "finish", task=yours.id)[0] == 409
-    mine = f"/rate/{opened.links['rater-1']}/picture/"
-    for picture in (yours.picture, "nothing", "%2e%2e", yours.id):
-        answer = opened.visitor.get(mine + picture)
+    mine = f"/rate/{opened.links['rater-1']}/image/"
+    for image in (yours.image, "nothing", "%2e%2e", yours.id):
+        answer = opened.visitor.get(mine + image)
         assert answer.status_code == 404
         assert MODEL not in answer.text
     assert _kept(opened) == []
@@ -242,7 +242,7 @@ def test_other_machines_need_the_token_for_all_but_the_pages_of_raters(opened: O
 def test_the_organiser_sees_progress_and_gets_the_answers(opened: Open) -> None:
     first = opened.visitor.get("/").text
     assert "0 of 4 ratings" in first
-    assert "Nobody has finished a picture yet" in first
+    assert "Nobody has finished an image yet" in first
     assert opened.visitor.get("/export/likert.csv").status_code == 404
     take(opened.study, "rater-2", lambda task, step: 4)
     page = opened.visitor.get("/").text
@@ -257,10 +257,10 @@ def test_the_organiser_sees_progress_and_gets_the_answers(opened: Open) -> None:
 
 def test_who_is_done_is_thanked_and_failures_name_no_folders(opened: Open, caplog: pytest.LogCaptureFixture) -> None:
     page = f"/rate/{opened.links['rater-1']}"
-    picture = f"{page}/picture/{opened.task('rater-1').picture}"
+    image = f"{page}/image/{opened.task('rater-1').image}"
     for path in (opened.study.folder.parent / MODEL / "images").glob("*.*g"):
         path.unlink()
-    answer = opened.visitor.get(picture)
+    answer = opened.visitor.get(image)
     assert answer.status_code == 503
     assert "tell whoever sent you the link" in answer.text
     assert MODEL not in answer.text

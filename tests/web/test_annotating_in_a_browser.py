@@ -94,9 +94,9 @@ def new_page(browser: Browser) -> Iterator[Callable[[], Page]]:
 
 
 def _at(page: Page, number: int) -> None:
-    """Wait until the page of the rater's picture of this number can be answered."""
+    """Wait until the page of the rater's image of this number can be answered."""
     page.wait_for_function(
-        "number => document.querySelector('.how-far')?.textContent.startsWith(`Picture ${number} of`)"
+        "number => document.querySelector('.how-far')?.textContent.startsWith(`Image ${number} of`)"
         " && document.querySelector('form.begun')",
         arg=number,
     )
@@ -181,7 +181,7 @@ def test_scores_by_keyboard(serve: Serve, new_page: Callable[[], Page]) -> None:
 
 
 def _drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
-    """Press, move and let go of the mouse, in shares of the picture."""
+    """Press, move and let go of the mouse, in shares of the image."""
     place = page.locator(".boxes").bounding_box()
     assert place is not None
     (x, y), (to_x, to_y) = (
@@ -211,7 +211,7 @@ def test_boxes_by_keyboard_and_mouse(serve: Serve, new_page: Callable[[], Page])
     keys.press("Enter")
     page.reload()  # what was drawn is still there
     _at(page, 1)
-    assert page.locator(".things li").count() == 2
+    assert page.locator(".objects li").count() == 2
     keys.press("Tab")
     keys.press("Delete")
     keys.press("z")
@@ -232,7 +232,7 @@ def test_boxes_by_keyboard_and_mouse(serve: Serve, new_page: Callable[[], Page])
             {"label": "book", "color": None, "box_2d": [400, 400, 600, 600]},
         ]
     }
-    cup, pen = Scene.from_json(second).things
+    cup, pen = Scene.from_json(second).objects
     assert (cup.label, pen.label) == ("cup", "pen")
     assert cup.box == pytest.approx((150, 200, 350, 500), abs=3)
     assert pen.box == pytest.approx((600, 600, 800, 700), abs=3)

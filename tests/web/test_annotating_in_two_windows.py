@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from formalimg.human_eval import read_study
 from tests.support.browser import PATIENCE, needs_browser
-from tests.web.rated_screens import DESK, Look, at_picture
+from tests.web.rated_screens import DESK, Look, at_image
 from tests.web.rated_studies import MODEL
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def test_what_another_machine_said_is_shown_before_it_counts(look: Look, browser
     page.get_by_text("Saved.").wait_for()
     other = browser.new_context().new_page()
     other.goto(page.url)
-    at_picture(other, 1)
+    at_image(other, 1)
     other.keyboard.press("2")
     other.get_by_text("Saved.").wait_for()
     page.keyboard.press("Enter")
@@ -42,13 +42,13 @@ def test_whoever_is_behind_another_window_is_told_so(look: Look, tmp_path: Path)
     page = look("likert", DESK, count=2)
     other = page.context.new_page()
     other.goto(page.url)
-    at_picture(other, 1)
+    at_image(other, 1)
     other.keyboard.press("2")
     other.keyboard.press("Enter")
-    at_picture(other, 2)
+    at_image(other, 2)
     page.bring_to_front()
     page.keyboard.press("5")
-    at_picture(page, 2)
+    at_image(page, 2)
     page.get_by_text("went on in another window").wait_for()
     assert page.locator("input:checked").count() == 0
     (done,) = (task for task in read_study(tmp_path / f"{MODEL}-likert").tasks if task.finished)
@@ -59,7 +59,7 @@ def test_boxes_are_drawn_in_all_windows_of_a_browser_at_once(look: Look) -> None
     page = look("boxes", DESK, count=2)
     other = page.context.new_page()
     other.goto(page.url)
-    at_picture(other, 1)
+    at_image(other, 1)
     other.keyboard.press("ArrowRight")
     page.get_by_text("drawn in another window").wait_for()
     assert page.evaluate(LEFT_OF_BOXES) == [105]
@@ -71,7 +71,7 @@ def test_boxes_are_drawn_in_all_windows_of_a_browser_at_once(look: Look) -> None
     page.wait_for_function(f"{LEFT_OF_BOXES}[0] === 105")
     page.close()  # and does not take with it what the other has
     other.reload()
-    at_picture(other, 1)
+    at_image(other, 1)
     assert other.evaluate(LEFT_OF_BOXES) == [105]
 
 
@@ -79,11 +79,11 @@ def test_a_window_with_boxes_goes_on_with_the_one_that_finishes(look: Look, tmp_
     page = look("boxes", DESK, count=2)
     other = page.context.new_page()
     other.goto(page.url)
-    at_picture(other, 1)
+    at_image(other, 1)
     other.keyboard.press("Delete")
     other.keyboard.press("Enter")
-    at_picture(other, 2)
-    at_picture(page, 2)
+    at_image(other, 2)
+    at_image(page, 2)
     page.get_by_text("You went on in another window.").wait_for()
     page.bring_to_front()
     page.keyboard.press("Enter")
@@ -103,7 +103,7 @@ def test_boxes_of_another_machine_are_shown_before_they_count(look: Look, browse
     there.route("**/finish", lambda route: route.abort())
     for page in (here, there):
         page.goto(address)
-        at_picture(page, 1)
+        at_image(page, 1)
     with here.expect_request("**/finish"):
         here.keyboard.press("Enter")
     there.keyboard.press("Delete")

@@ -1,4 +1,4 @@
-"""What raters have before their eyes, in a real browser: the picture above all, whatever its shape and their screen."""
+"""What raters have before their eyes, in a real browser: the image above all, whatever its shape and their screen."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from formalimg.human_eval import read_study
 from tests.support.browser import needs_browser
-from tests.web.rated_screens import DESK, PHONE, Look, at_picture
+from tests.web.rated_screens import DESK, PHONE, Look, at_image
 from tests.web.rated_studies import MODEL
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 pytestmark = needs_browser
 
-PLACE = "document.querySelector('.rated-picture').getBoundingClientRect().toJSON()"
+PLACE = "document.querySelector('.rated-image').getBoundingClientRect().toJSON()"
 
 
 def _in_sight(page: Page) -> bool:
@@ -26,14 +26,14 @@ def _in_sight(page: Page) -> bool:
     return bool(place["top"] >= 0 and place["bottom"] <= height and place["height"] > 0.2 * height)
 
 
-def test_on_a_phone_the_next_picture_is_in_sight_and_stays_so(look: Look) -> None:
+def test_on_a_phone_the_next_image_is_in_sight_and_stays_so(look: Look) -> None:
     page = look("scores", PHONE, count=2)
     assert _in_sight(page)
     for score in page.locator("input[type=number]").all():
         score.fill("0.5")
         assert _in_sight(page)  # one looks at it again for every question
     page.locator(".next").click()
-    at_picture(page, 2)
+    at_image(page, 2)
     assert page.evaluate("scrollY") == 0
     assert _in_sight(page)
     assert page.evaluate("document.activeElement.tagName") == "BODY"  # no keyboard over half of the screen
@@ -45,7 +45,7 @@ def test_keys_are_in_sight_on_a_desk(look: Look) -> None:
 
 
 @pytest.mark.parametrize("shape", [(2000, 150), (150, 2000)])
-def test_pictures_of_odd_shapes_can_be_seen_in_full_size(look: Look, shape: tuple[int, int]) -> None:
+def test_images_of_odd_shapes_can_be_seen_in_full_size(look: Look, shape: tuple[int, int]) -> None:
     page = look("likert", DESK, count=1, shape=shape)
     if shape[0] > shape[1]:
         assert page.evaluate(PLACE)["width"] > 1000  # across the page, instead of a thin line at one side
@@ -53,14 +53,14 @@ def test_pictures_of_odd_shapes_can_be_seen_in_full_size(look: Look, shape: tupl
     place = page.evaluate(PLACE)
     assert (place["width"], place["height"]) == shape
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    page.get_by_role("button", name="whole picture").click()
+    page.get_by_role("button", name="whole image").click()
     assert page.evaluate(PLACE)["height"] < 800
     page.keyboard.press("4")
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="Thank you").wait_for()
 
 
-def test_small_pictures_have_no_full_size(look: Look) -> None:
+def test_small_images_have_no_full_size(look: Look) -> None:
     page = look("likert", DESK, count=1)
     assert page.locator(".full-size").is_hidden()
 
@@ -73,7 +73,7 @@ def test_names_of_boxes_at_the_edge_are_not_cut(look: Look) -> None:
         assert 0 <= place <= 390
 
 
-def test_there_is_no_next_picture_before_the_questions(look: Look) -> None:
+def test_there_is_no_next_image_before_the_questions(look: Look) -> None:
     page = look("questions", DESK, count=1)
     assert page.locator(".next").is_hidden()
     page.keyboard.press("y")
@@ -81,7 +81,7 @@ def test_there_is_no_next_picture_before_the_questions(look: Look) -> None:
     assert page.locator(".next").is_visible()
 
 
-def test_who_waits_for_a_picture_in_vain_is_told_whom_to_ask(look: Look, browser: Browser, tmp_path: Path) -> None:
+def test_who_waits_for_an_image_in_vain_is_told_whom_to_ask(look: Look, browser: Browser, tmp_path: Path) -> None:
     page = look("likert", DESK, count=1)
     images = tmp_path / MODEL / "images"
     images.rename(tmp_path / "away")
@@ -99,7 +99,7 @@ def test_who_waits_for_a_picture_in_vain_is_told_whom_to_ask(look: Look, browser
     other.context.close()
 
 
-def test_who_waits_for_a_picture_in_vain_can_go_on_with_others(look: Look, browser: Browser, tmp_path: Path) -> None:
+def test_who_waits_for_an_image_in_vain_can_go_on_with_others(look: Look, browser: Browser, tmp_path: Path) -> None:
     page = look("likert", DESK, count=2)
     words = page.locator(".rating-words").inner_text()
     (number,) = (number for number in range(2) if f"number {number}." in words)
@@ -111,17 +111,17 @@ def test_who_waits_for_a_picture_in_vain_can_go_on_with_others(look: Look, brows
     other.get_by_text("trying again").wait_for()
     assert other.locator(".later").is_hidden(), "it may be back in a moment"
     other.clock.run_for(2000)
-    other.get_by_role("button", name="Go on with the next picture").click()
+    other.get_by_role("button", name="Go on with the next image").click()
     other.wait_for_function("words => document.querySelector('.rating-words')?.innerText !== words", arg=words)
-    at_picture(other, 1)
+    at_image(other, 1)
     other.keyboard.press("4")
     other.keyboard.press("Enter")
-    other.get_by_text("Picture 2 of 2").wait_for()
+    other.get_by_text("Image 2 of 2").wait_for()
     assert other.locator(".rating-words").inner_text() == words
     assert other.locator(".later").count() == 0, "there is nothing else to go on with"
     (tmp_path / file.name).rename(file)
     other.reload()
-    at_picture(other, 2)
+    at_image(other, 2)
     other.keyboard.press("5")
     other.keyboard.press("Enter")
     other.get_by_role("heading", name="Thank you").wait_for()

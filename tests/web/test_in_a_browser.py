@@ -41,7 +41,7 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
     assert harmed == "undefined"
 
 
-def test_from_the_runs_to_a_picture_and_back_by_keyboard(page: Page) -> None:
+def test_from_the_runs_to_an_image_and_back_by_keyboard(page: Page) -> None:
     page.goto("/")
     page.keyboard.press("j")
     assert page.evaluate("document.activeElement.className") == "step"
@@ -73,7 +73,7 @@ def test_a_choice_is_shown_at_once_and_is_in_the_address(page: Page) -> None:
     page.goto("/gallery?run=first")
     page.get_by_label("outcome").select_option("unscored")
     page.wait_for_url("**/gallery?run=first&outcome=unscored")
-    assert page.locator(".count").inner_text().startswith("15 pictures")
+    assert page.locator(".count").inner_text().startswith("15 images")
     assert page.locator(".tile").count() == 15
     page.keyboard.press("/")
     page.keyboard.type("number 6 with")
@@ -102,7 +102,7 @@ def test_thumbnails_are_loaded(page: Page) -> None:
     )
 
 
-def test_pictures_of_any_shape_are_shown_whole(page: Page) -> None:
+def test_images_of_any_shape_are_shown_whole(page: Page) -> None:
     page.goto("/gallery?run=upright")
     page.evaluate("Promise.all([...document.images].map((image) => image.decode()))")
     image, tile = (page.locator(place).first.bounding_box() for place in (".tile img", ".tile .shown"))
@@ -110,7 +110,7 @@ def test_pictures_of_any_shape_are_shown_whole(page: Page) -> None:
     assert tile
     assert image["height"] <= tile["height"]
     page.goto("/item?run=upright&item=item-0")
-    shown = page.locator(".item-picture img").bounding_box()
+    shown = page.locator(".item-image img").bounding_box()
     assert shown
     assert shown["height"] <= 800
 
@@ -132,7 +132,7 @@ def test_boxes_show_when_they_are_asked_for(page: Page) -> None:
     page.keyboard.press("b")
     assert page.evaluate(seen) == "1"
     page.keyboard.press("b")
-    page.locator(".item-picture .picture").hover()
+    page.locator(".item-image .image").hover()
     assert page.evaluate(seen) == "1"
 
 

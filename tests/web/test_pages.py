@@ -16,9 +16,9 @@ from PIL import Image
 from formalimg.logic import parse
 from formalimg.models import CallableModel
 from formalimg.reporting import compare
-from formalimg.runs import Order, WantedPictures, carry_out, open_run
+from formalimg.runs import ImageFilter, RunConfig, execute, open_run
 from tests.analysis.counterfactual_runs import scored_item, scored_run
-from tests.web.sites import Eye, change, concept_items, concept_run, picture, visitor
+from tests.web.sites import Eye, change, concept_items, concept_run, image, visitor
 
 
 def _links(page: str, path: str) -> list[str]:
@@ -65,7 +65,7 @@ def test_scores_are_summed_up_as_their_mean_and_not_as_a_ratio(tmp_path: Path) -
     items = [scored_item("one-l1"), scored_item("one-l2", 2), scored_item("one-l3", 3)]
     scored_run(tmp_path / "scores", items, {"one-l1": [1.0], "one-l2": [0.8], "one-l3": [0.6]})
     page = visitor(tmp_path).get("/").text
-    assert '<span class="figure-cell">0.80</span><small>of all its pictures</small>' in page
+    assert '<span class="figure-cell">0.80</span><small>of all its images</small>' in page
     assert "<dt>digest</dt>" in page  # the card of the run
 
 
@@ -73,18 +73,18 @@ def test_a_run_itself_can_be_looked_at(runs: Path) -> None:
     assert "/run?run=first" in visitor(runs / "first").get("/").text
 
 
-def test_lines_of_failures_lead_to_as_many_pictures_as_they_count(runs: Path) -> None:
-    """Each picture has at most one part of a kind here, so failed parts are pictures."""
+def test_lines_of_failures_lead_to_as_many_images_as_they_count(runs: Path) -> None:
+    """Each image has at most one part of a kind here, so failed parts are images."""
     guest = visitor(runs)
     with closing(open_run(runs / "first")) as run:
         (row,) = compare([run]).sections[0].rows
     links = [link for link in _links(guest.get("/run?run=first").text, "/gallery") if "kind=" in link]
-    counts = {link: int(re.search(r'role="status">([\d,]+) picture', guest.get(link).text)[1]) for link in links}  # type: ignore[index]
+    counts = {link: int(re.search(r'role="status">([\d,]+) image', guest.get(link).text)[1]) for link in links}  # type: ignore[index]
     expected = [tally.failed for tally in (*row.kinds.values(), *row.predicates.values()) if tally.failed]
     assert sorted(counts.values()) == sorted(expected)
 
 
-def test_the_gallery_turns_all_pages_and_shows_each_picture_once(runs: Path) -> None:
+def test_the_gallery_turns_all_pages_and_shows_each_image_once(runs: Path) -> None:
     guest, address, seen = visitor(runs), "/gallery?run=first", []
     for _ in range(3):
         page = guest.get(address).text
@@ -95,11 +95,11 @@ def test_the_gallery_turns_all_pages_and_shows_each_picture_once(runs: Path) -> 
     assert seen == [f"item-{place}" for place in range(110)]
 
 
-def test_the_filters_of_the_gallery_stay_with_its_pictures(runs: Path) -> None:
+def test_the_filters_of_the_gallery_stay_with_its_images(runs: Path) -> None:
     guest = visitor(runs)
-    wanted = WantedPictures(level=2, outcome="fail", kind="number", text="1")
+    wanted = ImageFilter(level=2, outcome="fail", kind="number", text="1")
     with closing(open_run(runs / "first")) as run:
-        found = [picture.outcome.item for picture in run.page(wanted, 0, 48).pictures]
+        found = [image.outcome.item for image in run.page(wanted, 0, 48).images]
     address = "/gallery?run=first&level=2&outcome=fail&kind=number&text=1"
     seen = []
     page = guest.get(address).text
@@ -112,7 +112,7 @@ def test_the_filters_of_the_gallery_stay_with_its_pictures(runs: Path) -> None:
     assert len(found) > 3
 
 
-def test_the_way_back_leads_to_the_page_that_a_picture_is_on(runs: Path) -> None:
+def test_the_way_back_leads_to_the_page_that_an_image_is_on(runs: Path) -> None:
     guest = visitor(runs)
     (back,) = _links(guest.get("/item?run=first&item=item-100&level=2").text, "/gallery")
     page = guest.get(back).text
@@ -123,7 +123,7 @@ def test_the_way_back_leads_to_the_page_that_a_picture_is_on(runs: Path) -> None
     assert "autofocus" not in guest.get("/gallery?run=first").text
 
 
-def test_a_picture_is_explained_by_formula_clauses_and_witness(runs: Path) -> None:
+def test_an_image_is_explained_by_formula_clauses_and_witness(runs: Path) -> None:
     guest = visitor(runs)
     failed = _links(guest.get("/gallery?run=knolling&outcome=fail").text, "/item")[0]
     page = guest.get(failed).text
@@ -140,7 +140,7 @@ def test_a_picture_is_explained_by_formula_clauses_and_witness(runs: Path) -> No
     assert (asked["vocabulary"], parse(asked["formula"])) == ("knolling", parse(item.formula))
 
 
-def test_judges_and_other_runs_stand_beside_a_picture(runs: Path) -> None:
+def test_judges_and_other_runs_stand_beside_an_image(runs: Path) -> None:
     page = unescape(visitor(runs).get("/item?run=nested/<b>second%26&item=item-1").text)
     judges = page.split("All judges")[1].split("The same item")[0]
     assert "test/eye" in judges
@@ -149,12 +149,12 @@ def test_judges_and_other_runs_stand_beside_a_picture(runs: Path) -> None:
     assert visitor(runs).get("/item?run=nested/<b>second%26&item=item-1&judge=5").status_code == 422
 
 
-def test_pictures_come_whole_and_small_and_the_small_ones_are_made_once(
+def test_images_come_whole_and_small_and_the_small_ones_are_made_once(
     runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORMALIMG_CACHE", str(tmp_path))
     guest = visitor(runs)
-    whole = guest.get("/picture?run=knolling&item=0&sample=0")
+    whole = guest.get("/image?run=knolling&item=0&sample=0")
     with closing(open_run(runs / "knolling")) as run:
         (judged,) = run.judged([("0", 0)])
     assert judged.image is not None
@@ -179,7 +179,7 @@ def test_runs_are_compared_item_by_item(runs: Path) -> None:
 def test_a_run_that_goes_on_is_summed_up_again(tmp_path: Path) -> None:
     concept_run(tmp_path / "one", 4)
     guest = visitor(tmp_path)
-    assert "4 pictures" in guest.get("/run?run=one").text
+    assert "4 images" in guest.get("/run?run=one").text
     concept_run(tmp_path / "two", 4)
     assert "/run?run=two" in guest.get("/").text
 
@@ -218,18 +218,18 @@ def test_differences_are_told_in_points_and_with_a_true_minus(tmp_path: Path) ->
 
 
 def test_a_run_without_verdicts_has_no_empty_figure_and_no_failures_to_show(tmp_path: Path) -> None:
-    carry_out(Order(concept_items(1), CallableModel(picture, name="test/mute"), size=64), tmp_path / "mute")
+    execute(RunConfig(concept_items(1), CallableModel(image, name="test/mute"), size=64), tmp_path / "mute")
     guest = visitor(tmp_path)
     page = guest.get("/run?run=mute").text
-    assert "ConceptMix, 1 picture, 0 scored" in page
-    assert "No picture has a verdict yet." in page
+    assert "ConceptMix, 1 image, 0 scored" in page
+    assert "No image has a verdict yet." in page
     assert 'class="curve"' not in page
     assert not [link for link in _links(page, "/gallery") if "outcome=fail" in link]
-    assert ">1 picture without a verdict</a>" in page
-    assert "of all its pictures" not in guest.get("/").text  # where there is no figure
+    assert ">1 image without a verdict</a>" in page
+    assert "of all its images" not in guest.get("/").text  # where there is no figure
 
 
-def test_a_picture_behind_a_closed_gate_leads_to_the_picture_that_closes_it(tmp_path: Path) -> None:
+def test_an_image_behind_a_closed_gate_leads_to_the_image_that_closes_it(tmp_path: Path) -> None:
     items = [scored_item(f"{law}-l{level}", level) for law in ("tides", "gears") for level in (1, 2)]
     scored_run(tmp_path / "one", items, {"tides-l1": [0.2], "tides-l2": [0.9], "gears-l1": [1.0], "gears-l2": [1.0]})
     guest = visitor(tmp_path)
@@ -238,10 +238,10 @@ def test_a_picture_behind_a_closed_gate_leads_to_the_picture_that_closes_it(tmp_
     assert "counts as 0" not in guest.get("/item?run=one&item=gears-l2").text
 
 
-@pytest.mark.parametrize("path", ["/picture", "/thumbnail"])
+@pytest.mark.parametrize("path", ["/image", "/thumbnail"])
 def test_browsers_keep_for_good_only_what_the_address_names_by_its_digest(path: str, runs: Path) -> None:
     with closing(open_run(runs / "first")) as run:
-        found = run.picture_file("item-0", 0)
+        found = run.image_file("item-0", 0)
     assert found is not None
     asked = {"run": "first", "item": "item-0", "sample": "0"}
 
@@ -251,5 +251,5 @@ def test_browsers_keep_for_good_only_what_the_address_names_by_its_digest(path: 
         return "immutable" in answer.headers.get("Cache-Control", "")
 
     assert kept(found.sha256[:16])
-    assert not kept("0" * 16), "the picture may have been made anew since"
+    assert not kept("0" * 16), "the image may have been made anew since"
     assert not kept("")

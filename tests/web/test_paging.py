@@ -1,4 +1,4 @@
-"""What the database finds, counts and orders is what one finds by looking at every picture."""
+"""What the database finds, counts and orders is what one finds by looking at every image."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from hypothesis import strategies as some
 
 from formalimg.judges import Verdict
 from formalimg.logic import parse
-from formalimg.runs import Judged, StoredRun, WantedPictures, open_run
+from formalimg.runs import ImageFilter, Judged, StoredRun, open_run
 from formalimg.suites import FormulaSpec, Item
-from tests.human_eval.rated_runs import concept_items, rated_run
 from tests.analysis.counterfactual_runs import scored_item
+from tests.human_eval.rated_runs import concept_items, rated_run
 from tests.web.sites import CONCEPTS, HARM
 
 
@@ -28,7 +28,7 @@ def run(runs: Path) -> Iterator[StoredRun]:
 
 
 WANTED = some.builds(
-    WantedPictures,
+    ImageFilter,
     some.none() | some.integers(0, 5),
     some.sampled_from([None, "pass", "fail", "unscored"]),
     some.sampled_from(["", "nothing", *(kind for kind, _ in CONCEPTS)]),
@@ -39,16 +39,14 @@ WANTED = some.builds(
 
 
 @given(wanted=WANTED, start=some.integers(0, 120), count=some.integers(1, 60), place=some.integers(0, 109))
-def test_pages_and_neighbours_are_those_of_a_look_at_every_picture(
-    run: StoredRun, wanted: WantedPictures, start: int, count: int, place: int
+def test_pages_and_neighbours_are_those_of_a_look_at_every_image(
+    run: StoredRun, wanted: ImageFilter, start: int, count: int, place: int
 ) -> None:
     every = list(run.judged())
     expected = [_name(one) for one in every if _is_wanted(one, run.items[one.outcome.item].prompt, wanted)]
     page = run.page(wanted, start, count)
     assert page.total == len(expected)
-    assert [(picture.outcome.item, picture.outcome.sample) for picture in page.pictures] == expected[
-        start : start + count
-    ]
+    assert [(image.outcome.item, image.outcome.sample) for image in page.images] == expected[start : start + count]
     order = [_name(one) for one in every]
     assert run.wanted_before(wanted, *order[place]) == sum(name in expected for name in order[:place])
     before, after = run.neighbours(wanted, *order[place])
@@ -56,17 +54,17 @@ def test_pages_and_neighbours_are_those_of_a_look_at_every_picture(
     assert _listed(after) == next((name for name in order[place + 1 :] if name in expected), None)
 
 
-def test_a_listed_picture_fared_as_its_run_says(run: StoredRun) -> None:
-    page = run.page(WantedPictures(), 0, 1000)
-    assert [picture.outcome for picture in page.pictures] == run.outcomes()
-    assert [picture.prompt for picture in page.pictures] == [item.prompt for item in run.items.values()]
+def test_a_listed_image_fared_as_its_run_says(run: StoredRun) -> None:
+    page = run.page(ImageFilter(), 0, 1000)
+    assert [image.outcome for image in page.images] == run.outcomes()
+    assert [image.prompt for image in page.images] == [item.prompt for item in run.items.values()]
 
 
 @pytest.mark.parametrize(
     ("text", "found"), [("r%w", 0), ("r_1", 0), ("100%_7 ", 1), ("NUMBER 7 w", 1), ("item-109", 1)]
 )
 def test_no_character_of_a_text_stands_for_others(run: StoredRun, text: str, found: int) -> None:
-    assert run.page(WantedPictures(text=text), 0, 200).total == found
+    assert run.page(ImageFilter(text=text), 0, 200).total == found
 
 
 def test_items_are_found_by_what_they_speak_of(runs: Path, tmp_path: Path) -> None:
@@ -90,18 +88,18 @@ def test_items_are_found_by_what_they_speak_of(runs: Path, tmp_path: Path) -> No
 
 
 def _items(run: StoredRun, about: str) -> list[str]:
-    return [one.outcome.item for one in run.page(WantedPictures(about=about), 0, 1000).pictures]
+    return [one.outcome.item for one in run.page(ImageFilter(about=about), 0, 1000).images]
 
 
 def _name(judged: Judged) -> tuple[str, int]:
     return judged.outcome.item, judged.outcome.sample
 
 
-def _listed(picture: Any) -> tuple[str, int] | None:
-    return None if picture is None else (picture.outcome.item, picture.outcome.sample)
+def _listed(image: Any) -> tuple[str, int] | None:
+    return None if image is None else (image.outcome.item, image.outcome.sample)
 
 
-def _is_wanted(judged: Judged, prompt: str, wanted: WantedPictures) -> bool:
+def _is_wanted(judged: Judged, prompt: str, wanted: ImageFilter) -> bool:
     sort = {None: "unscored", True: "pass", False: "fail"}[judged.outcome.passed]
     parts = judged.verdict.parts if isinstance(judged.verdict, Verdict) else ()
     failed = [

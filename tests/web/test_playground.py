@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from formalimg.judges import open_judge
 from formalimg.logic import best_binding, check, clauses, complexity, parse, verify
-from formalimg.scenes import Box, Scene, Thing, draw, layout_file
+from formalimg.scenes import Box, Scene, SceneObject, draw, layout_file
 from formalimg.suites import same_meaning_as_written, understand
 from formalimg.web.assembling import assemble
 from formalimg.web.playground import Bench, playground_routes
@@ -22,10 +22,14 @@ from formalimg.web.playground.bench import TooLongError
 from tests.web.sites import HARM
 
 CUP_AND_FORK = "(exists ?c (exists ?f (and (Is ?c 'cup') (Has ?c 'red') (Is ?f 'fork') (LeftOf ?c ?f))))"
-RED = Scene.of([Thing("cup", Box(100, 100, 300, 300), "red"), Thing("fork", Box(600, 100, 660, 400), "gray")])
-BLUE = Scene.of([Thing("cup", Box(100, 100, 300, 300), "blue"), Thing("fork", Box(600, 100, 660, 400), "gray")])
+RED = Scene.of(
+    [SceneObject("cup", Box(100, 100, 300, 300), "red"), SceneObject("fork", Box(600, 100, 660, 400), "gray")]
+)
+BLUE = Scene.of(
+    [SceneObject("cup", Box(100, 100, 300, 300), "blue"), SceneObject("fork", Box(600, 100, 660, 400), "gray")]
+)
 ENDLESS = "(forall ?d (exists ?c (forall ?b (exists ?a (iff (LeftOf ?a ?b) (iff (Above ?b ?c) (iff (LargerThan ?c ?d) (iff (Above ?a ?d) (iff (LeftOf ?a ?c) (Below ?b ?d))))))))))"  # noqa: E501
-"""It can be decided, but nobody waits for it in a scene of many things."""
+"""It can be decided, but nobody waits for it in a scene of many objects."""
 
 
 class Visitor:
@@ -57,9 +61,9 @@ def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
 
 
-def _png(picture: Image.Image) -> bytes:
+def _png(image: Image.Image) -> bytes:
     page = io.BytesIO()
-    picture.save(page, "PNG")
+    image.save(page, "PNG")
     return page.getvalue()
 
 
@@ -123,7 +127,7 @@ def test_a_witness_is_one_and_another_seed_gives_another(visitor: Visitor) -> No
     scene = Scene.from_json(json.loads(str(told["scene"])))
     assert told["outcome"] == "witness"
     assert verify(CUP_AND_FORK, scene)
-    head, _, data = str(told["picture"]).partition(",")
+    head, _, data = str(told["image"]).partition(",")
     assert head == "data:image/png;base64"
     assert Image.open(io.BytesIO(base64.b64decode(data))).size == (640, 640)
     assert visitor.told("solve", formula=CUP_AND_FORK, seed=0) == told
@@ -158,27 +162,27 @@ def test_scenes_get_the_verdicts_of_the_library(visitor: Visitor, scene: Scene, 
     assert Scene.from_json(json.loads(str(told["scene"]))) == scene
 
 
-def test_drawn_pictures_get_the_verdict_of_the_judge(visitor: Visitor) -> None:
+def test_drawn_images_get_the_verdict_of_the_judge(visitor: Visitor) -> None:
     for scene, passed in ((RED, True), (BLUE, False)):
-        told = visitor.told("verify", formula=CUP_AND_FORK, picture=_base64(_png(draw(scene, 256))))
+        told = visitor.told("verify", formula=CUP_AND_FORK, image=_base64(_png(draw(scene, 256))))
         assert told["passed"] is passed
         assert open_judge("knolling").name in str(told["by"])
         boxes = told["boxes"]
         assert isinstance(boxes, list)
         assert [box["at_fault"] for box in boxes] == [not passed, False]
-        assert [box["looks"] for box in boxes] == [thing.looks() for thing in scene.things]
+        assert [box["looks"] for box in boxes] == [obj.looks() for obj in scene.objects]
 
 
 def test_layouts_are_read_from_their_files_in_any_vocabulary(visitor: Visitor) -> None:
     told = visitor.told(
-        "verify", formula="(exists ?c (Is ?c 'cup'))", vocabulary="natural", picture=_base64(layout_file(RED))
+        "verify", formula="(exists ?c (Is ?c 'cup'))", vocabulary="natural", image=_base64(layout_file(RED))
     )
     assert (told["passed"], "layout" in str(told["by"])) == (True, True)
 
 
-def test_the_style_of_a_picture_must_be_told(visitor: Visitor) -> None:
+def test_the_style_of_an_image_must_be_told(visitor: Visitor) -> None:
     asked = {"formula": "(IsStyle 'photo')", "vocabulary": "natural", "scene": _text(RED)}
-    assert "style of the picture is not known" in visitor.refusal(422, "verify", **asked)
+    assert "style of the image is not known" in visitor.refusal(422, "verify", **asked)
     assert visitor.told("verify", **asked, style="photo")["passed"] is True
     assert visitor.told("verify", **asked, style="cartoon")["passed"] is False
     visitor.refusal(400, "verify", **asked, style=HARM)
@@ -189,16 +193,16 @@ def test_what_cannot_be_verified_says_why(visitor: Visitor) -> None:
         return visitor.refusal(status, "verify", **{"formula": CUP_AND_FORK, **asked})
 
     noise = _png(Image.effect_noise((64, 64), 90))
-    assert "unreadable image" in why(picture=_base64(b"GIF89a not for us"))
-    assert "unreadable image" in why(picture=_base64(_png(draw(RED, 256))[:900]))
-    assert "base64" in why(picture="no base64!")
-    assert "builtin/icons reads only drawings" in why(picture=_base64(noise))
-    assert "need a judge" in why(picture=_base64(noise), vocabulary="natural", formula="(exists ?c (Is ?c 'cup'))")
-    assert "pixels" in why(413, picture=_base64(_png(Image.new("1", (9000, 9000)))))
+    assert "unreadable image" in why(image=_base64(b"GIF89a not for us"))
+    assert "unreadable image" in why(image=_base64(_png(draw(RED, 256))[:900]))
+    assert "base64" in why(image="no base64!")
+    assert "builtin/icons reads only drawings" in why(image=_base64(noise))
+    assert "need a judge" in why(image=_base64(noise), vocabulary="natural", formula="(exists ?c (Is ?c 'cup'))")
+    assert "pixels" in why(413, image=_base64(_png(Image.new("1", (9000, 9000)))))
     assert "not valid JSON" in why(scene="{")
     assert "not valid JSON" in why(scene="[" * 100_000)
     assert "has no box_2d" in why(scene='{"objects": [{"label": "\\ud800"}]}')
-    assert "1,000 things" in why(413, scene=_text(Scene.of([RED.things[0]] * 1000)))
+    assert "1,000 objects" in why(413, scene=_text(Scene.of([RED.objects[0]] * 1000)))
     assert "line 1, column 1" in why(formula="(Is", scene=_text(RED))
 
 
@@ -211,7 +215,7 @@ def test_what_is_no_question_is_refused(visitor: Visitor) -> None:
     visitor.refusal(400, "solve", formula=CUP_AND_FORK, seed=-1)
     visitor.refusal(413, "check", formula="(" * 20_001)
     visitor.refusal(413, "check", formula="(", more="x" * 300_000)
-    visitor.refusal(413, "verify", formula="(", picture="x" * 25_200_000)
+    visitor.refusal(413, "verify", formula="(", image="x" * 25_200_000)
     for path in ("/etc/hostname", "../knolling.toml", "/tmp/words.toml"):
         assert "knolling, natural" in visitor.refusal(400, "check", formula="(", vocabulary=path)
 
@@ -228,7 +232,11 @@ def test_other_sites_and_other_forms_are_refused(visitor: Visitor) -> None:
 
 def test_long_work_is_stopped_and_few_work_at_once() -> None:
     scene = Scene.of(
-        [Thing("cup", Box(x, y, x + 20 + x % 7, y + 30 + y % 5)) for x in range(0, 900, 90) for y in range(0, 900, 90)]
+        [
+            SceneObject("cup", Box(x, y, x + 20 + x % 7, y + 30 + y % 5))
+            for x in range(0, 900, 90)
+            for y in range(0, 900, 90)
+        ]
     )
     bench = Bench(places=1, patience=0.01)
     asked = {"formula": ENDLESS, "vocabulary": "knolling", "semantics": "strict", "style": None, "draws": False}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from formalimg.logic import verify
-from formalimg.scenes import Box, Scene, Thing, draw
+from formalimg.scenes import Box, Scene, SceneObject, draw
 from formalimg.web.assembling import assemble
 from formalimg.web.playground import playground_routes
 from tests.support.browser import PATIENCE, needs_browser, served_at, started_browser
@@ -114,22 +114,24 @@ def test_the_key_solves_and_the_witness_is_drawn_and_verified(page: Page) -> Non
     page.wait_for_function("before => document.querySelector('#scene').value !== before", arg=first)
 
 
-def test_dropped_scenes_and_pictures_are_verified_and_again_when_the_formula_changes(page: Page) -> None:
+def test_dropped_scenes_and_images_are_verified_and_again_when_the_formula_changes(page: Page) -> None:
     page.goto(f"/playground?formula={FORMULA}")
     page.get_by_text("K = 1").wait_for()
-    scene = Scene.of([Thing("cup", Box(600, 100, 800, 300), "red"), Thing(HARM, Box(100, 600, 300, 800), "red")])
+    scene = Scene.of(
+        [SceneObject("cup", Box(600, 100, 800, 300), "red"), SceneObject(HARM, Box(100, 600, 300, 800), "red")]
+    )
     _drop(page, f"{HARM}.json", "application/json", json.dumps(scene.to_json()).encode())
     page.locator("#verdict .fail").wait_for()
     assert page.locator("#clauses .fail").count() == 1
     assert "(OnLeftSide ?c)" in page.locator("#clauses tr", has=page.locator(".fail")).inner_text()
-    page.locator("#stage .thing.fault").wait_for()
-    assert page.locator("#stage .thing.fault text").text_content() == "red cup"
+    page.locator("#stage .object.fault").wait_for()
+    assert page.locator("#stage .object.fault text").text_content() == "red cup"
     assert HARM in page.locator("#warnings").inner_text()
     assert "centre x 700" in page.locator("#explanation").inner_text()
 
-    picture = io.BytesIO()
-    draw(Scene.of([Thing("cup", Box(600, 100, 800, 300), "red")]), 256).save(picture, "PNG")
-    _drop(page, f"{HARM}.png", "image/png", picture.getvalue())
+    image = io.BytesIO()
+    draw(Scene.of([SceneObject("cup", Box(600, 100, 800, 300), "red")]), 256).save(image, "PNG")
+    _drop(page, f"{HARM}.png", "image/png", image.getvalue())
     page.get_by_text("seen by builtin/icons").wait_for()
     assert page.locator("#verdict .fail").is_visible()
     assert (page.get_attribute("#stage img", "src") or "").startswith("blob:")
@@ -144,7 +146,7 @@ def test_the_address_brings_everything_back(page: Page) -> None:
     page.select_option("#vocabulary", "natural")
     page.select_option("#semantics", "classical")
     page.fill("#formula", formula)
-    page.get_by_label("style of the picture").select_option("cartoon")
+    page.get_by_label("style of the image").select_option("cartoon")
     page.get_by_text("K = 1").wait_for()
     assert page.locator("#solve").is_disabled()  # the solver has no rules for it
     page.wait_for_url("**style=cartoon**")
@@ -152,7 +154,7 @@ def test_the_address_brings_everything_back(page: Page) -> None:
     page.goto("/playground")
     page.goto(kept)
     page.get_by_text("K = 1").wait_for()
-    page.get_by_label("style of the picture").wait_for()
+    page.get_by_label("style of the image").wait_for()
     chosen = [page.input_value(f"#{name}") for name in ("formula", "vocabulary", "semantics", "style")]
     assert chosen == [formula, "natural", "classical", "cartoon"]
     assert page.url == kept

@@ -11,8 +11,8 @@ import pytest
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
-from formalimg.cli.review import review_app
 from formalimg.authoring import ReviewDesk, read_groups, read_review
+from formalimg.cli.review import review_app
 from tests.web.review_queues import FINE, OURS, OWN, harmful_group, queue_of, reviewer, spoilt_group
 from tests.web.sites import HARM
 

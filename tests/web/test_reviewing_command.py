@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from formalimg.authoring import ReviewDesk, read_review
 from formalimg.cli.review import review_app
 from formalimg.errors import FormalimgError
-from formalimg.authoring import ReviewDesk, read_review
 from tests.web.review_queues import OURS, queue_of
 
 

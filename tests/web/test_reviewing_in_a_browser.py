@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from formalimg.web import make_review_app
 from formalimg.authoring import ReviewDesk, read_review
+from formalimg.web import make_review_app
 from tests.support.browser import PATIENCE, needs_browser, playwright, served_at
 from tests.web.review_queues import FINE, OURS, harmful_group, queue_of
 from tests.web.sites import HARM

@@ -74,7 +74,7 @@ def test_harmful_text_is_shown_as_it_is(runs: Path) -> None:
     assert elements.text.count(HARM) >= 5  # prompt, two reasons, explanation, answer
 
 
-@pytest.mark.parametrize("page", [*PAGES, "/static/viewer.js", "/picture?run=first&item=item-0"])
+@pytest.mark.parametrize("page", [*PAGES, "/static/viewer.js", "/image?run=first&item=item-0"])
 def test_every_answer_tells_browsers_to_be_careful(runs: Path, page: str) -> None:
     headers = visitor(runs).get(page).headers
     policy = headers["content-security-policy"]
@@ -97,7 +97,7 @@ def test_names_of_this_machine_are_answered(runs: Path, host: str) -> None:
     assert visitor(runs).get("/", headers={"Host": host}).status_code == 200
 
 
-@pytest.mark.parametrize("page", ["/", "/static/viewer.css", "/picture?run=first&item=item-0", "/nowhere"])
+@pytest.mark.parametrize("page", ["/", "/static/viewer.css", "/image?run=first&item=item-0", "/nowhere"])
 def test_with_a_token_nothing_is_answered_without_it(runs: Path, page: str) -> None:
     anyone = visitor(runs, "right")
     for wrong in ("", "token=", "token=wrong", "token=righ", "token=right2", "token=%F0%9F%98%80"):
@@ -135,7 +135,7 @@ def test_nothing_can_be_sent_even_from_our_own_pages(runs: Path) -> None:
     some.sampled_from(["run", "item", "sample", "judge", "page", "level"]),
     some.text(max_size=12)
     | some.sampled_from(["..", "../..", "/etc/passwd", "first/../first", "./first", "99" * 20, "-1"]),
-    some.sampled_from(["/run", "/gallery", "/item", "/picture", "/thumbnail", "/witness", "/compare"]),
+    some.sampled_from(["/run", "/gallery", "/item", "/image", "/thumbnail", "/witness", "/compare"]),
 )
 def test_any_address_is_answered_without_a_failure(runs: Path, name: str, value: str, path: str) -> None:
     values = {"run": "first", "item": "item-0", name: value}
@@ -152,7 +152,7 @@ def test_no_path_leads_out_of_the_static_files(runs: Path, path: str) -> None:
     assert visitor(runs).get(path).status_code == 404
 
 
-def test_files_outside_the_run_and_files_that_are_no_pictures_are_not_shown(tmp_path: Path) -> None:
+def test_files_outside_the_run_and_files_that_are_no_images_are_not_shown(tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "one"
     concept_run(folder, 4)
     secret = tmp_path / "runs" / "secret.png"
@@ -162,13 +162,13 @@ def test_files_outside_the_run_and_files_that_are_no_pictures_are_not_shown(tmp_
     for place, file in enumerate(["../../secret.png", str(secret), "link.png", "page.png"]):
         change(folder, "UPDATE pictures SET file = ?, sha256 = ? WHERE item = ?", file, f"../{place}", f"item-{place}")
     guest = visitor(tmp_path / "runs")
-    for address in ("/picture", "/thumbnail"):
+    for address in ("/image", "/thumbnail"):
         codes = [guest.get(f"{address}?run=one&item=item-{place}").status_code for place in range(4)]
         assert codes[:3] == [404, 404, 404]
         assert codes[3] in (404, 415)
 
 
-def test_a_run_that_lies_about_a_picture_does_not_change_what_other_runs_show(
+def test_a_run_that_lies_about_an_image_does_not_change_what_other_runs_show(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORMALIMG_CACHE", str(tmp_path / "cache"))

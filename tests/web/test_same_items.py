@@ -1,4 +1,4 @@
-"""The same item in several runs: all its pictures, and no other item that is only called alike."""
+"""The same item in several runs: all its images, and no other item that is only called alike."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from pathlib import Path
 import pytest
 
 from formalimg.models import CallableModel
-from formalimg.runs import Order, carry_out
-from tests.web.sites import Eye, concept_items, picture, visitor
+from formalimg.runs import RunConfig, execute
+from tests.web.sites import Eye, concept_items, image, visitor
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run; one with three pictures of each item; and one whose items but for the first two ask something else."""
+    """A run; one with three images of each item; and one whose items but for the first two ask something else."""
     folder = tmp_path_factory.mktemp("same")
     items = concept_items(6)
     others = [*items[:2], *(replace(item, prompt="Something else.", level=7) for item in items[2:])]
     for name, asked, samples in (("one", items, 1), ("three", items, 3), ("foreign", others, 1)):
-        model = CallableModel(picture, name=f"test/{name}")
-        carry_out(Order(asked, model, samples=samples, size=64), folder / name, Eye(turned=name != "one"))
+        model = CallableModel(image, name=f"test/{name}")
+        execute(RunConfig(asked, model, samples=samples, size=64), folder / name, Eye(turned=name != "one"))
     return folder
 
 
@@ -31,8 +31,8 @@ def _beside(folder: Path, item: str) -> list[str]:
     return re.findall(r'class="beside-name">([^<]+)<', page)
 
 
-def test_all_pictures_of_the_same_item_stand_beside_and_no_other_item(folder: Path) -> None:
-    three = [f"test/three (three), picture {number}" for number in range(3)]
+def test_all_images_of_the_same_item_stand_beside_and_no_other_item(folder: Path) -> None:
+    three = [f"test/three (three), image {number}" for number in range(3)]
     assert _beside(folder, "item-1") == ["test/foreign (foreign)", *three]
     assert _beside(folder, "item-2") == three
 
@@ -44,17 +44,17 @@ def test_only_the_same_items_are_compared(folder: Path) -> None:
     assert sum(map(int, counts)) == 2
 
 
-def test_of_several_pictures_it_is_told_how_many_pass(folder: Path) -> None:
+def test_of_several_images_it_is_told_how_many_pass(folder: Path) -> None:
     page = unescape(visitor(folder).get("/compare", params={"run": ["one", "three"]}).text)
     differing = page.split("Where they differ")[1]
     assert "✗</span> fail" in differing
     assert "✓</span> 3 of 3 pass" in differing
 
 
-def test_items_that_fare_alike_do_not_differ_however_many_pictures_they_have(tmp_path: Path) -> None:
+def test_items_that_fare_alike_do_not_differ_however_many_images_they_have(tmp_path: Path) -> None:
     for name, samples in (("one", 1), ("three", 3)):
-        model = CallableModel(picture, name=f"test/{name}")
-        carry_out(Order(concept_items(6), model, samples=samples, size=64), tmp_path / name, Eye())
+        model = CallableModel(image, name=f"test/{name}")
+        execute(RunConfig(concept_items(6), model, samples=samples, size=64), tmp_path / name, Eye())
     page = visitor(tmp_path).get("/compare", params={"run": ["one", "three"]}).text
     assert "where they differ: 0 items" in page
     assert "page=0" not in page

@@ -56,15 +56,15 @@ def with_marks(prompt: str, parts: list[Part], name: str) -> str:
 
 
 def test_of_two_alike_phrases_the_one_that_says_what_failed_is_marked() -> None:
-    things = ["(Is ?a 'stapler')", "(Is ?b 'wrench')", "(Is ?c 'plate')", "(OnTopSide ?c)"]
+    objects = ["(Is ?a 'stapler')", "(Is ?b 'wrench')", "(Is ?c 'plate')", "(OnTopSide ?c)"]
     prompt = (
         "The image shows a stapler, a wrench and a plate. The stapler is {} the wrench, which is {} the plate. "
         "The plate and the wrench are {}."
     )
     here, there = "to the right of", "in the upper half of the image"
-    parts = clauses(*things, "✗(RightOf ?a ?b)", "(RightOf ?b ?c)", "(OnTopSide ?b)")
+    parts = clauses(*objects, "✗(RightOf ?a ?b)", "(RightOf ?b ?c)", "(OnTopSide ?b)")
     assert with_marks(prompt.format(here, here, there), parts, "knolling") == prompt.format(f"[{here}]", here, there)
-    parts = clauses(*things, "(RightOf ?a ?b)", "✗(RightOf ?b ?c)", "✗(OnTopSide ?b)")
+    parts = clauses(*objects, "(RightOf ?a ?b)", "✗(RightOf ?b ?c)", "✗(OnTopSide ?b)")
     marked_so = prompt.format(here, f"[{here}]", f"[{there}]")
     assert with_marks(prompt.format(here, here, there), parts, "knolling") == marked_so
 
@@ -83,7 +83,7 @@ def test_what_fails_under_a_condition_is_marked_where_it_is_said_and_not_the_con
     assert with_marks(prompt, parts, "knolling") == prompt.replace("to its left", "[to its left]")
 
 
-def test_a_thing_whose_name_is_part_of_another_is_not_marked_for_it() -> None:
+def test_an_object_whose_name_is_part_of_another_is_not_marked_for_it() -> None:
     parts = clauses("✗(Is ?a 'car')", "(Is ?b 'toy car')", "(NextTo ?b ?a)")
     assert with_marks("A toy car is beside a car.", parts, "natural") == "A toy car is beside a [car]."
 
@@ -108,8 +108,8 @@ def test_values_of_concepts_are_marked_as_words_and_only_where_no_part_with_them
 def test_values_of_concepts_are_marked_in_the_forms_that_prompts_have() -> None:
     asked = [("number", "3"), ("shape", "circle"), ("style", "surrealism"), ("object", "lion")]
     parts = [Part("?", kind, 0.0, about=(value,)) for kind, value in asked]
-    prompt = "A surrealist picture shows three circular lions."
-    assert with_marks(prompt, parts, "conceptmix") == "A [surrealist] picture shows [three] [circular] [lions]."
+    prompt = "A surrealist image shows three circular lions."
+    assert with_marks(prompt, parts, "conceptmix") == "A [surrealist] image shows [three] [circular] [lions]."
 
 
 def test_a_curve_is_broken_where_a_level_has_no_figure() -> None:

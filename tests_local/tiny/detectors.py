@@ -27,8 +27,8 @@ def save_tiny_owlv2(folder: Path) -> Path:
     narrow = {"hidden_size": 32, "intermediate_size": 37, "num_hidden_layers": 2, "num_attention_heads": 4}
     config = Owlv2Config(text_config={**text, **narrow}, vision_config={**vision, **narrow}, projection_dim=32)
     Owlv2ForObjectDetection(config).save_pretrained(folder)
-    pictures = Owlv2ImageProcessorPil(size={"height": side, "width": side})
-    Owlv2Processor(image_processor=pictures, tokenizer=tokenizer).save_pretrained(folder)
+    images = Owlv2ImageProcessorPil(size={"height": side, "width": side})
+    Owlv2Processor(image_processor=images, tokenizer=tokenizer).save_pretrained(folder)
     return folder
 
 
@@ -75,8 +75,8 @@ def save_tiny_grounding_dino(folder: Path) -> Path:
         disable_custom_kernels=True,
     )
     GroundingDinoForObjectDetection(config).save_pretrained(folder)
-    pictures = GroundingDinoImageProcessorPil(size={"shortest_edge": 128, "longest_edge": 256})
-    GroundingDinoProcessor(image_processor=pictures, tokenizer=tokenizer).save_pretrained(folder)
+    images = GroundingDinoImageProcessorPil(size={"shortest_edge": 128, "longest_edge": 256})
+    GroundingDinoProcessor(image_processor=images, tokenizer=tokenizer).save_pretrained(folder)
     return folder
 
 

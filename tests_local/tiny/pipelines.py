@@ -157,7 +157,7 @@ def _saved(pipeline: Any, folder: Path) -> Path:
 
 
 def strict_safety_checker() -> Any:
-    """One that takes offence at every picture."""
+    """One that takes offence at every image."""
     import torch
     from diffusers.pipelines.stable_diffusion.safety_checker import StableDiffusionSafetyChecker
     from transformers import CLIPConfig
@@ -165,7 +165,7 @@ def strict_safety_checker() -> Any:
     narrow = {"hidden_size": 32, "intermediate_size": 37, "num_hidden_layers": 2, "num_attention_heads": 4}
     vision = {**narrow, "image_size": 32, "patch_size": 8}
     checker = StableDiffusionSafetyChecker(CLIPConfig(text_config=narrow, vision_config=vision, projection_dim=32))
-    torch.nn.init.constant_(checker.concept_embeds_weights, -1.0)  # how near a picture must be to what is banned
+    torch.nn.init.constant_(checker.concept_embeds_weights, -1.0)  # how near an image must be to what is banned
     return checker
 
 

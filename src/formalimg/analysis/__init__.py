@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from formalimg.analysis.calibration_in_words import calibration_table, calibration_text
     from formalimg.analysis.captions.counts import CategoryCounts
     from formalimg.analysis.captions.finding import Mention, find_categories, find_mentions
-    from formalimg.analysis.captions.outlook import Outlook, foresee_study
+    from formalimg.analysis.captions.outlook import Outlook, estimate_study
     from formalimg.analysis.captions.reading import Caption, read_captions
     from formalimg.analysis.captions.study import CaptionStudy, study_csv, study_json
     from formalimg.analysis.captions.studying import study_captions
@@ -29,28 +29,28 @@ if TYPE_CHECKING:
     from formalimg.analysis.cases import JUDGE, MAJORITY, CaseSaid
     from formalimg.analysis.comparing_judges import compare_judges, compare_records, judge_named
     from formalimg.analysis.comparing_scores import compare_scores
-    from formalimg.analysis.conduct import Conduct, RaterConduct, without_inattentive
+    from formalimg.analysis.conduct import Conduct, RaterConduct, exclude_inattentive
     from formalimg.analysis.consistency_gaps import Bin, ScoreGap, ScorePair, score_gap
     from formalimg.analysis.consistency_in_words import scores_table, scores_text
     from formalimg.analysis.consistency_study import Gaps, ScoresStudied, study_scores
     from formalimg.analysis.corrections import Correction
-    from formalimg.analysis.counterfactual_scores import counterfactual_specs, group_scores, picture_score
+    from formalimg.analysis.counterfactual_scores import counterfactual_specs, group_scores, image_score
     from formalimg.analysis.diagnosis import Diagnosis, Lexical, diagnose
     from formalimg.analysis.diagnosis_contrast import Contrast, Side
     from formalimg.analysis.diagnosis_in_words import diagnosis_table, diagnosis_text
+    from formalimg.analysis.human_ratings import HumanRatings, StudyOfPeople, study_people
     from formalimg.analysis.judges_compared import Disagreement, Fraction, JudgesCompared, JudgeScores, Scored
     from formalimg.analysis.naming_judges import judge_names
     from formalimg.analysis.panels import Panel, RaterScore, Score
     from formalimg.analysis.people import Divergence, PeopleStudied, Share, study_votes
     from formalimg.analysis.people_in_words import people_table, people_tables, people_text
-    from formalimg.analysis.people_said import PeopleSaid, StudyOfPeople, study_people
     from formalimg.analysis.points import PointsGiven, read_points
-    from formalimg.analysis.points_studied import MeanPoints, PicturePoints, PointsStudied
+    from formalimg.analysis.points_studied import ImagePoints, MeanPoints, PointsStudied
     from formalimg.analysis.points_study import study_points
     from formalimg.analysis.rater_columns import ColumnsAlpha
     from formalimg.analysis.ratings import Rating, RatingsError, read_human_scores, read_labels
     from formalimg.analysis.scores_compared import QuestionScores, ScoreDisagreement, ScoresApart, ScoresCompared
-    from formalimg.analysis.scores_of_people import PictureScores
+    from formalimg.analysis.scores_of_people import ImageScores
     from formalimg.analysis.tables_in_words import AgreementFormat
     from formalimg.analysis.votes import Vote, VotesError, read_votes
 
@@ -73,7 +73,7 @@ __getattr__ = lazily(
         "calibration_in_words": ["calibration_table", "calibration_text"],
         "captions.counts": ["CategoryCounts"],
         "captions.finding": ["Mention", "find_categories", "find_mentions"],
-        "captions.outlook": ["Outlook", "foresee_study"],
+        "captions.outlook": ["Outlook", "estimate_study"],
         "captions.reading": ["Caption", "read_captions"],
         "captions.study": ["CaptionStudy", "study_csv", "study_json"],
         "captions.studying": ["study_captions"],
@@ -81,12 +81,12 @@ __getattr__ = lazily(
         "cases": ["JUDGE", "MAJORITY", "CaseSaid"],
         "comparing_judges": ["compare_judges", "compare_records", "judge_named"],
         "comparing_scores": ["compare_scores"],
-        "conduct": ["Conduct", "RaterConduct", "without_inattentive"],
+        "conduct": ["Conduct", "RaterConduct", "exclude_inattentive"],
         "consistency_gaps": ["Bin", "ScoreGap", "ScorePair", "score_gap"],
         "consistency_in_words": ["scores_table", "scores_text"],
         "consistency_study": ["Gaps", "ScoresStudied", "study_scores"],
         "corrections": ["Correction"],
-        "counterfactual_scores": ["counterfactual_specs", "group_scores", "picture_score"],
+        "counterfactual_scores": ["counterfactual_specs", "group_scores", "image_score"],
         "diagnosis": ["Diagnosis", "Lexical", "diagnose"],
         "diagnosis_contrast": ["Contrast", "Side"],
         "diagnosis_in_words": ["diagnosis_table", "diagnosis_text"],
@@ -95,14 +95,14 @@ __getattr__ = lazily(
         "panels": ["Panel", "RaterScore", "Score"],
         "people": ["Divergence", "PeopleStudied", "Share", "study_votes"],
         "people_in_words": ["people_table", "people_tables", "people_text"],
-        "people_said": ["PeopleSaid", "StudyOfPeople", "study_people"],
+        "human_ratings": ["HumanRatings", "StudyOfPeople", "study_people"],
         "points": ["PointsGiven", "read_points"],
-        "points_studied": ["MeanPoints", "PicturePoints", "PointsStudied"],
+        "points_studied": ["MeanPoints", "ImagePoints", "PointsStudied"],
         "points_study": ["study_points"],
         "rater_columns": ["ColumnsAlpha"],
         "ratings": ["Rating", "RatingsError", "read_human_scores", "read_labels"],
         "scores_compared": ["QuestionScores", "ScoreDisagreement", "ScoresApart", "ScoresCompared"],
-        "scores_of_people": ["PictureScores"],
+        "scores_of_people": ["ImageScores"],
         "tables_in_words": ["AgreementFormat"],
         "votes": ["Vote", "VotesError", "read_votes"],
     },
@@ -133,6 +133,9 @@ __all__ = [
     "Fraction",
     "Gaps",
     "GateCalibrated",
+    "HumanRatings",
+    "ImagePoints",
+    "ImageScores",
     "JudgeScores",
     "JudgesCompared",
     "LabelledScore",
@@ -141,10 +144,7 @@ __all__ = [
     "Mention",
     "Outlook",
     "Panel",
-    "PeopleSaid",
     "PeopleStudied",
-    "PicturePoints",
-    "PictureScores",
     "PointsGiven",
     "PointsStudied",
     "QuestionScores",
@@ -181,16 +181,17 @@ __all__ = [
     "diagnose",
     "diagnosis_table",
     "diagnosis_text",
+    "estimate_study",
+    "exclude_inattentive",
     "find_categories",
     "find_mentions",
-    "foresee_study",
     "group_scores",
+    "image_score",
     "judge_named",
     "judge_names",
     "people_table",
     "people_tables",
     "people_text",
-    "picture_score",
     "read_captions",
     "read_human_scores",
     "read_labels",
@@ -208,5 +209,4 @@ __all__ = [
     "study_scores",
     "study_table",
     "study_votes",
-    "without_inattentive",
 ]

@@ -31,12 +31,17 @@ def _rows(study: JudgesCompared | ScoresCompared | PeopleStudied) -> Iterator[di
             return figures_of_people(study)
 
 
+def _exported(field: str) -> str:
+    """Return the key of a field in exported JSON, which keeps the names of earlier exports."""
+    return {"images": "pictures", "without_image": "without_picture", "objects": "things"}.get(field, field)
+
+
 def plain(value: object) -> object:
     """Any result of a study as plain data, for JSON: named fields become keys, and so do levels."""
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {_exported(field.name): plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {name: plain(inner) for name, inner in value._asdict().items()}
+        return {_exported(name): plain(inner) for name, inner in value._asdict().items()}
     if isinstance(value, Mapping):
         return {"all" if key is None else str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, Path):

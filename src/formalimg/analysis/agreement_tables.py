@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
-from formalimg.stats import Consistency
 from formalimg.analysis.figures_in_words import NOTHING, counted, percent_with_interval
 from formalimg.analysis.judges_compared import JudgesCompared
 from formalimg.analysis.naming_judges import judge_names
+from formalimg.stats import Consistency
 from formalimg.suites import suite
 
 _SHOWN = 10
@@ -47,8 +47,8 @@ def tables_of_judges(found: JudgesCompared) -> Iterator[AgreementTable]:
     names = judge_names([found.first.judge, found.second.judge])
     both = f"1 is {names[0]}, 2 is {names[1]}."
     level, intervals = suite(found.suite).level, intervals_told(found.confidence)
-    scores, scored = (found.first, found.second), found.pictures
-    covered = f"Scored by both: {counted(scored.both, 'picture')}; by 1 alone: {scored.only_first}; by 2 alone: "
+    scores, scored = (found.first, found.second), found.images
+    covered = f"Scored by both: {counted(scored.both, 'image')}; by 1 alone: {scored.only_first}; by 2 alone: "
     covered += f"{scored.only_second}; by neither: {scored.neither}."
     yield AgreementTable(
         f"{found.run}: scores by each judge",
@@ -64,7 +64,7 @@ def tables_of_judges(found: JudgesCompared) -> Iterator[AgreementTable]:
         ),
     )
     yield agreements(
-        f"{found.run}: agreement on whole pictures",
+        f"{found.run}: agreement on whole images",
         f"{both} In percent, {intervals}.",
         [*by_level(found.passed_by_level, level), ("all", found.passed)],
     )
@@ -88,7 +88,7 @@ def tables_of_judges(found: JudgesCompared) -> Iterator[AgreementTable]:
                     it.item,
                     str(it.sample),
                     str(it.level),
-                    it.question or "(the whole picture)",
+                    it.question or "(the whole image)",
                     _yes(it.first),
                     _yes(it.second),
                 )

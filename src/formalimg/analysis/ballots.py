@@ -1,4 +1,4 @@
-"""Votes put beside the runs they are about: which picture, which question, and what the judge says to it."""
+"""Votes put beside the runs they are about: which image, which question, and what the judge says to it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from formalimg.errors import FormalimgError
-from formalimg.runs import Party, StoredRun
 from formalimg.analysis.cases import JUDGE, MAJORITY, About, Answers, Case, in_order
 from formalimg.analysis.findings import Finding, tell
-from formalimg.analysis.opinions import Opinion, PictureName, Question, numbered, opinions
+from formalimg.analysis.opinions import ImageName, Opinion, Question, numbered, opinions
 from formalimg.analysis.run_names import MisplacedError, check_names, run_named
 from formalimg.analysis.sheets import Sheet
 from formalimg.analysis.votes import Vote, VotesError
+from formalimg.errors import FormalimgError
+from formalimg.runs import Identity, StoredRun
 from formalimg.suites import ConceptSpec
 
 
@@ -27,13 +27,13 @@ class Ballots:
         judges: who judged, by run; None where nobody did.
         votes: for each person, in the order of their names, the votes.
         about: for each case that was voted on, what it is about.
-        judge: what the judge says to the questions and pictures that were voted on.
-        asked: the questions about each picture that was voted on.
-        unscored: pictures that were voted on and have no verdict, by reason.
+        judge: what the judge says to the questions and images that were voted on.
+        asked: the questions about each image that was voted on.
+        unscored: images that were voted on and have no verdict, by reason.
     """
 
     suite: str
-    judges: Mapping[str, Party | None]
+    judges: Mapping[str, Identity | None]
     votes: Mapping[str, Answers]
     about: Mapping[Case, About]
     judge: Answers
@@ -54,7 +54,7 @@ class _VotedRun:
 
     name: str
     levels: Mapping[str, int]
-    opinions: Mapping[PictureName, Opinion]
+    opinions: Mapping[ImageName, Opinion]
     asked: Mapping[str, tuple[_Asked, ...]]
 
 
@@ -84,22 +84,22 @@ def cast(sheet: Sheet[Vote], runs: Sequence[StoredRun]) -> Ballots:
             findings.append(Finding(vote.line, str(misplaced)))
             continue
         found[vote.rater][case] = vote.yes
-        picture = case._replace(question=None)
-        if picture not in asked:
-            cases = _cases_of(picture, known[case.run])
-            asked[picture] = tuple(cases)[1:]
+        image = case._replace(question=None)
+        if image not in asked:
+            cases = _cases_of(image, known[case.run])
+            asked[image] = tuple(cases)[1:]
             for each, (what, said) in cases.items():
                 about[each], judge[each] = what, said
     if findings:
         raise VotesError(tell(findings, sheet.file))
-    voted = [known[picture.run].opinions[PictureName(picture.item, picture.sample)] for picture in asked]
+    voted = [known[image.run].opinions[ImageName(image.item, image.sample)] for image in asked]
     unscored = Counter(opinion.reason for opinion in voted if opinion.passed is None)
-    judges = {run.folder.name: run.card.judge for run in runs}
+    judges = {run.folder.name: run.manifest.judge for run in runs}
     return Ballots(suite, judges, found, about, judge, asked, dict(sorted(unscored.items())))
 
 
 def _one_suite(runs: Sequence[StoredRun]) -> str:
-    suites = sorted({run.card.suite for run in runs})
+    suites = sorted({run.manifest.suite for run in runs})
     if len(suites) != 1:
         raise FormalimgError(f"votes are on runs of one suite, not of {', '.join(suites) or 'none'}: name such runs")
     check_names(runs)
@@ -117,7 +117,7 @@ def _place(vote: Vote, run: _VotedRun) -> Case:
         raise MisplacedError(
             f"{run.name} has no item {vote.item}: write the id of an item, as in its images/metadata.jsonl"
         )
-    if PictureName(vote.item, vote.sample) not in run.opinions:
+    if ImageName(vote.item, vote.sample) not in run.opinions:
         raise MisplacedError(f"{run.name} has no sample {vote.sample} of item {vote.item}: samples are counted from 0")
     asked = len(run.asked[vote.item])
     if vote.question is not None and vote.question > asked:
@@ -134,22 +134,22 @@ def _voted_run(run: StoredRun) -> _VotedRun:
             questions = numbered(concept.question for concept in item.spec.concepts)
             kinds = [concept.category for concept in item.spec.concepts]
             asked[item.id] = tuple(map(_Asked, questions, kinds))
-    for picture, opinion in said.items():  # other suites: what is asked stands in the verdicts alone
-        if not asked.get(picture.item):
-            asked[picture.item] = tuple(_Asked(question, it.kind) for question, it in opinion.answers.items())
+    for image, opinion in said.items():  # other suites: what is asked stands in the verdicts alone
+        if not asked.get(image.item):
+            asked[image.item] = tuple(_Asked(question, it.kind) for question, it in opinion.answers.items())
     return _VotedRun(run.folder.name, {name: item.level for name, item in run.items.items()}, said, asked)
 
 
-def _cases_of(picture: Case, run: _VotedRun) -> dict[Case, tuple[About, bool | None]]:
-    """The picture itself, then its questions: what each is about, and what the judge says."""
-    opinion = run.opinions[PictureName(picture.item, picture.sample)]
-    found: dict[Case, tuple[About, bool | None]] = {picture: (About(opinion.level), opinion.passed)}
-    for number, (question, kind) in enumerate(run.asked[picture.item], 1):
+def _cases_of(image: Case, run: _VotedRun) -> dict[Case, tuple[About, bool | None]]:
+    """The image itself, then its questions: what each is about, and what the judge says."""
+    opinion = run.opinions[ImageName(image.item, image.sample)]
+    found: dict[Case, tuple[About, bool | None]] = {image: (About(opinion.level), opinion.passed)}
+    for number, (question, kind) in enumerate(run.asked[image.item], 1):
         answer = opinion.answers.get(question)
-        found[picture._replace(question=number)] = (About(opinion.level, kind), answer.holds if answer else None)
+        found[image._replace(question=number)] = (About(opinion.level, kind), answer.holds if answer else None)
     return found
 
 
 def _told(case: Case) -> str:
-    whole = "the whole picture" if case.question is None else f"question {case.question}"
+    whole = "the whole image" if case.question is None else f"question {case.question}"
     return f"{whole} of item {case.item}, sample {case.sample}, of {case.run}"

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from formalimg.stats import Estimate, Share
 from formalimg.analysis.agreement_tables import AgreementTable, Place, by_level, intervals_told
 from formalimg.analysis.boxes_studied import Boxes, BoxesStudied
 from formalimg.analysis.conduct_in_words import figures_of_conduct, table_of_conduct
 from formalimg.analysis.figure_rows import numbers
 from formalimg.analysis.figures_in_words import counted, percent, percent_with_interval
+from formalimg.stats import Estimate, Share
 from formalimg.suites import suite
 
 _WORST = 10
 
 
 def tables_of_boxes(found: BoxesStudied) -> Iterator[AgreementTable]:
-    """How well things are found: in all, by level and run, class by class; and how far people draw the same."""
+    """How well objects are found: in all, by level and run, class by class; and how far people draw the same."""
     level = suite(found.suite).level
     yield _table(
         "Boxes: found and corrected",
@@ -39,7 +39,7 @@ def tables_of_boxes(found: BoxesStudied) -> Iterator[AgreementTable]:
         mean = "No two people corrected the same." if found.between_mean is None else f"Mean: {_mean(found)}."
         yield AgreementTable(
             "Boxes: any two people",
-            f"F1 in percent, at the same overlap, over the pictures that both corrected. {mean}",
+            f"F1 in percent, at the same overlap, over the images that both corrected. {mean}",
             ("", *found.raters),
             tuple(
                 (one, *(percent(row[other].f1) if other in row else "" for other in found.raters))
@@ -63,7 +63,7 @@ def figures_of_boxes(found: BoxesStudied) -> Iterator[dict[str, object]]:
         for other in found.raters[number + 1 :]:
             pair = found.between[one][other]
             who = {"figure": "F1 of two people", "of": "boxes", "first": one, "second": other}
-            yield {**who, "value": pair.f1, "n": pair.pictures}
+            yield {**who, "value": pair.f1, "n": pair.images}
     yield {"figure": "mean F1 of two people", "of": "boxes", "value": found.between_mean}
     if found.conduct is not None:
         yield from figures_of_conduct(found.conduct)
@@ -78,13 +78,13 @@ def _figures(boxes: Boxes, part: Mapping[str, object]) -> Iterator[dict[str, obj
 
 def _told(found: BoxesStudied) -> str:
     judges = ", ".join(sorted(set(found.judges.values()))) or "not known"
-    told = f"{counted(found.corrections, 'correction')} of {counted(found.pictures, 'picture')} by "
+    told = f"{counted(found.corrections, 'correction')} of {counted(found.images, 'image')} by "
     told += (
         f"{counted(len(found.raters), 'rater')}, of which {found.unchanged} change nothing; the grounder is {judges}. "
     )
     told += f"Right: the same class, and boxes that overlap by {found.iou:g} (IoU)."
     if found.refused:
-        told += f" In {found.refused} of them the grounder could not tell what it saw, so it found none of the things."
+        told += f" In {found.refused} of them the grounder could not tell what it saw, so it found none of the objects."
     return told
 
 
@@ -103,7 +103,7 @@ def _table(title: str, note: str, parts: Mapping[str, Boxes], place: Place = "mo
                 name,
                 *(percent_with_interval(it) for it in (boxes.precision, boxes.recall, boxes.f1)),
                 *(percent_with_interval(boxes.attributes.get(kind, Share(0, 0, None, None))) for kind in kinds),
-                *(str(count) for count in (boxes.things, boxes.found, boxes.matched)),
+                *(str(count) for count in (boxes.objects, boxes.found, boxes.matched)),
             )
             for name, boxes in parts.items()
         ),

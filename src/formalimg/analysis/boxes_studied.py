@@ -6,28 +6,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from formalimg.stats import Estimate, Share
 from formalimg.analysis.conduct import Conduct
+from formalimg.stats import Estimate, Share
 
 
 class Boxes(NamedTuple):
-    """How well things are found.
+    """How well objects are found.
 
-    Shares have the exact interval, clustered by picture; F1 has that of the bootstrap over pictures, from 20 pictures
+    Shares have the exact interval, clustered by image; F1 has that of the bootstrap over images, from 20 images
     on and if there is any mistake.
 
     Attributes:
-        things: how many things are there, by the people who corrected.
+        objects: how many objects are there, by the people who corrected.
         found: how many the grounder found.
         matched: how many of these are right: of the same class, and with boxes that overlap far enough.
         precision: the share of what was found that is there.
         recall: the share of what is there that was found.
         f1: the harmonic mean of both.
-        attributes: by kind (color, material, shape, state), the share of matched things that have the same words.
+        attributes: by kind (color, material, shape, state), the share of matched objects that have the same words.
             Kinds that nothing has a word for are missing, but color is always there.
     """
 
-    things: int
+    objects: int
     found: int
     matched: int
     precision: Share
@@ -37,7 +37,7 @@ class Boxes(NamedTuple):
 
     @property
     def color(self) -> Share:
-        """The colour accuracy: the share of matched things that have the same colour."""
+        """The colour accuracy: the share of matched objects that have the same colour."""
         return self.attributes["color"]
 
 
@@ -45,13 +45,13 @@ class RatersBoxes(NamedTuple):
     """How far two people draw the same boxes.
 
     Attributes:
-        pictures: how many pictures both corrected.
-        one, other: how many things each of them has there.
-        matched: how many things both have.
+        images: how many images both corrected.
+        one, other: how many objects each of them has there.
+        matched: how many objects both have.
         f1: twice the matched, as a share of all; None if neither has any.
     """
 
-    pictures: int
+    images: int
     one: int
     other: int
     matched: int
@@ -67,17 +67,17 @@ class BoxesStudied:
         judges: who found the boxes, by run, as far as it is known.
         iou: how far boxes have to overlap: intersection over union.
         raters: the people.
-        pictures: how many pictures were corrected.
-        corrections: how many corrections there are; a picture that three people corrected has three, and each of them
+        images: how many images were corrected.
+        corrections: how many corrections there are; an image that three people corrected has three, and each of them
             is taken for true in turn.
-        refused: how many of these are of pictures in which the grounder could not tell what it saw. What is there
+        refused: how many of these are of images in which the grounder could not tell what it saw. What is there
             counts as not found.
         unchanged: how many leave what the grounder found as it was.
-        overall, by_level, by_run: how well things were found.
+        overall, by_level, by_run: how well objects were found.
         by_class: the same class by class, the lowest F1 first.
         between: how far any two people draw the same boxes.
         between_mean: the mean of that over all pairs of people, each pair weighing the same; None if no two corrected
-            the same picture.
+            the same image.
         confidence: of all intervals.
         conduct: how the raters did, as far as that is known.
     """
@@ -86,7 +86,7 @@ class BoxesStudied:
     judges: Mapping[str, str]
     iou: float
     raters: tuple[str, ...]
-    pictures: int
+    images: int
     corrections: int
     refused: int
     unchanged: int

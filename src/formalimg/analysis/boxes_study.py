@@ -7,13 +7,13 @@ from itertools import combinations
 from math import fsum
 from typing import NamedTuple
 
-from formalimg.errors import FormalimgError
-from formalimg.judges import LEAST_OVERLAP, Match, match
-from formalimg.scenes import Scene, Thing
-from formalimg.stats import Found, Share, consistency, detection
 from formalimg.analysis.boxes_studied import Boxes, BoxesStudied, RatersBoxes
 from formalimg.analysis.cases import in_order
 from formalimg.analysis.corrections import Correction
+from formalimg.errors import FormalimgError
+from formalimg.judges import MIN_OVERLAP, Match, match
+from formalimg.scenes import Scene, SceneObject
+from formalimg.stats import Found, Share, consistency, detection
 
 _ATTRIBUTES = ("color", "material", "shape", "state")
 _NOTHING = Scene.of([])
@@ -39,12 +39,12 @@ def study_boxes(
     suite: str,
     *,
     judges: Mapping[str, str] | None = None,
-    iou: float = LEAST_OVERLAP,
+    iou: float = MIN_OVERLAP,
     confidence: float = 0.95,
 ) -> BoxesStudied:
-    """How well a grounder finds things, by what people made of its boxes.
+    """How well a grounder finds objects, by what people made of its boxes.
 
-    Where several people corrected a picture, each correction is taken for true in turn, and all of them are counted.
+    Where several people corrected an image, each correction is taken for true in turn, and all of them are counted.
     How far people themselves agree, `between` tells: no grounder can be expected to agree better with them.
 
     Args:
@@ -55,23 +55,23 @@ def study_boxes(
         confidence: of all intervals.
 
     Raises:
-        FormalimgError: if there are no corrections, somebody corrected a picture twice, or this is no overlap.
+        FormalimgError: if there are no corrections, somebody corrected an image twice, or this is no overlap.
     """
     if not corrections:
         raise FormalimgError("nobody has corrected boxes yet: let people answer first")
-    keys = [(it.picture, it.rater) for it in corrections]
+    keys = [(it.image, it.rater) for it in corrections]
     twice = next((key for key in keys if keys.count(key) > 1), None) if len(set(keys)) < len(keys) else None
     if twice is not None:
         (run, item, sample), rater = twice
         raise FormalimgError(f"{rater} corrects item {item}, sample {sample}, of {run} twice: keep one correction")
-    compared = [_compared(it, iou) for it in sorted(corrections, key=lambda it: (it.picture, it.rater))]
+    compared = [_compared(it, iou) for it in sorted(corrections, key=lambda it: (it.image, it.rater))]
 
     def boxes(chosen: Iterable[_Compared]) -> Boxes:
         return _boxes(list(chosen), confidence)
 
     raters = in_order(it.rater for it in corrections)
     labels = sorted(
-        {thing.label for it in compared for scene in (it.correction.corrected, it.found) for thing in scene.things}
+        {obj.label for it in compared for scene in (it.correction.corrected, it.found) for obj in scene.objects}
     )
     by_class = {label: boxes(it.of_class(label) for it in compared) for label in labels}
     between = _between(corrections, raters, iou)
@@ -82,7 +82,7 @@ def study_boxes(
         dict(judges or {}),
         iou,
         tuple(raters),
-        len({it.picture for it in corrections}),
+        len({it.image for it in corrections}),
         len(corrections),
         sum(it.found is None for it in corrections),
         sum(it.found is not None and _same(it.found, it.corrected) for it in corrections),
@@ -109,9 +109,9 @@ def _compared(correction: Correction, iou: float) -> _Compared:
 
 def _boxes(compared: Sequence[_Compared], confidence: float) -> Boxes:
     counts = [Found(len(it.matches), len(it.found), len(it.correction.corrected)) for it in compared]
-    told = detection(counts, items=[it.correction.picture for it in compared], confidence=confidence)
+    told = detection(counts, items=[it.correction.image for it in compared], confidence=confidence)
     return Boxes(
-        told.counts.things,
+        told.counts.objects,
         told.counts.found,
         told.counts.matched,
         told.precision,
@@ -122,27 +122,27 @@ def _boxes(compared: Sequence[_Compared], confidence: float) -> Boxes:
 
 
 def _attributes(compared: Sequence[_Compared], confidence: float) -> Iterable[tuple[str, Share]]:
-    matches = [(it.correction.picture, pair) for it in compared for pair in it.matches]
+    matches = [(it.correction.image, pair) for it in compared for pair in it.matches]
     for kind in _ATTRIBUTES:
         words = [(_words(pair.truth, kind), _words(pair.found, kind)) for _, pair in matches]
         if kind == "color" or any(one or other for one, other in words):
             found = consistency(
                 [(one == other, True) for one, other in words],
-                items=[picture for picture, _ in matches],
+                items=[image for image, _ in matches],
                 confidence=confidence,
             )
             yield kind, Share(found.equal, found.n, found.value, found.interval)
 
 
-def _words(thing: Thing, kind: str) -> set[str]:
-    """What is written on a thing; a word outside the vocabulary is none."""
-    return set(thing.values(kind)) - {"other"}
+def _words(obj: SceneObject, kind: str) -> set[str]:
+    """What is written on an object; a word outside the vocabulary is none."""
+    return set(obj.values(kind)) - {"other"}
 
 
 def _between(corrections: Sequence[Correction], raters: Sequence[str], iou: float) -> dict[str, dict[str, RatersBoxes]]:
     scenes: dict[str, dict[tuple[str, str, int], Scene]] = {rater: {} for rater in raters}
     for it in corrections:
-        scenes[it.rater][it.picture] = it.corrected
+        scenes[it.rater][it.image] = it.corrected
     found: dict[str, dict[str, RatersBoxes]] = {rater: {} for rater in raters}
     for first, second in combinations(raters, 2):
         both = [(scene, scenes[second][it]) for it, scene in scenes[first].items() if it in scenes[second]]
@@ -155,9 +155,9 @@ def _between(corrections: Sequence[Correction], raters: Sequence[str], iou: floa
 
 
 def _only(scene: Scene, label: str) -> Scene:
-    return Scene.of([thing for thing in scene.things if thing.label == label])
+    return Scene.of([obj for obj in scene.objects if obj.label == label])
 
 
 def _same(one: Scene, other: Scene) -> bool:
-    """The same things, in whatever order."""
-    return sorted(map(repr, one.things)) == sorted(map(repr, other.things))
+    """The same objects, in whatever order."""
+    return sorted(map(repr, one.objects)) == sorted(map(repr, other.objects))

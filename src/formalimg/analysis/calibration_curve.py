@@ -1,6 +1,6 @@
 """How well a threshold on scores tells what people tell, for all thresholds there are.
 
-Pictures pass a threshold that their score reaches. So nothing changes between two neighbouring scores, and the
+Images pass a threshold that their score reaches. So nothing changes between two neighbouring scores, and the
 thresholds that are best are ranges: all those above one score, up to and including the next.
 """
 
@@ -28,22 +28,22 @@ _MIDDLE = 0.5
 
 
 class LabelledScore(NamedTuple):
-    """The score of a picture, and whether people can recognise what it shows."""
+    """The score of an image, and whether people can recognise what it shows."""
 
     score: float
     recognisable: bool
 
 
 class AtThreshold(NamedTuple):
-    """How well one threshold tells pictures that people recognise from those that they do not.
+    """How well one threshold tells images that people recognise from those that they do not.
 
     Attributes:
         threshold: the score that passes.
-        true_positives: recognisable pictures that pass.
+        true_positives: recognisable images that pass.
         false_positives: others that pass.
         true_negatives: others that are stopped.
-        false_negatives: recognisable pictures that are stopped.
-        accuracy: the share of pictures for which threshold and people say the same.
+        false_negatives: recognisable images that are stopped.
+        accuracy: the share of images for which threshold and people say the same.
         interval: its exact interval.
         f1: the harmonic mean of precision and recall; None where nothing is recognisable and nothing passes.
     """
@@ -71,10 +71,10 @@ class BestThreshold(NamedTuple):
 
     Attributes:
         value: the middle of a range of thresholds that are equally good; of several ranges the one whose middle is
-            nearest to 0.5, and of two equally near the lower one.
+            closest_match to 0.5, and of two equally near the lower one.
         equally_good: all such ranges.
         reached: the accuracy, or F1, of these thresholds.
-        interval: where the value falls when pictures are drawn anew.
+        interval: where the value falls when images are drawn anew.
     """
 
     value: float
@@ -84,33 +84,33 @@ class BestThreshold(NamedTuple):
 
 
 def at_thresholds(
-    pictures: Sequence[LabelledScore], thresholds: Iterable[float], confidence: float = 0.95
+    images: Sequence[LabelledScore], thresholds: Iterable[float], confidence: float = 0.95
 ) -> tuple[AtThreshold, ...]:
     """How well each of these thresholds does."""
-    return tuple(_at(_rounded(threshold), pictures, confidence) for threshold in thresholds)
+    return tuple(_at(_rounded(threshold), images, confidence) for threshold in thresholds)
 
 
-def all_thresholds(pictures: Iterable[LabelledScore]) -> list[float]:
-    """All scores of the pictures, and 0.00, 0.05, 0.10 … 1.00."""
-    return sorted({*(_rounded(picture.score) for picture in pictures), *(step / 20 for step in range(21))})
+def all_thresholds(images: Iterable[LabelledScore]) -> list[float]:
+    """All scores of the images, and 0.00, 0.05, 0.10 … 1.00."""
+    return sorted({*(_rounded(image.score) for image in images), *(step / 20 for step in range(21))})
 
 
 def best_threshold(
-    pictures: Sequence[LabelledScore],
+    images: Sequence[LabelledScore],
     measure: Measure = "accuracy",
     *,
     confidence: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
 ) -> BestThreshold | None:
-    """The threshold that agrees best with people; None if all pictures have the same label, which no threshold needs.
+    """The threshold that agrees best with people; None if all images have the same label, which no threshold needs.
 
     Args:
-        pictures: scores and labels.
-        measure: accuracy, or F1 of the recognisable pictures.
+        images: scores and labels.
+        measure: accuracy, or F1 of the recognisable images.
         confidence: of the interval.
-        resamples: how often pictures are drawn anew for it.
-        seed: of the drawing. The order of the pictures makes no difference.
+        resamples: how often images are drawn anew for it.
+        seed: of the drawing. The order of the images makes no difference.
 
     Raises:
         FormalimgError: if this is no confidence, or the resamples are too few for it.
@@ -119,18 +119,18 @@ def best_threshold(
         raise FormalimgError(
             f"{resamples} resamples with the seed {seed} give no {confidence:g} interval: use 2000, 0 and 0.95"
         )
-    if len({picture.recognisable for picture in pictures}) < 2:
+    if len({image.recognisable for image in images}) < 2:
         return None
     import numpy as np
 
-    kinds = Counter((_rounded(score), label) for score, label in pictures)
+    kinds = Counter((_rounded(score), label) for score, label in images)
     scores = sorted({score for score, _ in kinds})
     ranges = _ranges(scores)
     counts = np.array([[kinds[score, label] for score in scores] for label in (True, False)], dtype=np.float64)
     reached = _reached(counts[None], measure)[0, : len(ranges)]
     good = _best_ranges(reached, ranges)
     chances = counts.ravel() / counts.sum()
-    drawn = np.random.default_rng(seed).multinomial(len(pictures), chances, size=resamples)
+    drawn = np.random.default_rng(seed).multinomial(len(images), chances, size=resamples)
     drawn_reached = _reached(drawn.reshape(resamples, 2, len(scores)).astype(np.float64), measure)
     values = [_nearest_middle(_best_ranges(row[: len(ranges)], ranges)) for row in drawn_reached]
     outside = (1 - confidence) / 2
@@ -140,8 +140,8 @@ def best_threshold(
     return BestThreshold(value, tuple(good), float(reached.max()), Interval(min(low, value), max(high, value)))
 
 
-def _at(threshold: float, pictures: Sequence[LabelledScore], confidence: float) -> AtThreshold:
-    said = Counter((_rounded(score) >= threshold, label) for score, label in pictures)
+def _at(threshold: float, images: Sequence[LabelledScore], confidence: float) -> AtThreshold:
+    said = Counter((_rounded(score) >= threshold, label) for score, label in images)
     hits, false_alarms = said[True, True], said[True, False]
     stopped, missed = said[False, False], said[False, True]
     passed_or_known = 2 * hits + false_alarms + missed
@@ -151,8 +151,8 @@ def _at(threshold: float, pictures: Sequence[LabelledScore], confidence: float) 
         false_alarms,
         stopped,
         missed,
-        (hits + stopped) / len(pictures),
-        clopper_pearson(hits + stopped, len(pictures), confidence),
+        (hits + stopped) / len(images),
+        clopper_pearson(hits + stopped, len(images), confidence),
         2 * hits / passed_or_known if passed_or_known else None,
     )
 

@@ -56,7 +56,7 @@ def _tables(found: GateCalibrated) -> Iterator[AgreementTable]:
     intervals = f"with {100 * found.confidence:g} % intervals"
     yield AgreementTable(
         "Thresholds of the gate, against the labels of people",
-        f"{_told(found)} In percent, {intervals}. F1 is that of the recognisable pictures. A picture passes with a "
+        f"{_told(found)} In percent, {intervals}. F1 is that of the recognisable images. An image passes with a "
         "score of the threshold or more.",
         ("threshold", "accuracy", "F1", "passes rightly", "wrongly", "stopped rightly", "wrongly"),
         tuple(
@@ -76,7 +76,7 @@ def _tables(found: GateCalibrated) -> Iterator[AgreementTable]:
     if best:
         yield AgreementTable(
             "The best threshold",
-            f"The middle of the thresholds that are equally good, {intervals} by drawing pictures anew. Of several "
+            f"The middle of the thresholds that are equally good, {intervals} by drawing images anew. Of several "
             "such ranges it is the one whose middle is nearest to 0.5.",
             ("by", "threshold", "equally good", "reached"),
             tuple((name, _threshold(it), _ranges(it), f"{it.reached:.3f}") for name, it in best),
@@ -84,19 +84,19 @@ def _tables(found: GateCalibrated) -> Iterator[AgreementTable]:
 
 
 def _told(found: GateCalibrated) -> str:
-    told = f"{counted(found.pictures, 'picture')} with label and score, {found.recognisable} of them recognisable; "
+    told = f"{counted(found.images, 'image')} with label and score, {found.recognisable} of them recognisable; "
     told += (
         f"{counted(found.labels, 'label')} by {counted(len(found.raters), 'rater')}; the judge is {found.judge.name}"
     )
     told += ", by the formula of the published code." if found.profile == "official-code" else "."
     if found.undecided:
         told += f" Undecided: {found.undecided}."
-    for reason, pictures in found.unscored.items():
-        told += f" Labelled, but unscored ({reason}): {pictures}."
-    if found.without_picture:
-        told += f" Labels without a picture: {'; '.join(found.without_picture)}."
+    for reason, images in found.unscored.items():
+        told += f" Labelled, but unscored ({reason}): {images}."
+    if found.without_image:
+        told += f" Labels without an image: {'; '.join(found.without_image)}."
     if found.not_labelled:
-        told += f" Factual pictures without a label: {found.not_labelled}."
+        told += f" Factual images without a label: {found.not_labelled}."
     if found.best is None:
         told += " All labels are the same, so that no threshold is best."
     return told + alike_told(found.raters)

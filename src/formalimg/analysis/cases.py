@@ -1,4 +1,4 @@
-"""What people say yes or no to: pictures, and questions about them."""
+"""What people say yes or no to: images, and questions about them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Case(NamedTuple):
     Attributes:
         run: the run, by the name of its folder.
         item: the item.
-        sample: which of the item's pictures.
-        question: the number of the question about it, from 1; None for the picture as a whole.
+        sample: which of the item's images.
+        question: the number of the question about it, from 1; None for the image as a whole.
     """
 
     run: str
@@ -27,12 +27,12 @@ class Case(NamedTuple):
 
     @property
     def belongs_to(self) -> str:
-        """The item. What is said about its pictures, whichever model made them, is not independent."""
+        """The item. What is said about its images, whichever model made them, is not independent."""
         return self.item
 
 
 class About(NamedTuple):
-    """The level of a case's item, and what sort of question it is; empty for whole pictures."""
+    """The level of a case's item, and what sort of question it is; empty for whole images."""
 
     level: int
     kind: str = ""

@@ -1,4 +1,4 @@
-"""Two judges over the same pictures: how they score, how often they say the same, and where they do not."""
+"""Two judges over the same images: how they score, how often they say the same, and where they do not."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from formalimg.errors import FormalimgError
-from formalimg.runs import Party, RunRecord, StoredRun, open_run
-from formalimg.stats import Consistency, Interval, Observation, consistency, mean_interval, summarize
 from formalimg.analysis.judges_compared import Disagreement, Fraction, JudgesCompared, JudgeScores, Scored
-from formalimg.analysis.opinions import Opinion, PictureName, Question, opinions
+from formalimg.analysis.opinions import ImageName, Opinion, Question, opinions
+from formalimg.errors import FormalimgError
+from formalimg.runs import Identity, RunRecord, StoredRun, open_run
+from formalimg.stats import Consistency, Interval, Observation, consistency, mean_interval, summarize
 
 
 class _Pair(NamedTuple):
-    """What two judges say to the same question about the same picture, or about the picture as a whole."""
+    """What two judges say to the same question about the same image, or about the image as a whole."""
 
-    picture: PictureName
+    image: ImageName
     level: int
     question: str
     kind: str
@@ -28,9 +28,9 @@ class _Pair(NamedTuple):
 
 
 def compare_judges(
-    folder: str | Path, first: Party | None = None, second: Party | None = None, *, confidence: float = 0.95
+    folder: str | Path, first: Identity | None = None, second: Identity | None = None, *, confidence: float = 0.95
 ) -> JudgesCompared:
-    """Compares two judges over the pictures of one run. Scores of CF-World are compared by `compare_scores`.
+    """Compares two judges over the images of one run. Scores of CF-World are compared by `compare_scores`.
 
     Args:
         folder: the run folder.
@@ -47,7 +47,7 @@ def compare_judges(
 
 @contextmanager
 def two_judges(
-    folder: str | Path, first: Party | None = None, second: Party | None = None
+    folder: str | Path, first: Identity | None = None, second: Identity | None = None
 ) -> Iterator[tuple[StoredRun, StoredRun]]:
     """A run as two of its judges saw it; None for the last two.
 
@@ -67,15 +67,15 @@ def two_judges(
         yield one, other
 
 
-def judge_of(run: RunRecord) -> Party:
+def judge_of(run: RunRecord) -> Identity:
     """Who judged a run.
 
     Raises:
         FormalimgError: if nobody has.
     """
-    if run.card.judge is None:
+    if run.manifest.judge is None:
         raise FormalimgError(f"nobody has judged {run.folder} yet: use `formalimg judge`")
-    return run.card.judge
+    return run.manifest.judge
 
 
 def compare_records(first: RunRecord, second: RunRecord, *, confidence: float = 0.95) -> JudgesCompared:
@@ -86,18 +86,18 @@ def compare_records(first: RunRecord, second: RunRecord, *, confidence: float = 
     """
     if first.folder != second.folder:
         raise FormalimgError(
-            f"{first.folder} and {second.folder} hold different pictures: compare judges over the pictures of one run"
+            f"{first.folder} and {second.folder} hold different images: compare judges over the images of one run"
         )
     here, there = opinions(first), opinions(second)
     if here.keys() != there.keys():
         raise FormalimgError(f"{first.folder} has grown meanwhile: compare the judges again")
-    wholes = [_Pair(picture, one.level, "", "", one.passed, there[picture].passed) for picture, one in here.items()]
-    questions = [pair for picture, one in here.items() for pair in _questions(picture, one, there[picture])]
+    wholes = [_Pair(image, one.level, "", "", one.passed, there[image].passed) for image, one in here.items()]
+    questions = [pair for image, one in here.items() for pair in _questions(image, one, there[image])]
 
     def agreement(pairs: Iterable[_Pair]) -> Consistency:
         chosen = list(pairs)
         answers = [(pair.first, pair.second) for pair in chosen]
-        return consistency(answers, items=[pair.picture.item for pair in chosen], confidence=confidence)
+        return consistency(answers, items=[pair.image.item for pair in chosen], confidence=confidence)
 
     def by_level(pairs: list[_Pair]) -> dict[int, Consistency]:
         levels = sorted({pair.level for pair in pairs})
@@ -107,7 +107,7 @@ def compare_records(first: RunRecord, second: RunRecord, *, confidence: float = 
     scored = [(pair.first is not None, pair.second is not None) for pair in wholes]
     return JudgesCompared(
         first.folder.name,
-        first.card.suite,
+        first.manifest.suite,
         _scores(first, here, confidence),
         _scores(second, there, confidence),
         Scored(*(scored.count(which) for which in ((True, True), (True, False), (False, True), (False, False)))),
@@ -121,7 +121,7 @@ def compare_records(first: RunRecord, second: RunRecord, *, confidence: float = 
     )
 
 
-def last_two(run: StoredRun) -> tuple[Party, Party]:
+def last_two(run: StoredRun) -> tuple[Identity, Identity]:
     """The two who came last to judge a run.
 
     Raises:
@@ -136,7 +136,7 @@ def last_two(run: StoredRun) -> tuple[Party, Party]:
     return judges[-2], judges[-1]
 
 
-def judge_named(run: StoredRun, name: str) -> Party:
+def judge_named(run: StoredRun, name: str) -> Identity:
     """The judge of a run with this name, or with this number in the order in which they first judged.
 
     Raises:
@@ -154,13 +154,13 @@ def judge_named(run: StoredRun, name: str) -> Party:
     return found[0]
 
 
-def _questions(picture: PictureName, one: Opinion, other: Opinion) -> Iterable[_Pair]:
+def _questions(image: ImageName, one: Opinion, other: Opinion) -> Iterable[_Pair]:
     asked: dict[Question, None] = dict.fromkeys([*one.answers, *other.answers])
     for question in asked:
         here, there = one.answers.get(question), other.answers.get(question)
         kind = here.kind if here else there.kind if there else ""
         yield _Pair(
-            picture,
+            image,
             one.level,
             question.words,
             kind,
@@ -171,15 +171,15 @@ def _questions(picture: PictureName, one: Opinion, other: Opinion) -> Iterable[_
         )
 
 
-def _scores(run: RunRecord, said: Mapping[PictureName, Opinion], confidence: float) -> JudgeScores:
+def _scores(run: RunRecord, said: Mapping[ImageName, Opinion], confidence: float) -> JudgeScores:
     judge = judge_of(run)
-    seen = [Observation(picture.item, opinion.level, opinion.passed) for picture, opinion in said.items()]
+    seen = [Observation(image.item, opinion.level, opinion.passed) for image, opinion in said.items()]
     summary = summarize(seen, bands={}, epsilon=None, confidence=confidence)
 
     def fraction(level: int | None = None) -> Fraction:
-        chosen = {picture: it for picture, it in said.items() if level in (None, it.level)}
-        known = {picture: it.score for picture, it in chosen.items() if it.score is not None}
-        interval = mean_interval(known.values(), confidence, items=[picture.item for picture in known])
+        chosen = {image: it for image, it in said.items() if level in (None, it.level)}
+        known = {image: it.score for image, it in chosen.items() if it.score is not None}
+        interval = mean_interval(known.values(), confidence, items=[image.item for image in known])
         mean = sum(known.values()) / len(known) if known else None
         return Fraction(mean, _within_0_and_1(interval), len(known), len(chosen) - len(known))
 
@@ -198,10 +198,10 @@ def _within_0_and_1(interval: Interval | None) -> Interval | None:
 
 
 def _disagreements(wholes: list[_Pair], questions: list[_Pair]) -> Iterable[Disagreement]:
-    by_picture: dict[PictureName, list[_Pair]] = {pair.picture: [pair] for pair in wholes}
+    by_image: dict[ImageName, list[_Pair]] = {pair.image: [pair] for pair in wholes}
     for pair in questions:
-        by_picture[pair.picture].append(pair)
-    for pairs in by_picture.values():
-        for picture, level, question, kind, first, second, *reasons in pairs:
+        by_image[pair.image].append(pair)
+    for pairs in by_image.values():
+        for image, level, question, kind, first, second, *reasons in pairs:
             if first is not None and second is not None and first != second:
-                yield Disagreement(*picture, level, question, kind, first, second, *reasons)
+                yield Disagreement(*image, level, question, kind, first, second, *reasons)

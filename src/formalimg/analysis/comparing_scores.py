@@ -1,4 +1,4 @@
-"""Two judges of CF-World over the same pictures: how far their scores lie apart, and where most."""
+"""Two judges of CF-World over the same images: how far their scores lie apart, and where most."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from math import fsum
 from pathlib import Path
 from typing import NamedTuple
 
-from formalimg.errors import FormalimgError
-from formalimg.judges import Unscored, Verdict
-from formalimg.runs import Party, RunRecord
-from formalimg.stats import Consistency, ScoreProfile, consistency
 from formalimg.analysis.comparing_judges import judge_of, two_judges
 from formalimg.analysis.consistency_gaps import ScorePair, score_gap
 from formalimg.analysis.counterfactual_scores import counterfactual_specs, score_of_verdict, scores_by_question
 from formalimg.analysis.judges_compared import Scored
 from formalimg.analysis.opinions import numbered
 from formalimg.analysis.scores_compared import QuestionScores, ScoreDisagreement, ScoresApart, ScoresCompared
+from formalimg.errors import FormalimgError
+from formalimg.judges import Unscored, Verdict
+from formalimg.runs import Identity, RunRecord
+from formalimg.stats import Consistency, ScoreProfile, consistency
 from formalimg.suites import DIMENSIONS, PASS_MARK, CounterfactualSpec
 
 _DIGITS = 9
@@ -25,7 +25,7 @@ _DIGITS = 9
 
 
 class _Given(NamedTuple):
-    """What a judge gives a picture: its score, None if unscored, and score and reason of each question, by number."""
+    """What a judge gives an image: its score, None if unscored, and score and reason of each question, by number."""
 
     score: float | None
     questions: Mapping[int, float]
@@ -33,7 +33,7 @@ class _Given(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """A picture, and what both judges give it."""
+    """An image, and what both judges give it."""
 
     item: str
     sample: int
@@ -45,13 +45,13 @@ class _Seen(NamedTuple):
 
 def compare_scores(
     folder: str | Path,
-    first: Party | None = None,
-    second: Party | None = None,
+    first: Identity | None = None,
+    second: Identity | None = None,
     *,
     profile: ScoreProfile = "paper",
     confidence: float = 0.95,
 ) -> ScoresCompared:
-    """Compares the scores of two judges over the pictures of one run of CF-World or of one of its probes.
+    """Compares the scores of two judges over the images of one run of CF-World or of one of its probes.
 
     Args:
         folder: the run folder.
@@ -65,17 +65,17 @@ def compare_scores(
     """
     with two_judges(folder, first, second) as (one, other):
         seen = list(_seen(one, other, profile))
-        run, suite, judges = one.folder.name, one.card.suite, (judge_of(one), judge_of(other))
-    levels = sorted({picture.level for picture in seen})
+        run, suite, judges = one.folder.name, one.manifest.suite, (judge_of(one), judge_of(other))
+    levels = sorted({image.level for image in seen})
 
-    def apart(pictures: Iterable[_Seen], score: Callable[[_Given, CounterfactualSpec], float | None]) -> ScoresApart:
-        pairs = [ScorePair(score(it.first, it.spec), score(it.second, it.spec), it.item) for it in pictures]
+    def apart(images: Iterable[_Seen], score: Callable[[_Given, CounterfactualSpec], float | None]) -> ScoresApart:
+        pairs = [ScorePair(score(it.first, it.spec), score(it.second, it.spec), it.item) for it in images]
         gap = score_gap(pairs, confidence)
         means = gap.judge, gap.people, gap.mean
         return ScoresApart(gap.n, gap.left_out, *means, gap.interval, gap.sd, gap.near, gap.r)
 
-    def passed(pictures: Iterable[_Seen]) -> Consistency:
-        chosen = list(pictures)
+    def passed(images: Iterable[_Seen]) -> Consistency:
+        chosen = list(images)
         answers = [(_passes(it.first.score), _passes(it.second.score)) for it in chosen]
         return consistency(answers, items=[it.item for it in chosen], confidence=confidence)
 
@@ -142,8 +142,8 @@ def _passes(score: float | None) -> bool | None:
     return None if score is None else round(score, _DIGITS) >= PASS_MARK
 
 
-def _disagreements(pictures: Iterable[_Seen]) -> Iterator[ScoreDisagreement]:
-    for it in pictures:
+def _disagreements(images: Iterable[_Seen]) -> Iterator[ScoreDisagreement]:
+    for it in images:
         first, second = it.first.score, it.second.score
         if first is None or second is None:
             continue

@@ -54,7 +54,7 @@ class Conduct(NamedTuple):
         return tuple(rater.rater for rater in self.raters if rater.left_out)
 
 
-def without_inattentive(raters: Iterable[RaterConduct], most_missed: float) -> tuple[RaterConduct, ...]:
+def exclude_inattentive(raters: Iterable[RaterConduct], most_missed: float) -> tuple[RaterConduct, ...]:
     """The same raters, those marked as left out who missed more than this share of their attention checks.
 
     Who had no check stays: nothing speaks against them.

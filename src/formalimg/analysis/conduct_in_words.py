@@ -11,12 +11,12 @@ from formalimg.analysis.figures_in_words import NOTHING, counted
 
 def table_of_conduct(conduct: Conduct) -> AgreementTable:
     """How far raters came, which attention checks they missed, and who was left out."""
-    told = "Missed: attention checks, in which the words beside a picture are those of another one."
+    told = "Missed: attention checks, in which the words beside an image are those of another one."
     if conduct.most_missed is not None:
         who = ", ".join(conduct.left_out) or "nobody"
         told += f" Left out for missing more than {100 * conduct.most_missed:g} % of theirs: {who}."
     elif any(it.checks > it.checks_passed for it in conduct.raters):
-        told += " Everybody counts, whatever they missed; --without-inattentive leaves raters out."
+        told += " Everybody counts, whatever they missed; --exclude-inattentive leaves raters out."
     if conduct.unfinished:
         told += f" Still to be finished: {counted(conduct.unfinished, 'task')}."
     return AgreementTable(

@@ -1,4 +1,4 @@
-"""How far two kinds of scores of the same pictures lie apart: a judge's and those of people."""
+"""How far two kinds of scores of the same images lie apart: a judge's and those of people."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _NOISE = 1e-9
 
 
 class Bin(NamedTuple):
-    """How many pictures differ by `low` to `high`. What lies on a border belongs to the bin that is nearer to 0."""
+    """How many images differ by `low` to `high`. What lies on a border belongs to the bin that is nearer to 0."""
 
     low: float
     high: float
-    pictures: int
+    images: int
 
 
 class ScorePair(NamedTuple):
-    """The scores of one picture by a judge and by people (None: no score), and the item that it is a picture of."""
+    """The scores of one image by a judge and by people (None: no score), and the item that it is an image of."""
 
     judge: float | None
     people: float | None
@@ -39,9 +39,9 @@ class ScoreGap(NamedTuple):
     """How much higher a judge scores than people do.
 
     Attributes:
-        n: how many pictures have both scores.
+        n: how many images have both scores.
         left_out: how many have only one, or none.
-        judge, people: the mean scores of these pictures; None if there are none.
+        judge, people: the mean scores of these images; None if there are none.
         mean: the mean difference, judge minus people.
         interval: its normal interval, clustered by item; None where the spread cannot be told.
         sd: the standard deviation of the differences; None for fewer than two.
@@ -65,7 +65,7 @@ class ScoreGap(NamedTuple):
 
 
 def score_gap(pairs: Sequence[ScorePair], confidence: float = 0.95) -> ScoreGap:
-    """How far the scores of these pictures lie apart."""
+    """How far the scores of these images lie apart."""
     known = [(judge, people, item) for judge, people, item in pairs if judge is not None and people is not None]
     differences = [judge - people for judge, people, _ in known]
     items = [item for *_, item in known]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from formalimg.stats import Interval
 from formalimg.analysis.agreement_figures import plain
 from formalimg.analysis.agreement_tables import AgreementTable
 from formalimg.analysis.consistency_gaps import NEAR, QUANTILES, ScoreGap
@@ -13,6 +12,7 @@ from formalimg.analysis.consistency_study import Gaps, ScoresStudied
 from formalimg.analysis.figures_in_words import alike_told, counted
 from formalimg.analysis.scores_of_people_in_words import tables_of_scores_of_people
 from formalimg.analysis.tables_in_words import AgreementFormat, rows_as_csv, study_as, tables_shown
+from formalimg.stats import Interval
 from formalimg.suites import suite
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _tables(studies: Sequence[ScoresStudied]) -> Iterator[AgreementTable]:
 
 
 def _kinds(study: ScoresStudied) -> list[tuple[str, Gaps]]:
-    kinds = (("questions, summed up", study.questions), ("whole pictures", study.whole))
+    kinds = (("questions, summed up", study.questions), ("whole images", study.whole))
     return [(title, gaps) for title, gaps in kinds if gaps is not None]
 
 
@@ -78,19 +78,19 @@ def _named(study: ScoresStudied, title: str, gaps: Gaps) -> list[tuple[str, Scor
 
 def _told(study: ScoresStudied) -> str:
     told = f"{counted(study.scores, 'score')} by {counted(len(study.raters), 'rater')} of "
-    told += f"{counted(study.pictures, 'picture')}; the judge is "
+    told += f"{counted(study.images, 'image')}; the judge is "
     told += f"{study.judge.name}, before any gate. Intervals are {100 * study.confidence:g} %. "
     told += f"Near: no more than {NEAR:g} apart, in percent."
     if study.profile == "official-code":
         told += " Questions are summed up as in the published code."
     if study.incomplete:
         told += f" Not all questions scored by people: {study.incomplete}."
-    for reason, pictures in study.unscored.items():
-        told += f" Unscored by the judge ({reason}): {pictures}."
-    if study.without_picture:
-        told += f" Scores without a picture: {'; '.join(study.without_picture)}."
+    for reason, images in study.unscored.items():
+        told += f" Unscored by the judge ({reason}): {images}."
+    if study.without_image:
+        told += f" Scores without an image: {'; '.join(study.without_image)}."
     if study.not_rated:
-        told += f" Pictures that nobody scored: {study.not_rated}."
+        told += f" Images that nobody scored: {study.not_rated}."
     return told + alike_told(study.raters)
 
 
@@ -124,7 +124,7 @@ def _histogram(title: str, gap: ScoreGap) -> AgreementTable:
     rows = []
     for start in range(middle - 22, middle + 23, 5):
         inside = bins[max(0, start) : start + 5]
-        count = sum(it.pictures for it in inside)
+        count = sum(it.images for it in inside)
         bar = "█" * round(_BAR * count / gap.n) if gap.n else ""
         rows.append((f"{inside[0].low:+.3f} to {inside[-1].high:+.3f}", str(count), bar))
     return AgreementTable(
@@ -143,8 +143,8 @@ def _rows(study: ScoresStudied) -> Iterator[dict[str, object]]:
         if gaps is study.questions:
             for dimension, gap in study.by_dimension.items():
                 yield {**who, "kind": dimension, **_figures(gap)}
-        for low, high, pictures in gaps.overall.histogram:
-            yield {**who, "bin_low": low, "bin_high": high, "pictures": pictures}
+        for low, high, images in gaps.overall.histogram:
+            yield {**who, "bin_low": low, "bin_high": high, "pictures": images}
 
 
 def _figures(gap: ScoreGap) -> dict[str, object]:

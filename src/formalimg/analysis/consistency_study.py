@@ -9,18 +9,18 @@ from math import fsum
 from pathlib import Path
 from typing import NamedTuple
 
-from formalimg.errors import FormalimgError
-from formalimg.runs import Party, RunRecord
-from formalimg.stats import RankAgreement, Reliability, ScoreProfile, weighted_score
 from formalimg.analysis.cases import in_order
 from formalimg.analysis.conduct import Conduct
 from formalimg.analysis.consistency_gaps import ScoreGap, ScorePair, score_gap
 from formalimg.analysis.counterfactual_scores import counterfactual_specs, score_of_verdict, scores_by_question
 from formalimg.analysis.panels import Panel
 from formalimg.analysis.ratings import Rating, sheet_of_scores
-from formalimg.analysis.ratings_places import RatedPicture, RatedPictures, one_judge, place
-from formalimg.analysis.scores_of_people import PictureScores, scored_together
+from formalimg.analysis.ratings_places import RatedImage, RatedImages, one_judge, place
+from formalimg.analysis.scores_of_people import ImageScores, scored_together
 from formalimg.analysis.sheets import Sheet
+from formalimg.errors import FormalimgError
+from formalimg.runs import Identity, RunRecord
+from formalimg.stats import RankAgreement, Reliability, ScoreProfile, weighted_score
 from formalimg.suites import DIMENSIONS, CounterfactualSpec
 
 
@@ -34,25 +34,25 @@ class Gaps(NamedTuple):
 
 @dataclass(frozen=True)
 class ScoresStudied:
-    """The scores of people and of a judge for the same pictures.
+    """The scores of people and of a judge for the same images.
 
     Attributes:
         suite: the benchmark.
         judge: who judged.
         raters: the people.
         scores: how many scores they gave.
-        pictures: how many pictures they scored.
+        images: how many images they scored.
         unscored: those that the judge left unscored, by reason.
         incomplete: those of which people scored some questions, and not all.
-        without_picture: scores for items or samples that their run does not have, one line each.
-        not_rated: pictures of the runs that nobody scored.
-        questions: pictures scored question by question, and summed up with the weights of the judge; None if there
+        without_image: scores for items or samples that their run does not have, one line each.
+        not_rated: images of the runs that nobody scored.
+        questions: images scored question by question, and summed up with the weights of the judge; None if there
             are none.
         by_dimension: the same for each dimension by itself: the mean of its questions.
-        whole: pictures scored as a whole; None if there are none.
+        whole: images scored as a whole; None if there are none.
         profile: whose formula sums up questions.
         confidence: of all intervals.
-        pairs: picture by picture, what people and the judge gave in sum; pictures that were scored only as a whole
+        pairs: image by image, what people and the judge gave in sum; images that were scored only as a whole
             have that score.
         by_tag: how far these lie apart, by the first tag of the items: their discipline.
         cronbach: Cronbach's alpha of single scores.
@@ -64,20 +64,20 @@ class ScoresStudied:
     """
 
     suite: str
-    judge: Party
+    judge: Identity
     raters: tuple[str, ...]
     scores: int
-    pictures: int
+    images: int
     unscored: Mapping[str, int]
     incomplete: int
-    without_picture: tuple[str, ...]
+    without_image: tuple[str, ...]
     not_rated: int
     questions: Gaps | None
     by_dimension: Mapping[str, ScoreGap]
     whole: Gaps | None
     profile: ScoreProfile
     confidence: float
-    pairs: tuple[PictureScores, ...]
+    pairs: tuple[ImageScores, ...]
     by_tag: Mapping[str, ScoreGap]
     cronbach: Reliability
     one_rater_per_column: bool
@@ -89,9 +89,9 @@ class ScoresStudied:
 
 @dataclass(frozen=True)
 class _Scored:
-    """A picture with what people and the judge gave for each question, and in all."""
+    """An image with what people and the judge gave for each question, and in all."""
 
-    picture: RatedPicture
+    image: RatedImage
     level: int
     reason: str
     tags: tuple[str, ...]
@@ -112,8 +112,8 @@ def study_scores(
 ) -> ScoresStudied:
     """Compares the scores that people gave with those of the judge of the runs.
 
-    What several people give for one question is averaged; the questions of a picture are then summed up as the judge's
-    are, before any gate. A picture of which a question has no score of people has none in sum.
+    What several people give for one question is averaged; the questions of an image are then summed up as the judge's
+    are, before any gate. An image of which a question has no score of people has none in sum.
 
     Args:
         scores: the scores, as `read_human_scores` gives them, or the file that they are in.
@@ -126,7 +126,7 @@ def study_scores(
         FormalimgError: if the runs are of several suites or judges, or of a suite without weighted questions.
     """
     judge = one_judge(runs)
-    suites = sorted({run.card.suite for run in runs})
+    suites = sorted({run.manifest.suite for run in runs})
     if len(suites) > 1:
         raise FormalimgError(f"scores are on runs of one suite, not of {', '.join(suites)}: name such runs")
     specs = {run.folder.name: counterfactual_specs(run) for run in runs}
@@ -140,31 +140,31 @@ def study_scores(
     levels = frozenset(item.level for run in runs for item in run.items.values())
     sheet = sheet_of_scores(scores) if isinstance(scores, str | Path) else Sheet("", tuple(scores))
     placed = place(sheet, runs, refusal, levels=levels)
-    pictures = [scored for run in runs for scored in _scored(run, placed, specs[run.folder.name], profile)]
-    asked = [scored for scored in pictures if scored.people]
-    whole = [scored for scored in pictures if scored.people_whole is not None]
+    images = [scored for run in runs for scored in _scored(run, placed, specs[run.folder.name], profile)]
+    asked = [scored for scored in images if scored.people]
+    whole = [scored for scored in images if scored.people_whole is not None]
 
     def gaps(chosen: Sequence[tuple[_Scored, float | None]]) -> Gaps | None:
         if not chosen:
             return None
         pairs = [(it, _pair(it, people, it.judge_score)) for it, people in chosen]
-        at, of = sorted({it.level for it, _ in pairs}), sorted({it.picture.run for it, _ in pairs})
+        at, of = sorted({it.level for it, _ in pairs}), sorted({it.image.run for it, _ in pairs})
         return Gaps(
             score_gap([pair for _, pair in pairs], confidence),
             {level: score_gap([pair for it, pair in pairs if it.level == level], confidence) for level in at},
-            {run: score_gap([pair for it, pair in pairs if it.picture.run == run], confidence) for run in of},
+            {run: score_gap([pair for it, pair in pairs if it.image.run == run], confidence) for run in of},
         )
 
-    together = scored_together([_together(it, profile) for it in pictures], confidence)
+    together = scored_together([_together(it, profile) for it in images], confidence)
     return ScoresStudied(
         suites[0],
         judge,
         placed.raters,
         len(sheet.rows),
-        len(pictures),
-        dict(sorted(Counter(it.reason for it in pictures if it.judge_score is None).items())),
+        len(images),
+        dict(sorted(Counter(it.reason for it in images if it.judge_score is None).items())),
         sum(_in_sum(it.spec, it.people, profile) is None for it in asked),
-        placed.without_picture,
+        placed.without_image,
         placed.not_rated,
         gaps([(it, _in_sum(it.spec, it.people, profile)) for it in asked]),
         dict(_by_dimension(asked, confidence)),
@@ -175,8 +175,8 @@ def study_scores(
     )
 
 
-def _together(it: _Scored, profile: ScoreProfile) -> PictureScores:
-    """A picture with what people, each of them, and the judge gave in sum; or as a whole, if that is all there is."""
+def _together(it: _Scored, profile: ScoreProfile) -> ImageScores:
+    """An image with what people, each of them, and the judge gave in sum; or as a whole, if that is all there is."""
     people = _in_sum(it.spec, it.people, profile) if it.people else it.people_whole
     by_rater = {}
     for rater in in_order(rater for by in it.said.values() for rater in by):
@@ -184,23 +184,23 @@ def _together(it: _Scored, profile: ScoreProfile) -> PictureScores:
         score = _in_sum(it.spec, given, profile) if it.people else it.said[None].get(rater)
         if score is not None:
             by_rater[rater] = score
-    return PictureScores(*it.picture, it.level, it.tags, people, it.judge_score, by_rater, it.said)
+    return ImageScores(*it.image, it.level, it.tags, people, it.judge_score, by_rater, it.said)
 
 
 def _scored(
-    run: RunRecord, placed: RatedPictures, specs: Mapping[str, CounterfactualSpec], profile: ScoreProfile
+    run: RunRecord, placed: RatedImages, specs: Mapping[str, CounterfactualSpec], profile: ScoreProfile
 ) -> Iterator[_Scored]:
-    rated = [picture for picture in placed.outcomes if picture.run == run.folder.name]
-    for picture, judged in zip(rated, run.judged([(it.item, it.sample) for it in rated]), strict=True):
-        said = {question: _mean(by.values()) for question, by in placed.said[picture].items()}
-        spec = specs[picture.item]
+    rated = [image for image in placed.outcomes if image.run == run.folder.name]
+    for image, judged in zip(rated, run.judged([(it.item, it.sample) for it in rated]), strict=True):
+        said = {question: _mean(by.values()) for question, by in placed.said[image].items()}
+        spec = specs[image.item]
         yield _Scored(
-            picture,
+            image,
             judged.outcome.level,
             judged.outcome.reason,
-            run.items[picture.item].tags,
+            run.items[image.item].tags,
             spec,
-            placed.said[picture],
+            placed.said[image],
             {question: score for question, score in said.items() if question is not None},
             said.get(None),
             scores_by_question(judged.verdict, spec),
@@ -214,7 +214,7 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def _in_sum(spec: CounterfactualSpec, given: Mapping[int, float], profile: ScoreProfile) -> float | None:
-    """The score of a picture by the scores of its questions; None unless all of them have one."""
+    """The score of an image by the scores of its questions; None unless all of them have one."""
     if len(given) < len(spec.questions):
         return None
     answers = [(it.dimension, it.weight, given[number]) for number, it in enumerate(spec.questions, 1)]
@@ -222,14 +222,14 @@ def _in_sum(spec: CounterfactualSpec, given: Mapping[int, float], profile: Score
 
 
 def _pair(scored: _Scored, people: float | None, judge: float | None) -> ScorePair:
-    return ScorePair(judge, people, scored.picture.item)
+    return ScorePair(judge, people, scored.image.item)
 
 
-def _by_dimension(pictures: Sequence[_Scored], confidence: float) -> Iterator[tuple[str, ScoreGap]]:
-    """Each dimension that people scored, over the pictures that are asked about it."""
+def _by_dimension(images: Sequence[_Scored], confidence: float) -> Iterator[tuple[str, ScoreGap]]:
+    """Each dimension that people scored, over the images that are asked about it."""
     for dimension in DIMENSIONS:
         pairs = []
-        for it in pictures:
+        for it in images:
             numbers = [number for number, asked in enumerate(it.spec.questions, 1) if asked.dimension == dimension]
             if any(number in it.people for number in numbers):
                 people, judge = (

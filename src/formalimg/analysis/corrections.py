@@ -1,4 +1,4 @@
-"""What a grounder found in pictures, and what people made of it."""
+"""What a grounder found in images, and what people made of it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from formalimg.scenes import Scene
 
 
 class Correction(NamedTuple):
-    """A picture whose boxes one person has put right.
+    """An image whose boxes one person has put right.
 
     Attributes:
-        run: the run that the picture is in.
+        run: the run that the image is in.
         item: the item.
-        sample: which of the item's pictures, from 0.
+        sample: which of the item's images, from 0.
         level: the item's level.
         rater: who corrected.
         found: what the grounder had found; None if it could not tell.
@@ -29,6 +29,6 @@ class Correction(NamedTuple):
     corrected: Scene
 
     @property
-    def picture(self) -> tuple[str, str, int]:
+    def image(self) -> tuple[str, str, int]:
         """The run, the item and the sample."""
         return self.run, self.item, self.sample

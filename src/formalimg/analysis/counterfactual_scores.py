@@ -1,20 +1,20 @@
-"""The scores of CF-World's pictures as a run has them: whose group they are of, and why one has none."""
+"""The scores of CF-World's images as a run has them: whose group they are of, and why one has none."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from formalimg.analysis.opinions import numbered
 from formalimg.errors import FormalimgError
 from formalimg.judges import Part, Unscored, Verdict
 from formalimg.runs import Judged, RunRecord
 from formalimg.stats import ScoreProfile, rescored
-from formalimg.analysis.opinions import numbered
 from formalimg.suites import CounterfactualSpec
 
 
 class GroupScore(NamedTuple):
-    """A picture, the group it belongs to, and its score; None if unscored, and then why."""
+    """An image, the group it belongs to, and its score; None if unscored, and then why."""
 
     item: str
     group: str
@@ -25,7 +25,7 @@ class GroupScore(NamedTuple):
 
 
 def group_scores(run: RunRecord, profile: ScoreProfile = "paper") -> Iterator[GroupScore]:
-    """The scores of all planned pictures of a run, before any gate.
+    """The scores of all planned images of a run, before any gate.
 
     Args:
         run: a run of CF-World or of one of its probes.
@@ -38,7 +38,7 @@ def group_scores(run: RunRecord, profile: ScoreProfile = "paper") -> Iterator[Gr
     if profile == "paper":
         for outcome in run.outcomes():
             item, level, sample, _, score, reason, _ = outcome
-            given = None if score is None else picture_score(run, item, score, (), profile)
+            given = None if score is None else image_score(run, item, score, (), profile)
             yield GroupScore(item, groups[item], level, sample, given, reason)
         return
     for judged in run.judged():
@@ -54,31 +54,31 @@ def counterfactual_specs(run: RunRecord) -> dict[str, CounterfactualSpec]:
     """
     found = {item.id: item.spec for item in run.suite_items() if isinstance(item.spec, CounterfactualSpec)}
     if len(found) < len(run.items):
-        raise FormalimgError(f"{run.folder} is a run of {run.card.suite}: name runs of cf-world or of its probes")
+        raise FormalimgError(f"{run.folder} is a run of {run.manifest.suite}: name runs of cf-world or of its probes")
     return found
 
 
 def score_of_verdict(run: RunRecord, judged: Judged, profile: ScoreProfile) -> float | None:
-    """The score of a picture of a run; None if unscored.
+    """The score of an image of a run; None if unscored.
 
     Raises:
-        FormalimgError: as `picture_score` does.
+        FormalimgError: as `image_score` does.
     """
     verdict = judged.verdict
     if isinstance(verdict, Unscored):
         return None
-    return picture_score(run, judged.outcome.item, verdict.score, verdict.parts, profile)
+    return image_score(run, judged.outcome.item, verdict.score, verdict.parts, profile)
 
 
-def picture_score(run: RunRecord, item: str, score: float, parts: Sequence[Part], profile: ScoreProfile) -> float:
-    """The score of a picture of CF-World, by its score as it is stored and by the questions that it is made of.
+def image_score(run: RunRecord, item: str, score: float, parts: Sequence[Part], profile: ScoreProfile) -> float:
+    """The score of an image of CF-World, by its score as it is stored and by the questions that it is made of.
 
     Raises:
         FormalimgError: if the judge gave what is no score.
     """
     wrong = next((given for given in (*(part.score for part in parts), score) if not 0 <= given <= 1), None)
     if wrong is not None:
-        who = run.card.judge.name if run.card.judge else "the judge"
+        who = run.manifest.judge.name if run.manifest.judge else "the judge"
         raise FormalimgError(
             f"{who} gave item {item} of {run.folder} the score {wrong:g}: scores are from 0 to 1; mend the judge, give "
             "it a new version in its settings, and let it judge again"
@@ -87,7 +87,7 @@ def picture_score(run: RunRecord, item: str, score: float, parts: Sequence[Part]
 
 
 def scores_by_question(verdict: Verdict | Unscored, spec: CounterfactualSpec) -> dict[int, float]:
-    """What the judge gave for each question, by number. A picture that fails as a whole fails each of them."""
+    """What the judge gave for each question, by number. An image that fails as a whole fails each of them."""
     if isinstance(verdict, Unscored):
         return {}
     asked = dict(enumerate(numbered(question.question for question in spec.questions), 1))

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from formalimg.errors import FormalimgError
-from formalimg.runs import Party, RunCard, RunRecord
-from formalimg.stats import ScoreObservation, ScoreProfile, apply_gate, gates
 from formalimg.analysis.counterfactual_scores import group_scores
 from formalimg.analysis.diagnosis_contrast import Contrast, Drawing, contrast
 from formalimg.analysis.ratings_places import one_judge
+from formalimg.errors import FormalimgError
+from formalimg.runs import Identity, RunManifest, RunRecord
+from formalimg.stats import ScoreObservation, ScoreProfile, apply_gate, gates
 from formalimg.suites import CF_WORLD, CF_WORLD_ATTRIBUTES, CF_WORLD_DENOMINALISED, CF_WORLD_RULES, CF_WORLD_SUITES
 
 _FACTUAL, _COUNTERFACTUAL = 1, 2
@@ -24,12 +24,12 @@ class Lexical:
     """The explicit prompts of CF-World and the same without the names of what comes of them.
 
     Attributes:
-        gated: both as CF-World counts them, 0 where the group's factual picture misses the threshold. The gate of both
-            is the factual picture of the run of cf-world; where nobody knows it, the group is left out here.
+        gated: both as CF-World counts them, 0 where the group's factual image misses the threshold. The gate of both
+            is the factual image of the run of cf-world; where nobody knows it, the group is left out here.
         ungated: both as the judge scored them.
-        closed: the groups whose gate is closed for at least one picture, by name.
-        unknown: the groups whose gate nobody knows, by name: their factual pictures have no score, or are not in the
-            run at all. Under `official-code` a factual picture without a score closes the gate.
+        closed: the groups whose gate is closed for at least one image, by name.
+        unknown: the groups whose gate nobody knows, by name: their factual images have no score, or are not in the
+            run at all. Under `official-code` a factual image without a score closes the gate.
     """
 
     gated: Contrast
@@ -47,7 +47,7 @@ class Diagnosis:
         runs: its runs, by suite.
         judges: who judged them, by suite.
         rules: the same rules of the world, as they are and changed; None without a run of cf-world-rules.
-        attributes: pairs of things that are often seen together, and rarely; None without a run of cf-world-attributes.
+        attributes: pairs of objects that are often seen together, and rarely; None without a run of cf-world-attributes.
         lexical: explicit prompts with and without names; None without runs of both cf-world and cf-world-denominalised.
         notes: what has to be known to trust the comparison, one line each.
         threshold: the score that opens the gate.
@@ -57,7 +57,7 @@ class Diagnosis:
 
     model: str
     runs: Mapping[str, str]
-    judges: Mapping[str, Party]
+    judges: Mapping[str, Identity]
     rules: Contrast | None
     attributes: Contrast | None
     lexical: Lexical | None
@@ -82,9 +82,9 @@ def diagnose(
     Args:
         runs: runs of cf-world, cf-world-rules, cf-world-attributes and cf-world-denominalised, of each model no more
             than one of a suite.
-        model: takes all runs as those of one model of this name, as is needed for pictures that lie in folders.
+        model: takes all runs as those of one model of this name, as is needed for images that lie in folders.
             Default: runs belong together whose models have the same name.
-        threshold: the score of a factual picture that opens the gate of its group.
+        threshold: the score of a factual image that opens the gate of its group.
         profile: `official-code` gives each question its full weight, and closes the gate where it is not known.
         confidence: of all intervals.
         resamples: how often rules, pairs and groups are drawn anew for the intervals.
@@ -95,7 +95,7 @@ def diagnose(
 
     Raises:
         FormalimgError: if there are other runs, two of the same suite and model, or nothing to compare; or if the
-            judges of pictures that have to be compared differ.
+            judges of images that have to be compared differ.
     """
     how = _How(threshold, profile, Drawing(confidence, resamples, seed))
     by_model = _by_model(runs, model)
@@ -119,7 +119,7 @@ class _How(NamedTuple):
 def _by_model(runs: Sequence[RunRecord], model: str | None) -> dict[str, dict[str, RunRecord]]:
     found: dict[str, dict[str, RunRecord]] = {}
     for run in runs:
-        suite, name = run.card.suite, model or run.card.model.name
+        suite, name = run.manifest.suite, model or run.manifest.model.name
         if suite not in CF_WORLD_SUITES:
             raise FormalimgError(f"{run.folder} is a run of {suite}: name runs of {', '.join(CF_WORLD_SUITES)}")
         own = found.setdefault(name, {})
@@ -155,28 +155,26 @@ def _diagnosis(name: str, by_model: Mapping[str, Mapping[str, RunRecord]], how: 
 
 
 def _lexical(main: Observations, described: Observations, how: _How) -> Lexical:
-    """Both sides get the same gate: the factual pictures of the main run."""
+    """Both sides get the same gate: the factual images of the main run."""
     factual, named = _at(_FACTUAL, main), _at(_COUNTERFACTUAL, main)
     threshold, profile, drawing = how
     gated = [
         _at(_COUNTERFACTUAL, apply_gate([*factual, *side], threshold, profile=profile)) for side in (named, described)
     ]
-    pictures = [*named, *described]
-    before = gates([*factual, *pictures], threshold, profile=profile)[len(factual) :]
-    closed = {
-        one.group for one, gate in zip(pictures, before, strict=True) if gate == "closed" and one.score is not None
-    }
-    known = {one.group for one, gate in zip(pictures, before, strict=True) if gate in ("open", "closed")}
+    images = [*named, *described]
+    before = gates([*factual, *images], threshold, profile=profile)[len(factual) :]
+    closed = {one.group for one, gate in zip(images, before, strict=True) if gate == "closed" and one.score is not None}
+    known = {one.group for one, gate in zip(images, before, strict=True) if gate in ("open", "closed")}
     return Lexical(
         contrast(gated[0], gated[1], drawing),
         contrast(named, described, drawing),
         tuple(sorted(closed)),
-        tuple(sorted({one.group for one in pictures} - known)),
+        tuple(sorted({one.group for one in images} - known)),
     )
 
 
 def _notes(runs: Mapping[str, RunRecord], others: Sequence[Mapping[str, RunRecord]]) -> Iterator[str]:
-    """What sets the runs apart whose pictures are compared; all else is compared within one run."""
+    """What sets the runs apart whose images are compared; all else is compared within one run."""
     if CF_WORLD not in runs or CF_WORLD_DENOMINALISED not in runs:
         for here, there in ((CF_WORLD, CF_WORLD_DENOMINALISED), (CF_WORLD_DENOMINALISED, CF_WORLD)):
             if here in runs:
@@ -191,16 +189,16 @@ def _notes(runs: Mapping[str, RunRecord], others: Sequence[Mapping[str, RunRecor
             f"{one.folder} was judged by {judges[0].name} and {other.folder} by {judges[1].name}: what they say cannot "
             "be compared; let the same judge look at both, and name it with --judge"
         )
-    aspects: dict[str, Callable[[RunCard], object]] = {
-        "judge's settings": lambda card: card.judge and dict(card.judge.settings),
-        "model's settings": lambda card: dict(card.model.settings),
-        "size": lambda card: card.size,
-        "condition": lambda card: card.condition,
-        "seed": lambda card: card.seed,
-        "samples": lambda card: card.samples,
+    aspects: dict[str, Callable[[RunManifest], object]] = {
+        "judge's settings": lambda manifest: manifest.judge and dict(manifest.judge.settings),
+        "model's settings": lambda manifest: dict(manifest.model.settings),
+        "size": lambda manifest: manifest.size,
+        "condition": lambda manifest: manifest.condition,
+        "seed": lambda manifest: manifest.seed,
+        "samples": lambda manifest: manifest.samples,
     }
     for aspect, told in aspects.items():
-        if told(one.card) != told(other.card):
+        if told(one.manifest) != told(other.manifest):
             yield f"{one.folder.name} and {other.folder.name} differ in the {aspect}"
 
 

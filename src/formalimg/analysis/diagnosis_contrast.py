@@ -1,4 +1,4 @@
-"""Two kinds of pictures of the same groups, side by side."""
+"""Two kinds of images of the same groups, side by side."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Drawing(NamedTuple):
 
 
 class Side(NamedTuple):
-    """The mean score of one kind of pictures.
+    """The mean score of one kind of images.
 
     Attributes:
-        value: the mean over pictures; None if there are none.
+        value: the mean over images; None if there are none.
         interval: its interval, by drawing groups anew.
-        scored: how many pictures have a score that counts.
-        expected: how many pictures there were to be.
+        scored: how many images have a score that counts.
+        expected: how many images there were to be.
     """
 
     value: float | None
@@ -36,12 +36,12 @@ class Side(NamedTuple):
 
 
 class Contrast(NamedTuple):
-    """How the scores of two kinds of pictures differ on the groups (or rules, or pairs) that have scores of both.
+    """How the scores of two kinds of images differ on the groups (or rules, or pairs) that have scores of both.
 
     Attributes:
-        first, second: the mean scores of the pictures of these groups.
+        first, second: the mean scores of the images of these groups.
         difference: the mean over these groups of the second kind's mean minus the first's. Each group weighs the same,
-            so it is not quite the difference of the means where groups have unequally many pictures.
+            so it is not quite the difference of the means where groups have unequally many images.
         interval: its interval, by drawing groups anew.
         groups: how many groups have scores of both.
         higher, lower: in how many of them the second kind scores higher, or lower.
@@ -61,7 +61,7 @@ class Contrast(NamedTuple):
 
 
 def contrast(first: Sequence[ScoreObservation], second: Sequence[ScoreObservation], drawing: Drawing) -> Contrast:
-    """How two kinds of pictures differ, group by group; their levels and gates are no longer looked at."""
+    """How two kinds of images differ, group by group; their levels and gates are no longer looked at."""
     means = _means(first), _means(second)
     groups = sorted({one.group for one in (*first, *second)})
     paired = frozenset(group for group in groups if all(group in side for side in means))

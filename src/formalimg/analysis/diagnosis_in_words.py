@@ -67,7 +67,7 @@ def _tables(found: Sequence[Diagnosis]) -> Iterator[AgreementTable]:
     weights = " Each question has its full weight, as in the published code." * (found[0].profile != "paper")
     for probe, title, heads, unit in (
         ("rules", "Rules of the world: as they are, and changed", ("factual", "changed"), "rule"),
-        ("attributes", "Things seen together: often, and rarely", ("common", "rare"), "pair"),
+        ("attributes", "Objects seen together: often, and rarely", ("common", "rare"), "pair"),
         ("names", "Explicit prompts (L2): with names, and without", ("L2", "de-nominalised"), "group"),
     ):
         chosen = [row for row in rows if row.probe == probe]
@@ -111,7 +111,7 @@ def _left_out(rows: Sequence[_Row], heads: tuple[str, str], unit: str) -> Iterat
                 yield f"{who}: {counted(len(names), unit)} not paired, {why} ({named(names)})."
         missing = sum(side.expected - side.scored for side in (row.it.first, row.it.second))
         if missing:
-            yield f"{who}: of the {unit}s compared, {counted(missing, 'picture')} unscored."
+            yield f"{who}: of the {unit}s compared, {counted(missing, 'image')} unscored."
 
 
 def _about_names(found: Sequence[Diagnosis]) -> Iterator[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from formalimg.stats import Consistency, Correlation, Estimate, MeanConsistency, Rate, Reliability, Share
 from formalimg.analysis.judges_compared import Fraction
+from formalimg.stats import Consistency, Correlation, Estimate, MeanConsistency, Rate, Reliability, Share
 
 COLUMNS = (
     "figure",
@@ -20,7 +20,7 @@ COLUMNS = (
     "left_out",
     "kappa",
 )
-"""What each line tells: which figure, of what (pictures or questions), for whom, for which part; shares are 0 to 1."""
+"""What each line tells: which figure, of what (images or questions), for whom, for which part; shares are 0 to 1."""
 
 
 def numbers(

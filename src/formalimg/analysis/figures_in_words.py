@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from formalimg.stats import Consistency, Correlation, Estimate, Interval, Rate, Reliability, Share
 from formalimg.analysis.judges_compared import Fraction
+from formalimg.stats import Consistency, Correlation, Estimate, Interval, Rate, Reliability, Share
 
 NOTHING = "–"
 """Stands where there is no figure."""

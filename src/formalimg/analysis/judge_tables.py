@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from formalimg.stats import Classification, Estimate, Share
 from formalimg.analysis.agreement_tables import AgreementTable
 from formalimg.analysis.figures_in_words import percent_with_interval
 from formalimg.analysis.panels import Panel
+from formalimg.stats import Classification, Estimate, Share
 
 Panels: TypeAlias = Mapping[str, Panel]
 """What people say, by what they say it about."""

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from formalimg.runs import Party
+from formalimg.runs import Identity
 from formalimg.stats import Consistency, Interval, Rate
 
 
 class Fraction(NamedTuple):
-    """The mean share of what is asked for that pictures show.
+    """The mean share of what is asked for that images show.
 
     Attributes:
-        value: the mean over scored pictures; None if there are none.
+        value: the mean over scored images; None if there are none.
         interval: its normal interval, clustered by item, cut off at 0 and 1; None where the spread cannot be told.
-        n: how many pictures were scored.
+        n: how many images were scored.
         left_out: how many were not.
     """
 
@@ -32,11 +32,11 @@ class JudgeScores:
 
     Attributes:
         judge: who judged.
-        full_mark, full_mark_by_level: the share of pictures that show all that is asked for.
+        full_mark, full_mark_by_level: the share of images that show all that is asked for.
         fraction, fraction_by_level: how much of it they show.
     """
 
-    judge: Party
+    judge: Identity
     full_mark: Rate
     full_mark_by_level: Mapping[int, Rate]
     fraction: Fraction
@@ -44,7 +44,7 @@ class JudgeScores:
 
 
 class Scored(NamedTuple):
-    """How many pictures both judges scored, only one of them, or neither."""
+    """How many images both judges scored, only one of them, or neither."""
 
     both: int
     only_first: int
@@ -53,12 +53,12 @@ class Scored(NamedTuple):
 
 
 class Disagreement(NamedTuple):
-    """A picture on which two judges disagree.
+    """An image on which two judges disagree.
 
     Attributes:
-        item, sample, level: which picture.
-        question: the words of the question; empty for whether the picture shows all that is asked for.
-        kind: what sort of question; empty for the whole picture.
+        item, sample, level: which image.
+        question: the words of the question; empty for whether the image shows all that is asked for.
+        kind: what sort of question; empty for the whole image.
         first, second: what the judges say.
         first_reason, second_reason: why, as far as they say.
     """
@@ -76,16 +76,16 @@ class Disagreement(NamedTuple):
 
 @dataclass(frozen=True)
 class JudgesCompared:
-    """Two judges over the same pictures of one run.
+    """Two judges over the same images of one run.
 
     Attributes:
         run: the name of the run folder.
         suite: the benchmark.
         first, second: what the run scores by each of them.
-        pictures: how many pictures they scored.
-        passed, passed_by_level: how often they agree on whether a picture shows all that is asked for.
+        images: how many images they scored.
+        passed, passed_by_level: how often they agree on whether an image shows all that is asked for.
         questions, questions_by_kind, questions_by_level: how often they agree on single questions. A question of a
-            picture that only one of them scored is left out, and counted; of pictures that neither scored, the
+            image that only one of them scored is left out, and counted; of images that neither scored, the
             questions are not known here.
         disagreements: where they do not agree, in the order of the run.
         confidence: of all intervals.
@@ -95,7 +95,7 @@ class JudgesCompared:
     suite: str
     first: JudgeScores
     second: JudgeScores
-    pictures: Scored
+    images: Scored
     passed: Consistency
     passed_by_level: Mapping[int, Consistency]
     questions: Consistency

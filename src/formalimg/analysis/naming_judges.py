@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from formalimg.runs import Party
+from formalimg.runs import Identity
 
 _OWN_TEXT = "the user's own"
 """How prompts are told in settings that are not ours."""
 
 
-def judge_names(judges: Sequence[Party]) -> list[str]:
+def judge_names(judges: Sequence[Identity]) -> list[str]:
     """The name of each judge; where judges of one name differ, with the settings in which they do.
 
     A model that judges in two personas is called `openai/q (strict)` and `openai/q (standard)`: which texts follow from
@@ -23,7 +23,7 @@ def judge_names(judges: Sequence[Party]) -> list[str]:
     return found
 
 
-def _told_apart(judge: Party, alike: Sequence[Party]) -> str:
+def _told_apart(judge: Identity, alike: Sequence[Identity]) -> str:
     keys = sorted({key for other in alike for key in other.settings})
     differing = [key for key in keys if len({repr(other.settings.get(key)) for other in alike}) > 1]
     if not differing:
@@ -34,7 +34,7 @@ def _told_apart(judge: Party, alike: Sequence[Party]) -> str:
     return _with_settings(judge, short if len(names) == len(distinct) else differing)
 
 
-def _without_our_texts(keys: Iterable[str], judges: Sequence[Party]) -> list[str]:
+def _without_our_texts(keys: Iterable[str], judges: Sequence[Identity]) -> list[str]:
     return [
         key
         for key in keys
@@ -42,7 +42,7 @@ def _without_our_texts(keys: Iterable[str], judges: Sequence[Party]) -> list[str
     ]
 
 
-def _with_settings(judge: Party, keys: Iterable[str]) -> str:
+def _with_settings(judge: Identity, keys: Iterable[str]) -> str:
     """The name with these settings; a persona is known by its value alone, and comes first."""
     given = judge.settings
     told = [str(given["persona"])] if "persona" in given and "persona" in keys else []

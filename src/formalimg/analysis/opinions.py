@@ -1,4 +1,4 @@
-"""What one judge says about the pictures of a run, in a form that can be laid beside what others say."""
+"""What one judge says about the images of a run, in a form that can be laid beside what others say."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from formalimg.judges import Part, Verdict
 from formalimg.runs import RunRecord
 
 
-class PictureName(NamedTuple):
-    """A picture of a run: its item, and which of the item's pictures it is."""
+class ImageName(NamedTuple):
+    """An image of a run: its item, and which of the item's images it is."""
 
     item: str
     sample: int
 
 
 class Question(NamedTuple):
-    """A question about a picture, by its words; `again` tells questions of the same words apart, from 0."""
+    """A question about an image, by its words; `again` tells questions of the same words apart, from 0."""
 
     words: str
     again: int
 
 
 class Answer(NamedTuple):
-    """What a judge says to a question: whether the picture shows it, what sort of question it is, and why."""
+    """What a judge says to a question: whether the image shows it, what sort of question it is, and why."""
 
     holds: bool
     kind: str
@@ -35,10 +35,10 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Opinion:
-    """What a judge says about a picture.
+    """What a judge says about an image.
 
     Attributes:
-        level: the level of the picture's item.
+        level: the level of the image's item.
         passed: whether it shows all that is asked for; None if unscored.
         score: how much of it; None if unscored.
         answers: what is said to each question; none if unscored.
@@ -52,13 +52,13 @@ class Opinion:
     reason: str = ""
 
 
-def opinions(run: RunRecord) -> dict[PictureName, Opinion]:
-    """What the judge of a run says about each of its pictures, in the order of items and samples."""
+def opinions(run: RunRecord) -> dict[ImageName, Opinion]:
+    """What the judge of a run says about each of its images, in the order of items and samples."""
     found = {}
     for judged in run.judged():
         outcome, verdict = judged.outcome, judged.verdict
         parts = verdict.parts if isinstance(verdict, Verdict) else ()
-        found[PictureName(outcome.item, outcome.sample)] = Opinion(
+        found[ImageName(outcome.item, outcome.sample)] = Opinion(
             outcome.level, outcome.passed, outcome.score, _answers(parts), outcome.reason
         )
     return found

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from formalimg.analysis.cases import JUDGE, MAJORITY, About, Answers, Case, CaseSaid, said_to_each
+from formalimg.analysis.rater_columns import alpha_of_columns, usual_number
 from formalimg.stats import (
     Classification,
     Consistency,
@@ -25,8 +27,6 @@ from formalimg.stats import (
     rank_agreement,
     summarize,
 )
-from formalimg.analysis.cases import JUDGE, MAJORITY, About, Answers, Case, CaseSaid, said_to_each
-from formalimg.analysis.rater_columns import alpha_of_columns, usual_number
 
 
 class Score(NamedTuple):

@@ -1,4 +1,4 @@
-"""People and judges over the same pictures, as in the human study of ConceptMix (section 3 and appendix A)."""
+"""People and judges over the same images, as in the human study of ConceptMix (section 3 and appendix A)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from formalimg.runs import Party, StoredRun
-from formalimg.stats import Consistency, consistency, majority
-from formalimg.stats import Share as Share  # the room's front door has it from here
 from formalimg.analysis.ballots import cast
 from formalimg.analysis.cases import MAJORITY, Answers, Case
 from formalimg.analysis.conduct import Conduct
@@ -17,13 +14,16 @@ from formalimg.analysis.panels import Panel, panel_of
 from formalimg.analysis.points_studied import PointsStudied
 from formalimg.analysis.sheets import Sheet
 from formalimg.analysis.votes import Vote, sheet_of_votes
+from formalimg.runs import Identity, StoredRun
+from formalimg.stats import Consistency, consistency, majority
+from formalimg.stats import Share as Share  # the room's front door has it from here
 
 
 class Divergence(NamedTuple):
-    """How often people say of a picture as a whole something else than their answers to its questions amount to.
+    """How often people say of an image as a whole something else than their answers to its questions amount to.
 
     Attributes:
-        agreement: how often the two say the same; a case is a person and a picture.
+        agreement: how often the two say the same; a case is a person and an image.
         yes_then_no: the share of cases with yes for the whole, and no to a question.
         no_then_yes: the share of cases with no for the whole, and yes to all questions.
     """
@@ -35,7 +35,7 @@ class Divergence(NamedTuple):
 
 @dataclass(frozen=True)
 class PeopleStudied:
-    """What people say about pictures, beside what a judge says.
+    """What people say about images, beside what a judge says.
 
     Attributes:
         judges: who judged, by run; None where nobody did.
@@ -43,19 +43,19 @@ class PeopleStudied:
         raters: the people.
         votes: how many votes they cast.
         without_votes: runs that nobody voted on.
-        whole: their votes on whole pictures (the first step); None if there are none.
-        all_questions: whether all questions of a picture are answered with yes (the second step), one by one person,
+        whole: their votes on whole images (the first step); None if there are none.
+        all_questions: whether all questions of an image are answered with yes (the second step), one by one person,
             or by the majority on each question. One no decides; without it, all answers must be there.
         questions: their votes on single questions.
-        divergence, divergence_by_level: between the two steps; None if no person took both on any picture.
+        divergence, divergence_by_level: between the two steps; None if no person took both on any image.
         confidence: of all intervals.
         divergence_by_rater: the same for each person, level by level.
         points: their ratings, if they gave five points; then `whole` compares what passes by these. None otherwise.
         conduct: how the raters did, as far as that is known.
-        unscored: pictures that people voted on and the judge left unscored, by reason.
+        unscored: images that people voted on and the judge left unscored, by reason.
     """
 
-    judges: Mapping[str, Party | None]
+    judges: Mapping[str, Identity | None]
     suite: str
     raters: tuple[str, ...]
     votes: int
@@ -89,7 +89,7 @@ def study_votes(
         confidence: of all intervals.
 
     Raises:
-        VotesError: if votes make no sense, or are for pictures or questions that the runs do not have; all of them are
+        VotesError: if votes make no sense, or are for images or questions that the runs do not have; all of them are
             named.
         FormalimgError: if the runs are of several suites, or cannot be told apart.
     """
@@ -105,10 +105,10 @@ def study_votes(
 
     def divergence(level: int | None = None, raters: Iterable[str] = tuple(ballots.votes)) -> Divergence | None:
         both = [
-            (picture, whole.get(rater, {}).get(picture), steps.get(rater, {}).get(picture))
+            (image, whole.get(rater, {}).get(image), steps.get(rater, {}).get(image))
             for rater in raters
-            for picture in {**whole.get(rater, {}), **steps.get(rater, {})}
-            if level in (None, ballots.about[picture].level)
+            for image in {**whole.get(rater, {}), **steps.get(rater, {})}
+            if level in (None, ballots.about[image].level)
         ]
         return _divergence(both, confidence)
 
@@ -135,7 +135,7 @@ def study_votes(
 
 
 def _of_kind(votes: Mapping[str, Answers], *, whole: bool) -> dict[str, Answers]:
-    """The votes on whole pictures, or those on questions, of everyone who cast such votes."""
+    """The votes on whole images, or those on questions, of everyone who cast such votes."""
     found = {
         rater: {case: said for case, said in cast.items() if (case.question is None) == whole}
         for rater, cast in votes.items()
@@ -150,11 +150,11 @@ def _majorities(votes: Mapping[str, Answers]) -> dict[Case, bool | None]:
 
 
 def _amounts_to(said: Answers, asked: Mapping[Case, tuple[Case, ...]]) -> dict[Case, bool | None]:
-    """Whether all questions about a picture are answered with yes; one no decides, and else none may be open."""
+    """Whether all questions about an image are answered with yes; one no decides, and else none may be open."""
     found: dict[Case, bool | None] = {}
-    for picture in dict.fromkeys(case._replace(question=None) for case in said):
-        answers = [said.get(question) for question in asked[picture]]
-        found[picture] = False if False in answers else None if None in answers else True
+    for image in dict.fromkeys(case._replace(question=None) for case in said):
+        answers = [said.get(question) for question in asked[image]]
+        found[image] = False if False in answers else None if None in answers else True
     return found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from formalimg.stats import RankAgreement
 from formalimg.analysis.cases import JUDGE, MAJORITY
 from formalimg.analysis.conduct_in_words import figures_of_conduct
 from formalimg.analysis.figure_rows import numbers
@@ -12,12 +11,13 @@ from formalimg.analysis.judge_tables import figures_of_judge
 from formalimg.analysis.panels import Panel
 from formalimg.analysis.people import PeopleStudied
 from formalimg.analysis.points_in_words import figures_of_points
+from formalimg.stats import RankAgreement
 
 
 def figures_of_people(study: PeopleStudied) -> Iterator[dict[str, object]]:
     """Every figure of a study of votes or points, by column."""
     for of, panel in (
-        ("whole pictures", study.whole),
+        ("whole images", study.whole),
         ("all questions", study.all_questions),
         ("questions", study.questions),
     ):
@@ -25,13 +25,13 @@ def figures_of_people(study: PeopleStudied) -> Iterator[dict[str, object]]:
             yield from ({"of": of, **line} for line in figures_of_panel(panel))
     for level, it in [(None, study.divergence), *study.divergence_by_level.items()]:
         if it is not None:
-            who = {"of": "whole pictures and all questions", "level": level}
+            who = {"of": "whole images and all questions", "level": level}
             yield {"figure": "same in both steps", **who, **numbers(it.agreement)}
             yield {"figure": "yes, then no", **who, **numbers(it.yes_then_no)}
             yield {"figure": "no, then yes", **who, **numbers(it.no_then_yes)}
     for rater, levels in study.divergence_by_rater.items():
         for level, it in levels.items():
-            who = {"of": "whole pictures and all questions", "first": rater, "level": level}
+            who = {"of": "whole images and all questions", "first": rater, "level": level}
             yield {"figure": "same in both steps", **who, **numbers(it.agreement)}
     if study.points is not None:
         yield from figures_of_points(study.points)

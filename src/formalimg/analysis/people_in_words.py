@@ -12,9 +12,9 @@ from formalimg.analysis.boxes_studied import BoxesStudied
 from formalimg.analysis.consistency_in_words import tables_of_scores
 from formalimg.analysis.consistency_study import ScoresStudied
 from formalimg.analysis.figure_rows import COLUMNS
+from formalimg.analysis.human_ratings import StudyOfPeople
 from formalimg.analysis.people import PeopleStudied
 from formalimg.analysis.people_figures import figures_of_people
-from formalimg.analysis.people_said import StudyOfPeople
 from formalimg.analysis.scores_of_people_in_words import figures_of_scores_of_people
 from formalimg.analysis.tables_in_words import AgreementFormat, rows_as_csv, study_as, tables_shown
 from formalimg.analysis.vote_tables import tables_of_people

@@ -18,11 +18,11 @@ def tables_of_points(points: PointsStudied, level: str, intervals: str) -> Itera
         level: what levels are called.
         intervals: what is said of the intervals.
     """
-    waiting = sum(it.passed is None for it in points.pictures)
-    open_told = f" Not yet decided, because ratings are missing: {counted(waiting, 'picture')}." if waiting else ""
+    waiting = sum(it.passed is None for it in points.images)
+    open_told = f" Not yet decided, because ratings are missing: {counted(waiting, 'image')}." if waiting else ""
     yield AgreementTable(
         "Five points: means",
-        f"Mean over pictures of their mean rating from 1 to 5, {intervals}. A mean of 4 or more passes.{open_told}",
+        f"Mean over images of their mean rating from 1 to 5, {intervals}. A mean of 4 or more passes.{open_told}",
         ("run", level, "mean", "ratings"),
         tuple(
             (it.run, "all" if it.level is None else str(it.level), _mean(it), str(it.ratings)) for it in points.means

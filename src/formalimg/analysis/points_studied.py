@@ -10,12 +10,12 @@ from formalimg.stats import Interval, Reliability
 
 
 class MeanPoints(NamedTuple):
-    """What people give to the pictures of a run.
+    """What people give to the images of a run.
 
     Attributes:
         run: the run.
         level: the level; None for all levels together.
-        mean: the mean over pictures of the mean of their ratings; None if nothing was rated.
+        mean: the mean over images of the mean of their ratings; None if nothing was rated.
         interval: its normal interval, clustered by item, cut off at 1 and 5; None where the spread cannot be told.
         ratings: how many ratings went in.
     """
@@ -27,11 +27,11 @@ class MeanPoints(NamedTuple):
     ratings: int
 
 
-class PicturePoints(NamedTuple):
-    """What people give to a picture.
+class ImagePoints(NamedTuple):
+    """What people give to an image.
 
     Attributes:
-        run, item, sample, level: which picture it is.
+        run, item, sample, level: which image it is.
         points: what was given so far, in the order of the raters.
         wanted: how many ratings it is to get.
         mean: of the points; None if there are none.
@@ -60,7 +60,7 @@ class PointsStudied:
         alpha: Krippendorff's alpha, for points in their order.
         means: run by run, each level and then all of them.
         histogram: how often each of the five points was given.
-        pictures: all pictures that somebody was to rate.
+        images: all images that somebody was to rate.
     """
 
     cronbach: Reliability
@@ -68,4 +68,4 @@ class PointsStudied:
     alpha: Reliability
     means: tuple[MeanPoints, ...]
     histogram: Mapping[int, int]
-    pictures: tuple[PicturePoints, ...]
+    images: tuple[ImagePoints, ...]

@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 from math import fsum
 from pathlib import Path
 
-from formalimg.errors import FormalimgError
-from formalimg.runs import StoredRun
-from formalimg.stats import Interval, complies, krippendorff_alpha, mean_interval
 from formalimg.analysis.ballots import Ballots, cast
 from formalimg.analysis.cases import Case
 from formalimg.analysis.panels import panel_of
 from formalimg.analysis.people import PeopleStudied
 from formalimg.analysis.points import PointsGiven, sheet_of_points
-from formalimg.analysis.points_studied import MeanPoints, PicturePoints, PointsStudied
+from formalimg.analysis.points_studied import ImagePoints, MeanPoints, PointsStudied
 from formalimg.analysis.rater_columns import alpha_of_columns
 from formalimg.analysis.run_names import run_named
 from formalimg.analysis.sheets import Sheet
 from formalimg.analysis.votes import Vote
+from formalimg.errors import FormalimgError
+from formalimg.runs import StoredRun
+from formalimg.stats import Interval, complies, krippendorff_alpha, mean_interval
 
 _ALL = range(1, 6)
 
@@ -29,7 +29,7 @@ def study_points(
 ) -> PeopleStudied:
     """Compares ratings on five points with each other and with the judges of the runs.
 
-    A picture passes by people if the mean of its ratings is 4 or more, and if nobody is still to rate it: until then it
+    An image passes by people if the mean of its ratings is 4 or more, and if nobody is still to rate it: until then it
     is open. One person says yes with 4 or 5 points.
 
     Args:
@@ -41,22 +41,22 @@ def study_points(
         The study, in which `whole` compares what passes, and `points` has the ratings themselves.
 
     Raises:
-        VotesError: if ratings make no sense, or are for pictures that the runs do not have; all of them are named.
+        VotesError: if ratings make no sense, or are for images that the runs do not have; all of them are named.
         FormalimgError: if the runs are of several suites or cannot be told apart, or nobody has rated anything.
     """
     sheet = sheet_of_points(points) if isinstance(points, str | Path) else Sheet("", tuple(points))
     ballots = cast(Sheet(sheet.file, tuple(map(_vote, sheet.rows)), sheet.findings), runs)
-    given, wanted = _by_picture(sheet.rows, runs, ballots)
-    rated = {picture: those for picture, those in given.items() if those}
+    given, wanted = _by_image(sheet.rows, runs, ballots)
+    rated = {image: those for image, those in given.items() if those}
     if not rated:
-        raise FormalimgError("nobody has rated a picture yet: let people answer first")
+        raise FormalimgError("nobody has rated an image yet: let people answer first")
     raters = {
         rater: {case: bool(complies([those[rater]])) for case, those in rated.items() if rater in those}
         for rater in ballots.votes
     }
     passed = {case: complies(those.values()) if len(those) == wanted[case] else None for case, those in rated.items()}
-    pictures = tuple(
-        PicturePoints(
+    images = tuple(
+        ImagePoints(
             *case[:3],
             ballots.about[case].level,
             tuple(those.values()),
@@ -88,9 +88,9 @@ def study_points(
             krippendorff_alpha(
                 [list(those.values()) for those in rated.values()], "ordinal", items=items, confidence=confidence
             ),
-            _means(pictures, confidence),
+            _means(images, confidence),
             {rating: counts[rating] for rating in _ALL},
-            pictures,
+            images,
         ),
     )
 
@@ -101,10 +101,10 @@ def _vote(it: PointsGiven) -> Vote:
     return Vote(it.model, it.item, it.sample, None, it.rater, bool(complies([it.points])), it.line)
 
 
-def _by_picture(
+def _by_image(
     rows: Sequence[PointsGiven], runs: Sequence[StoredRun], ballots: Ballots
 ) -> tuple[dict[Case, dict[str, int]], Mapping[Case, int]]:
-    """What each person gave to each picture, in the order of their names, and how many were to rate it."""
+    """What each person gave to each image, in the order of their names, and how many were to rate it."""
     points = {}
     for it in rows:
         run = run_named(it.model, runs).folder.name
@@ -121,11 +121,11 @@ def _by_picture(
     return given, wanted
 
 
-def _means(pictures: Sequence[PicturePoints], confidence: float) -> tuple[MeanPoints, ...]:
+def _means(images: Sequence[ImagePoints], confidence: float) -> tuple[MeanPoints, ...]:
     """Run by run, each level and then all of them."""
     found = []
-    for run in sorted({it.run for it in pictures}):
-        of_run = [it for it in pictures if it.run == run]
+    for run in sorted({it.run for it in images}):
+        of_run = [it for it in images if it.run == run]
         for level in [*sorted({it.level for it in of_run}), None]:
             here = [it for it in of_run if level in (None, it.level) and it.mean is not None]
             means = [it.mean for it in here if it.mean is not None]

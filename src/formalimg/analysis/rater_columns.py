@@ -1,4 +1,4 @@
-"""Ratings laid out for Cronbach's alpha: a row for each thing that was rated, a column for each rater."""
+"""Ratings laid out for Cronbach's alpha: a row for each object that was rated, a column for each rater."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
-from formalimg.stats import Reliability, cronbach_alpha
 from formalimg.analysis.cases import in_order
+from formalimg.stats import Reliability, cronbach_alpha
 
 
 class ColumnsAlpha(NamedTuple):
@@ -28,14 +28,14 @@ def alpha_of_columns(
 ) -> ColumnsAlpha:
     """Cronbach's alpha of what people gave.
 
-    Each person has a column if at least half of the things were rated by all of them. Otherwise the first rating of
-    each thing, in the order of the raters' names, makes the first column, the second rating the second, and so on, with
-    as many columns as things usually have ratings. Things with fewer ratings are left out and counted; of those with
+    Each person has a column if at least half of the objects were rated by all of them. Otherwise the first rating of
+    each object, in the order of the raters' names, makes the first column, the second rating the second, and so on, with
+    as many columns as objects usually have ratings. Objects with fewer ratings are left out and counted; of those with
     more, the first ones count.
 
     Args:
-        ratings: for each thing that was rated, what each person gave to it.
-        items: for each thing the item it belongs to.
+        ratings: for each object that was rated, what each person gave to it.
+        items: for each object the item it belongs to.
         confidence: of the interval.
     """
     raters = in_order(rater for row in ratings for rater in row)
@@ -49,6 +49,6 @@ def alpha_of_columns(
 
 
 def usual_number(ratings: Sequence[Mapping[str, float]]) -> int:
-    """How many ratings most things have, of those that have any; the larger of two numbers that are equally usual."""
+    """How many ratings most objects have, of those that have any; the larger of two numbers that are equally usual."""
     counts = Counter(len(row) for row in ratings if row)
     return max(counts, key=lambda number: (counts[number], number), default=0)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from formalimg.stats import RankAgreement, Reliability
 from formalimg.analysis.agreement_tables import AgreementTable
 from formalimg.analysis.cases import JUDGE, MAJORITY
 from formalimg.analysis.figures_in_words import NOTHING, number_with_interval, percent
 from formalimg.analysis.panels import Panel
+from formalimg.stats import RankAgreement, Reliability
 
 _MOST_LETTERS = 72
 """So many letters of names fit side by side, in terminals and on paper."""
@@ -25,7 +25,7 @@ def table_of_reliability(alphas: Mapping[str, Reliability], by_turns: bool, inte
     told = f"Alpha, {intervals}: 1 if all rate alike, 0 if only by chance. Left out: what too few have rated. "
     if any(found.value is None for found in alphas.values()):
         told += (
-            f"{NOTHING} stands where there is nothing to compare: fewer than two people or pictures, or ratings (for "
+            f"{NOTHING} stands where there is nothing to compare: fewer than two people or images, or ratings (for "
             "Cronbach's their sums) that are all the same. "
         )
     if by_turns:

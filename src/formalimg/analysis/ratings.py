@@ -1,4 +1,4 @@
-"""What people say of pictures, from tables in CSV: labels (recognisable or not), and scores from 0 to 1."""
+"""What people say of images, from tables in CSV: labels (recognisable or not), and scores from 0 to 1."""
 
 from __future__ import annotations
 
@@ -8,20 +8,29 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.analysis.findings import SheetError
-from formalimg.analysis.sheets import BadRowError, Columns, Sheet, about, all_rows, read_sheet, said_by_raters, yes_or_no
+from formalimg.analysis.sheets import (
+    BadRowError,
+    Columns,
+    Sheet,
+    about,
+    all_rows,
+    read_sheet,
+    said_by_raters,
+    yes_or_no,
+)
 
 _LABELS = Columns("label", ("model", "item", "sample", "rater"), ("model", "item"))
 _NUMBER = re.compile(r"0*[01]?(\.[0-9]*)?", re.ASCII)
 
 
 class Rating(NamedTuple):
-    """What one person says of one picture, or to one question about it.
+    """What one person says of one image, or to one question about it.
 
     Attributes:
-        model: the model that made the picture, or the name of its run folder.
+        model: the model that made the image, or the name of its run folder.
         item: the item.
-        sample: which of the item's pictures, from 0.
-        question: the number of the question, from 1; None for the picture as a whole.
+        sample: which of the item's images, from 0.
+        question: the number of the question, from 1; None for the image as a whole.
         rater: who says it; empty if the table does not tell.
         value: 0 to 1; of a label, 0 or 1.
         line: where it stands in its file.
@@ -41,9 +50,9 @@ class RatingsError(SheetError):
 
 
 def read_labels(path: str | Path) -> list[Rating]:
-    """The labels in a CSV file: can the main things in these factual pictures be recognised?
+    """The labels in a CSV file: can the main objects in these factual images be recognised?
 
-    Its first line names the columns: model, item, sample (may be missing: 0), rater (may be missing if each picture has
+    Its first line names the columns: model, item, sample (may be missing: 0), rater (may be missing if each image has
     one label), and label (1 or 0, yes or no). Other columns are left aside.
 
     Raises:
@@ -54,10 +63,10 @@ def read_labels(path: str | Path) -> list[Rating]:
 
 
 def read_human_scores(path: str | Path) -> list[Rating]:
-    """The scores in a CSV file that people gave to pictures, or to what is asked about them.
+    """The scores in a CSV file that people gave to images, or to what is asked about them.
 
     Its first line names the columns: model, item, sample (may be missing: 0), question (may be missing or empty, or
-    `all`: the picture as a whole), rater, and score (0 to 1). Other columns are left aside.
+    `all`: the image as a whole), rater, and score (0 to 1). Other columns are left aside.
 
     Raises:
         RatingsError: if rows make no sense: all of them are named, by line.

@@ -21,9 +21,9 @@ def run_named(name: str, runs: Sequence[Run]) -> Run:
     Raises:
         MisplacedError: if there is none, or several are of the model.
     """
-    found = [run for run in runs if run.folder.name == name] or [run for run in runs if run.card.model.name == name]
+    found = [run for run in runs if run.folder.name == name] or [run for run in runs if run.manifest.model.name == name]
     if not found:
-        there = ", ".join(f"{run.folder.name} ({run.card.model.name})" for run in runs)
+        there = ", ".join(f"{run.folder.name} ({run.manifest.model.name})" for run in runs)
         raise MisplacedError(f"no run is called {name} or of that model: add its folder, or write one of {there}")
     if len(found) > 1:
         there = ", ".join(run.folder.name for run in found)

@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from formalimg.runs import Party
-from formalimg.stats import Consistency, Correlation, Interval, ScoreProfile, Share
 from formalimg.analysis.judges_compared import Scored
+from formalimg.runs import Identity
+from formalimg.stats import Consistency, Correlation, Interval, ScoreProfile, Share
 
 
 class ScoresApart(NamedTuple):
     """How far the scores of two judges lie apart.
 
     Attributes:
-        n: how many pictures both scored.
+        n: how many images both scored.
         left_out: how many only one of them scored, or neither.
-        first, second: the mean scores of these pictures; None if there are none.
+        first, second: the mean scores of these images; None if there are none.
         difference: the mean difference, first minus second.
         interval: its normal interval, clustered by item; None where the spread cannot be told.
         sd: the standard deviation of the differences; None for fewer than two.
@@ -37,7 +37,7 @@ class ScoresApart(NamedTuple):
 
 
 class QuestionScores(NamedTuple):
-    """What two judges give for one question about a picture; None if that is not known, and why as far as they say."""
+    """What two judges give for one question about an image; None if that is not known, and why as far as they say."""
 
     question: str
     dimension: str
@@ -53,7 +53,7 @@ class QuestionScores(NamedTuple):
 
 
 class ScoreDisagreement(NamedTuple):
-    """A picture that two judges score differently, as a whole or in its questions."""
+    """An image that two judges score differently, as a whole or in its questions."""
 
     item: str
     sample: int
@@ -71,26 +71,26 @@ class ScoreDisagreement(NamedTuple):
 
 @dataclass(frozen=True)
 class ScoresCompared:
-    """The scores of two judges for the same pictures of one run, before any gate.
+    """The scores of two judges for the same images of one run, before any gate.
 
     Attributes:
         run: the name of the run folder.
         suite: the benchmark.
         first, second: the judges.
-        pictures: how many pictures they scored.
+        images: how many images they scored.
         scores, scores_by_level: how far their scores lie apart.
         scores_by_dimension: the same for each dimension by itself: the mean of its questions.
-        passed, passed_by_level: how often they agree on whether a picture passes, with a score of 0.5 or more.
-        disagreements: the pictures that they score differently, those first on which they differ most.
+        passed, passed_by_level: how often they agree on whether an image passes, with a score of 0.5 or more.
+        disagreements: the images that they score differently, those first on which they differ most.
         profile: whose formula sums up questions.
         confidence: of all intervals.
     """
 
     run: str
     suite: str
-    first: Party
-    second: Party
-    pictures: Scored
+    first: Identity
+    second: Identity
+    images: Scored
     scores: ScoresApart
     scores_by_level: Mapping[int, ScoresApart]
     scores_by_dimension: Mapping[str, ScoresApart]

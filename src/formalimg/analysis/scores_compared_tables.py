@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from formalimg.stats import Consistency
 from formalimg.analysis.agreement_tables import AgreementTable, agreements, intervals_told
 from formalimg.analysis.consistency_gaps import NEAR
 from formalimg.analysis.figures_in_words import NOTHING, counted, percent_with_interval
 from formalimg.analysis.naming_judges import judge_names
 from formalimg.analysis.scores_compared import ScoreDisagreement, ScoresApart, ScoresCompared
+from formalimg.stats import Consistency
 from formalimg.suites import PASS_MARK, suite
 
 _SHOWN = 10
@@ -18,14 +18,14 @@ _SHOWN = 10
 def tables_of_two_scores(found: ScoresCompared) -> Iterator[AgreementTable]:
     """How far the scores of two judges lie apart, how often they agree on passing, and where they differ most."""
     first, second = judge_names([found.first, found.second])
-    both, level, scored = f"1 is {first}, 2 is {second}.", suite(found.suite).level, found.pictures
-    covered = f"Scored by both: {counted(scored.both, 'picture')}; by 1 alone: {scored.only_first}; by 2 alone: "
+    both, level, scored = f"1 is {first}, 2 is {second}.", suite(found.suite).level, found.images
+    covered = f"Scored by both: {counted(scored.both, 'image')}; by 1 alone: {scored.only_first}; by 2 alone: "
     covered += f"{scored.only_second}; by neither: {scored.neither}."
     weights = " Each question has its full weight, as in the published code." * (found.profile == "official-code")
     intervals = intervals_told(found.confidence)
     yield AgreementTable(
         f"{found.run}: scores by each judge",
-        f"{both} Mean scores of the pictures that both scored, before any gate; difference: 1 minus 2, {intervals}. "
+        f"{both} Mean scores of the images that both scored, before any gate; difference: 1 minus 2, {intervals}. "
         f"near: no more than {NEAR:g} apart, in percent.{weights} {covered}",
         ("", "score 1", "score 2", "difference", "sd", "near", "r", "n", "left out"),
         tuple(
@@ -49,7 +49,7 @@ def tables_of_two_scores(found: ScoresCompared) -> Iterator[AgreementTable]:
     )
     yield agreements(
         f"{found.run}: agreement on passing",
-        f"{both} A picture passes with a score of {PASS_MARK:g} or more. In percent, {intervals}.",
+        f"{both} An image passes with a score of {PASS_MARK:g} or more. In percent, {intervals}.",
         [*((f"{level}{at}", it) for at, it in found.passed_by_level.items()), ("all", found.passed)],
     )
     if found.disagreements:

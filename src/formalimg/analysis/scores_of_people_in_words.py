@@ -18,7 +18,7 @@ from formalimg.suites import PASS_MARK, suite
 def tables_of_scores_of_people(found: ScoresStudied) -> Iterator[AgreementTable]:
     """How alike people score, what passes by them and by the judge, and how they rank runs."""
     intervals = intervals_told(found.confidence)
-    passing = {} if found.passing is None else {f"pictures with {PASS_MARK:g} or more": found.passing}
+    passing = {} if found.passing is None else {f"images with {PASS_MARK:g} or more": found.passing}
     if (judge := table_of_judge(passing, "mean", intervals)) is not None:
         yield judge
     alphas = {"Cronbach's, single scores": found.cronbach, "Krippendorff's, single scores": found.alpha}
@@ -35,7 +35,7 @@ def tables_of_scores_of_people(found: ScoresStudied) -> Iterator[AgreementTable]
 
 def figures_of_scores_of_people(found: ScoresStudied) -> Iterator[dict[str, object]]:
     """Every figure of a study of scores, by column."""
-    for of, gaps in (("questions, summed up", found.questions), ("whole pictures", found.whole)):
+    for of, gaps in (("questions, summed up", found.questions), ("whole images", found.whole)):
         if gaps is not None:
             yield from _gap(gaps.overall, {"of": of})
             for level, gap in gaps.by_level.items():
@@ -47,7 +47,7 @@ def figures_of_scores_of_people(found: ScoresStudied) -> Iterator[dict[str, obje
     yield {"figure": "Cronbach's alpha of people", "of": "single scores", **numbers(found.cronbach)}
     yield {"figure": "Krippendorff's alpha of people", "of": "single scores", **numbers(found.alpha)}
     if found.passing is not None:
-        yield from ({"of": "passing pictures", **row} for row in figures_of_panel(found.passing))
+        yield from ({"of": "passing images", **row} for row in figures_of_panel(found.passing))
     yield from ({"of": "mean scores", **row} for row in figures_of_ranks(found.ranks))
     if found.conduct is not None:
         yield from figures_of_conduct(found.conduct)

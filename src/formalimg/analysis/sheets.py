@@ -1,4 +1,4 @@
-"""Tables in CSV in which people say something about pictures: read row by row, all mistakes told at once."""
+"""Tables in CSV in which people say something about images: read row by row, all mistakes told at once."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
-from formalimg.errors import FormalimgError
-from formalimg.logic import nearest
 from formalimg.analysis.findings import Finding, SheetError, tell
+from formalimg.errors import FormalimgError
+from formalimg.logic import closest_match
 
 Row = TypeVar("Row")
 
@@ -42,7 +42,7 @@ class Columns(NamedTuple):
 
 
 def said_by_raters(value: str) -> Columns:
-    """A table in which raters, each by a name, say something of pictures as a whole or to questions about them."""
+    """A table in which raters, each by a name, say something of images as a whole or to questions about them."""
     return Columns(value, ("model", "item", "sample", "question", "rater"), ("model", "item", "rater"))
 
 
@@ -109,7 +109,7 @@ def all_rows(sheet: Sheet[Row], error: type[SheetError]) -> list[Row]:
 
 
 def about(cells: Mapping[str, str]) -> About:
-    """What a row is about. Where a table has no such column, it is the first picture, as a whole, by nobody known."""
+    """What a row is about. Where a table has no such column, it is the first image, as a whole, by nobody known."""
     question = cells.get("question", "")
     return About(
         cells["model"],
@@ -186,7 +186,7 @@ def _heads(cells: Sequence[str], columns: Columns) -> list[str]:
     for head in heads:
         if heads.count(head) > 1 and head in columns.known:
             raise BadRowError(f"there are several columns {head}: keep one")
-        meant = nearest(head, [other for other in columns.others if other not in heads])
+        meant = closest_match(head, [other for other in columns.others if other not in heads])
         if meant and head not in columns.known:
             raise BadRowError(f"unknown column {head!r}: did you mean {meant}?")
     return heads
@@ -206,6 +206,6 @@ def _by_column(heads: Sequence[str], cells: Sequence[str], columns: Columns) -> 
 def _number(cells: Mapping[str, str], column: str, least: int) -> int:
     text = cells[column]
     if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) >= least):
-        kind = "1, 2, 3 …, or all for the picture as a whole" if column == "question" else "0, 1, 2 …"
+        kind = "1, 2, 3 …, or all for the image as a whole" if column == "question" else "0, 1, 2 …"
         raise BadRowError(f"the {column} is {text!r}: write {kind}")
     return int(text)

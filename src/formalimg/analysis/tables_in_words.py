@@ -89,7 +89,8 @@ def rows_as_csv(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) ->
     page = io.StringIO()
     table = csv.DictWriter(page, columns, lineterminator="\n")
     table.writeheader()
-    table.writerows(rows)
+    # Exported files keep the word of earlier versions in the column `of`, so that scripts that read them go on.
+    table.writerows({**row, "of": str(row["of"]).replace("image", "picture")} if "of" in row else row for row in rows)
     return page.getvalue()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from formalimg.stats import Correlation, Rate
 from formalimg.analysis.agreement_tables import AgreementTable, agreements, by_level, intervals_told
 from formalimg.analysis.conduct_in_words import table_of_conduct
 from formalimg.analysis.figures_in_words import alike_told, counted, number_with_interval, percent_with_interval
@@ -13,6 +12,7 @@ from formalimg.analysis.panels import Panel, Score
 from formalimg.analysis.people import PeopleStudied
 from formalimg.analysis.points_in_words import tables_of_points
 from formalimg.analysis.rater_tables import table_of_pairs, table_of_ranks, table_of_reliability
+from formalimg.stats import Correlation, Rate
 from formalimg.suites import suite
 
 
@@ -25,7 +25,7 @@ def tables_of_people(found: PeopleStudied) -> Iterator[AgreementTable]:
 
 def _tables(found: PeopleStudied) -> Iterator[AgreementTable]:
     level, intervals = suite(found.suite).level, intervals_told(found.confidence)
-    panels = {"whole pictures": found.whole, "all questions": found.all_questions, "questions": found.questions}
+    panels = {"whole images": found.whole, "all questions": found.all_questions, "questions": found.questions}
     there = {name: panel for name, panel in panels.items() if panel is not None}
     if (judge := table_of_judge(there, found.together, intervals)) is not None:
         yield judge
@@ -60,8 +60,8 @@ def _told(found: PeopleStudied) -> str:
     if found.points is not None:
         told += " A rater's 4 or 5 points are a yes, and together they say yes with a mean of 4 or more."
     if found.unscored:
-        reasons = ", ".join(f"{reason} {pictures}" for reason, pictures in found.unscored.items())
-        told += f" Pictures without a verdict of the judge: {sum(found.unscored.values())} ({reasons})."
+        reasons = ", ".join(f"{reason} {images}" for reason, images in found.unscored.items())
+        told += f" Images without a verdict of the judge: {sum(found.unscored.values())} ({reasons})."
     for run in found.without_votes:
         told += f" Nobody voted on {run}."
     return told + alike_told(found.raters)
@@ -146,7 +146,7 @@ def _correlations(name: str, panel: Panel, level: str) -> Iterator[tuple[str, ..
 def _divergence(found: PeopleStudied, level: str) -> AgreementTable:
     all_levels = [("all", found.divergence)] if found.divergence else []
     return AgreementTable(
-        "Whole picture and questions, by the same person",
+        "Whole image and questions, by the same person",
         f"In percent, {intervals_told(found.confidence)}. Yes, no: yes for the whole, and no to a question. No, yes: "
         "the other way round.",
         ("", "the same", "yes, no", "no, yes", "n", "left out"),

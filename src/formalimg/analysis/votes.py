@@ -1,4 +1,4 @@
-"""Votes of people on pictures, from a table in CSV."""
+"""Votes of people on images, from a table in CSV."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from formalimg.analysis.sheets import Sheet, about, all_rows, read_sheet, said_b
 
 
 class Vote(NamedTuple):
-    """What one person says to one question about one picture.
+    """What one person says to one question about one image.
 
     Attributes:
-        model: the model that made the picture, or the name of its run folder.
+        model: the model that made the image, or the name of its run folder.
         item: the item.
-        sample: which of the item's pictures, from 0.
-        question: the number of the question, from 1; None for whether the picture as a whole matches its words.
+        sample: which of the item's images, from 0.
+        question: the number of the question, from 1; None for whether the image as a whole matches its words.
         rater: who votes.
         yes: the vote.
         line: where it stands in its file.
@@ -40,7 +40,7 @@ def read_votes(path: str | Path) -> list[Vote]:
     """The votes in a CSV file.
 
     Its first line names the columns: model, item, sample (may be missing: 0), question (may be missing or empty, or
-    `all`: does the picture as a whole match its words?), rater, and vote (1 or 0, yes or no). Other columns are left
+    `all`: does the image as a whole match its words?), rater, and vote (1 or 0, yes or no). Other columns are left
     aside.
 
     Raises:

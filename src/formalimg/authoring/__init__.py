@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from formalimg.lazily import lazily
 from formalimg.authoring.counterfactuals.choices import CounterfactualChoices, Law, Told, outcomes_told
 from formalimg.authoring.plan import ConceptChoices, WritingPlan
 from formalimg.authoring.rejection import REASONS, Reason, Rejection
+from formalimg.lazily import lazily
 
 if TYPE_CHECKING:
     from formalimg.authoring.counterfactuals.laws import read_laws
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from formalimg.authoring.counterfactuals.written_group import WrittenGroup, read_groups
     from formalimg.authoring.formulas.assignment import Assignment, draw_assignment
     from formalimg.authoring.formulas.examining import Sound, examine
-    from formalimg.authoring.outlook import WritingOutlook, foresee_writing
+    from formalimg.authoring.outlook import WritingOutlook, estimate_authoring
     from formalimg.authoring.writing import Written, write_suite
 
 # Most programs write nothing, and asking takes pydantic and asyncio.
@@ -31,7 +31,7 @@ __getattr__ = lazily(
         "counterfactuals.written_group": ["WrittenGroup", "read_groups"],
         "formulas.assignment": ["Assignment", "draw_assignment"],
         "formulas.examining": ["Sound", "examine"],
-        "outlook": ["WritingOutlook", "foresee_writing"],
+        "outlook": ["WritingOutlook", "estimate_authoring"],
         "writing": ["Written", "write_suite"],
     },
 )
@@ -59,9 +59,9 @@ __all__ = [
     "Written",
     "WrittenGroup",
     "draw_assignment",
+    "estimate_authoring",
     "examine",
     "export_queue",
-    "foresee_writing",
     "outcomes_told",
     "put_review",
     "read_groups",

@@ -11,9 +11,9 @@ from typing import Literal, Protocol, TypeAlias, TypeVar
 
 from pydantic import BaseModel
 
-from formalimg.models import Answered, ChatModel, Message, Reply, Unanswered, Usage
 from formalimg.authoring.outcome import Expense
 from formalimg.authoring.rejection import Rejection
+from formalimg.models import Answered, ChatModel, Message, Reply, Unanswered, Usage
 
 AnswerType = TypeVar("AnswerType", bound=BaseModel)
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from formalimg.suites import suite
 from formalimg.authoring.conversation import Conversation
 from formalimg.authoring.outcome import Outcome
 from formalimg.authoring.plan import Slot, WritingPlan
 from formalimg.authoring.shelf import Likeness, Shelf
+from formalimg.suites import suite
 
 
 class Craft(Protocol):

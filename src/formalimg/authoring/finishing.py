@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from formalimg.suites import Item, suite, write_items
 from formalimg.authoring.plan import WritingPlan
 from formalimg.authoring.standing import Standing
+from formalimg.suites import Item, suite, write_items
 
 
 def finished_items(plan: WritingPlan, stands: Standing) -> tuple[Item[Any], ...]:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from formalimg.errors import FormalimgError
 from formalimg.authoring.conversation import without_expense
 from formalimg.authoring.outcome import Outcome, decode_outcome, encode_outcome
+from formalimg.errors import FormalimgError
 
 JOURNAL_FILE = "writing.sqlite"
 

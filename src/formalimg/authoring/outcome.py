@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from formalimg.authoring.rejection import Rejection
 from formalimg.models import Answered, Setting, Unanswered, Usage
 from formalimg.suites import Item, decode_item, encode_item
-from formalimg.authoring.rejection import Rejection
 
 _KEPT = ("item", "rejection", "expense")
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from formalimg.models import AnswerType, ChatModel, Message, Reply, Setting, Unanswered, Usage, price
-from formalimg.suites import suite
-from formalimg.waiting import waited
 from formalimg.authoring.conversation import Asked, Conversation, Part
 from formalimg.authoring.craft import Craft, craft_of
 from formalimg.authoring.journal import JOURNAL_FILE, Journal
 from formalimg.authoring.plan import WritingPlan
 from formalimg.authoring.standing import Standing, standing
 from formalimg.authoring.writing import all_that_shapes, refuse_items_of_others
+from formalimg.models import AnswerType, ChatModel, Message, Reply, Setting, Unanswered, Usage, price
+from formalimg.suites import suite
+from formalimg.waiting import waited
 
 _CHARACTERS_PER_TOKEN = 4
 _ANSWER = 150
@@ -39,7 +39,7 @@ class WritingOutlook(NamedTuple):
     first: str
 
 
-def foresee_writing(
+def estimate_authoring(
     plan: WritingPlan,
     writer: ChatModel,
     folder: str | Path,

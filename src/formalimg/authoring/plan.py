@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from formalimg.errors import FormalimgError
-from formalimg.suites import CATEGORIES, Category, Difficulty, Profile, suite
 from formalimg.authoring.counterfactuals.choices import CounterfactualChoices, usual_extent
 from formalimg.authoring.extent import Extent
+from formalimg.errors import FormalimgError
+from formalimg.suites import CATEGORIES, Category, Difficulty, Profile, suite
 
 VERSION = 1
 """Raised with every change after which other assignments are given, or answers are accepted differently."""

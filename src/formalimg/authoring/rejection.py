@@ -22,17 +22,17 @@ Reason: TypeAlias = Literal[
     "several components",
     "not on offer",  # a class, word, predicate, style or connective that the assignment does not have
     "class not said",  # a variable of which nobody says what it is
-    "nothing demanded",  # holds in a picture of something else, as a tautology does
+    "nothing demanded",  # holds in an image of something else, as a tautology does
     "contradiction",  # the solver proved that no scene satisfies it
     "too tight",  # only scenes on a knife's edge satisfy it
     "undecided",  # the solver came to no end
-    "implausible",  # the ontology knows that no picture would show it
+    "implausible",  # the ontology knows that no image would show it
     "words say otherwise",  # our own reader understands the words, and they mean something else
     # ConceptMix
     "binding unfit",  # no binding: wrong ids, strange fields, no words
     "binding left open",  # a relation of which it is still not said what it is between
     "binding changed",  # what was given is not there any more as it was, or something needless was added
-    "conflict",  # the concepts, as bound, cannot be in one picture
+    "conflict",  # the concepts, as bound, cannot be in one image
     "called impossible",  # the writer says that it cannot be done
     "concept not said",
     "something added",  # the words speak of a concept that nobody asked for
@@ -51,7 +51,7 @@ Reason: TypeAlias = Literal[
     "not described",
     "outcome not quoted",  # what was to be described is not in the prompt as the writer has it
     "more than the outcome",  # the law or the scene was said again, or described as well
-    "thing not said",  # a prompt of a pair without one of its two things, or with the other's partner
+    "thing not said",  # a prompt of a pair without one of its two objects, or with the other's partner
     "another frame",  # the two prompts of a pair differ in more than the partner
     # the check, of all
     "check refused",
@@ -60,7 +60,7 @@ Reason: TypeAlias = Literal[
     "check: not aligned",
     "check: invalid",  # a caption that the checker would not use; an outcome that does not follow from its law
     "check: unsafe",
-    "check: ambiguous",  # one could not tell from a picture
+    "check: ambiguous",  # one could not tell from an image
     "check: not deductive",  # the outcome is told, or nothing has to be deduced
     "check: another outcome",  # described without names, it is something else
     "check: named",  # it is named all the same

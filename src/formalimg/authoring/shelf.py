@@ -8,8 +8,8 @@ from collections.abc import Callable, Hashable, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from formalimg.suites import Item
 from formalimg.authoring.rejection import Reason, Rejection
+from formalimg.suites import Item
 
 
 def _spec(item: Item[Any], notes: Mapping[str, Any]) -> Any:

@@ -10,19 +10,19 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from formalimg.errors import FormalimgError
-from formalimg.models import ChatModel
-from formalimg.suites import Item
-from formalimg.waiting import waited
-from formalimg.authoring.card import save_card
 from formalimg.authoring.conversation import Asked, Conversation, Part
 from formalimg.authoring.craft import Craft, craft_of
 from formalimg.authoring.finishing import finished_items, put_down
 from formalimg.authoring.journal import JOURNAL_FILE, Journal
+from formalimg.authoring.manifest import save_card
 from formalimg.authoring.outcome import Outcome
 from formalimg.authoring.plan import VERSION, WritingPlan
 from formalimg.authoring.rejection import Reason, Rejection
 from formalimg.authoring.standing import Standing, standing
+from formalimg.errors import FormalimgError
+from formalimg.models import ChatModel
+from formalimg.suites import Item
+from formalimg.waiting import waited
 
 _TURNS = 3
 """How often, in one go, an attempt is made to which no answer came. The models have tried more than once themselves."""
@@ -182,15 +182,15 @@ def _result(
     path = put_down(plan, items, stands, folder) if items and not stands.to_ask else None
     tried = [outcome for outcome in outcomes if outcome.attempt < plan.attempts]
     summary = craft.summary(tried, stands.accepted)
-    card = save_card(folder, asked, plan.attempts, len(items), outcomes, stands, summary)
+    manifest = save_card(folder, asked, plan.attempts, len(items), outcomes, stands, summary)
     return Written(
         items,
         len(stands.accepted),
         path,
-        card.tried,
+        manifest.tried,
         stands.rejections,
         stands.unsettled,
         dict(sorted(Counter(slot.level for slot in stands.missing).items())),
         len(stands.to_ask),
-        card.cost,
+        manifest.cost,
     )

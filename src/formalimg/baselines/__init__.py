@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from formalimg.baselines.opening import ARTISTS, open_artist
+from formalimg.baselines.opening import BASELINES, open_baseline
 from formalimg.lazily import lazily
 
 if TYPE_CHECKING:
-    from formalimg.baselines.planning import ChatPlanner, SolvingPlanner, open_planner
+    from formalimg.baselines.planning import ChatPlanner, SolverPlanner, open_planner
 
 # Most programs plan nothing.
-__getattr__ = lazily("formalimg.baselines", {"planning": ["ChatPlanner", "SolvingPlanner", "open_planner"]})
+__getattr__ = lazily("formalimg.baselines", {"planning": ["ChatPlanner", "SolverPlanner", "open_planner"]})
 
-__all__ = ["ARTISTS", "ChatPlanner", "SolvingPlanner", "open_artist", "open_planner"]
+__all__ = ["BASELINES", "ChatPlanner", "SolverPlanner", "open_baseline", "open_planner"]

@@ -18,19 +18,19 @@ Imagined: TypeAlias = Scene | Refused | Failed
 
 
 @dataclass(frozen=True)
-class Artist:
+class Baseline:
     """An image model inside the package. The same request always gives the same bytes.
 
     Attributes:
         name: how users write it.
         imagine: decides what is to be drawn.
-        settings: what shapes its pictures besides the request.
-        sees_spec: whether requests must carry what the picture has to show.
+        settings: what shapes its images besides the request.
+        sees_spec: whether requests must carry what the image has to show.
         batch: how many requests it likes to be given at once.
         concurrency: how many calls of `generate` may run at the same time.
         style: it knows one style only, and needs no text about it.
-        covers: the kinds of suites whose pictures it can draw.
-        takes_pictures: can it be given a picture to go by?
+        covers: the kinds of suites whose images it can draw.
+        takes_images: can it be given an image to go by?
     """
 
     name: str
@@ -41,7 +41,7 @@ class Artist:
     concurrency: int = field(default_factory=lambda: os.cpu_count() or 1)
     style: StyleText = "none"
     covers: tuple[Kind, ...] = ("formula",)
-    takes_pictures: bool = False
+    takes_images: bool = False
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
         """One answer for each request, in their order. The work is done in a thread, so that others can go on."""
@@ -54,9 +54,9 @@ class Artist:
         if not isinstance(imagined, Scene):
             return imagined
         try:
-            picture = draw(imagined, request.size)
+            image = draw(imagined, request.size)
         except DrawingError as error:
             return Failed(f"{self.name} cannot draw this: {error}")
         file = io.BytesIO()
-        picture.save(file, "PNG", compress_level=1)
+        image.save(file, "PNG", compress_level=1)
         return Generated(file.getvalue(), {"size": request.size})

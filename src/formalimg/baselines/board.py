@@ -1,4 +1,4 @@
-"""The board on which things are laid out: the spots that a thing could take, and which of them are free."""
+"""The board on which objects are laid out: the spots that an object could take, and which of them are free."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from formalimg.scenes import CANVAS, LEAST_SIDE, Box, natural_aspect
+from formalimg.scenes import CANVAS, MIN_SIDE, Box, natural_aspect
 
 GAP = 20
-"""The least room between two things, so that pictures stay readable."""
+"""The least room between two objects, so that images stay readable."""
 
 SCALES = (1.0, 0.66, 1.5, 0.44, 2.25, 0.3, 3.4)
-"""The areas that a thing may have, as multiples of the usual one; the more usual ones come first."""
+"""The areas that an object may have, as multiples of the usual one; the more usual ones come first."""
 
 _USUAL_AREA = 15_000
 _LONGEST_SIDE = 400
@@ -28,7 +28,7 @@ Marks = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Spots:
-    """Many boxes that a thing could take, by their edges; and the place of each one's scale among `SCALES`."""
+    """Many boxes that an object could take, by their edges; and the place of each one's scale among `SCALES`."""
 
     xmin: Numbers
     ymin: Numbers
@@ -70,7 +70,7 @@ class Spots:
 
 @cache
 def spots(label: str) -> Spots:
-    """All spots for a thing of a class, in its natural shape: on a grid, in every scale."""
+    """All spots for an object of a class, in its natural shape: on a grid, in every scale."""
     aspect = natural_aspect(label)
     grid = np.arange(_STEP, CANVAS, _STEP)
     kept, scales = [], []
@@ -87,4 +87,4 @@ def spots(label: str) -> Spots:
 
 def _side(length: float) -> int:
     """A side of a box in whole, even numbers, so that its centre is whole too."""
-    return 2 * round(min(max(length, 2 * LEAST_SIDE), _LONGEST_SIDE) / 2)
+    return 2 * round(min(max(length, 2 * MIN_SIDE), _LONGEST_SIDE) / 2)

@@ -1,4 +1,4 @@
-"""The things that a text has named so far."""
+"""The objects that a text has named so far."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import TypeAlias
 
 from formalimg.baselines.noticing import Mention
 from formalimg.logic import vocabulary
-from formalimg.scenes import Box, Scene, Thing
+from formalimg.scenes import Box, Scene, SceneObject
 
-MOST_THINGS = 40
-"""No more things are taken in: the canvas has no room for more."""
+MAX_OBJECTS = 40
+"""No more objects are taken in: the canvas has no room for more."""
 
 Unit: TypeAlias = tuple[int, ...]
-"""The numbers of things that are spoken of together, such as two cups. Mostly it is one thing."""
+"""The numbers of objects that are spoken of together, such as two cups. Mostly it is one object."""
 
 
 @dataclass
 class Name:
-    """What things are called, and their numbers."""
+    """What objects are called, and their numbers."""
 
     label: str
     color: str | None
@@ -30,16 +30,16 @@ class Name:
 
 @dataclass
 class Cast:
-    """Keeps in mind which things have been named. `several` is how many "every cup" or "cups" are taken to be."""
+    """Keeps in mind which objects have been named. `several` is how many "every cup" or "cups" are taken to be."""
 
     several: int = 1
     names: list[Name] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[tuple[int, Name]]:
-        return ((thing, name) for name in self.names for thing in name.unit)
+        return ((obj, name) for name in self.names for obj in name.unit)
 
     def called(self, mention: Mention) -> Unit:
-        """The things that a mention means: those that were named so before, or else new ones.
+        """The objects that a mention means: those that were named so before, or else new ones.
 
         "A cup" and "the cup" are the same cup: where an instruction speaks of two, a colour or "first" and "second"
         tell them apart.
@@ -50,7 +50,7 @@ class Cast:
             return name.unit
         first = sum(len(name.unit) for name in self.names)
         wanted = self.several if mention.several else mention.number
-        unit = tuple(range(first, min(first + wanted, MOST_THINGS)))
+        unit = tuple(range(first, min(first + wanted, MAX_OBJECTS)))
         self.names.append(Name(mention.label, mention.color, mention.mark, unit))
         return unit
 
@@ -63,17 +63,17 @@ class Cast:
         return same[-1] if same else None
 
     def paint(self, unit: Unit, color: str) -> None:
-        """Things get the colour that is said of them, unless they have one."""
+        """Objects get the colour that is said of them, unless they have one."""
         for name in self.names:
             if name.unit == unit:
                 name.color = name.color or color
 
     def scene(self, boxes: Mapping[int, Box], chance: Random) -> Scene:
-        """The scene of all things that have a box; those of no colour get any."""
+        """The scene of all objects that have a box; those of no colour get any."""
         colors = vocabulary("knolling").words["color"]
         painted = [(name, name.color or chance.choice(colors)) for name in self.names]
         return Scene.of(
-            Thing(name.label, boxes[thing], color) for name, color in painted for thing in name.unit if thing in boxes
+            SceneObject(name.label, boxes[obj], color) for name, color in painted for obj in name.unit if obj in boxes
         )
 
 

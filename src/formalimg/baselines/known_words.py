@@ -15,7 +15,7 @@ Meaning = TypeVar("Meaning")
 
 
 class Cue(NamedTuple):
-    """Words that say something of things: their kind, as in the data file, and what they stand for."""
+    """Words that say something of objects: their kind, as in the data file, and what they stand for."""
 
     kind: str
     meaning: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class KnownWords(NamedTuple):
 
 @cache
 def known_words() -> KnownWords:
-    """The nouns and colours of the drawable things, and the words of the data file."""
+    """The nouns and colours of the drawable objects, and the words of the data file."""
     table = tomllib.loads((files("formalimg.baselines") / "words.toml").read_text(encoding="utf-8"))
     colors, before = vocabulary("knolling").words["color"], table["before_nouns"]
     numbers = {text: n for n, word in enumerate(before["numbers"], start=2) for text in (word, str(n))}

@@ -1,4 +1,4 @@
-"""What stands out in a text: things that are named, and the words that say where they are and what they are like."""
+"""What stands out in a text: objects that are named, and the words that say where they are and what they are like."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _MOST_WORDS_BEFORE = 8
 
 
 class Mention(NamedTuple):
-    """A thing that is named: "a pair of red scissors", "every fork", "two cups".
+    """An object that is named: "a pair of red scissors", "every fork", "two cups".
 
     Attributes:
         label: its class.
         color: the colour that stands before the noun.
         mark: what tells it from others of its class: "first", "particular".
         number: how many are asked for, if a number is said.
-        several: whether it is said of every such thing, or in the plural, without a number.
+        several: whether it is said of every such object, or in the plural, without a number.
     """
 
     label: str
@@ -62,7 +62,7 @@ def _noticed(words: Sequence[str]) -> list[Noticed]:
 
 
 def _mention(words: Sequence[str], place: int) -> tuple[Mention, int] | None:
-    """The thing that is named here, with all words before its noun, and how many words that takes."""
+    """The object that is named here, with all words before its noun, and how many words that takes."""
     known = known_words()
     end = place
     while end < min(len(words), place + _MOST_WORDS_BEFORE) and words[end] in known.before_nouns:

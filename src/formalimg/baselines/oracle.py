@@ -1,4 +1,4 @@
-"""The oracle: an image model that is told what the picture has to show. It marks the ceiling."""
+"""The oracle: an image model that is told what the image has to show. It marks the ceiling."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def _solved(spec: FormulaSpec, seed: int) -> Scene | Refused | Failed:
     except SolverLimitError as error:
         return Failed(f"builtin/oracle found no scene: {error}")
     if isinstance(found, Unsatisfiable):
-        if found.most_things is not None:
+        if found.max_objects is not None:
             return Failed(
-                f"builtin/oracle found no scene of up to {found.most_things} things, and tries no larger ones"
+                f"builtin/oracle found no scene of up to {found.max_objects} objects, and tries no larger ones"
             )
         pieces = " and ".join(str(piece) for piece in found.conflict)
-        return Refused(f"no picture can show this: {pieces} cannot be true together")
+        return Refused(f"no image can show this: {pieces} cannot be true together")
     return found.scene

@@ -1,4 +1,4 @@
-"""Scatter: an image model that knows things and colours, and puts them anywhere. It marks the level of chance."""
+"""Scatter: an image model that knows objects and colours, and puts them anywhere. It marks the level of chance."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from formalimg.scenes import Box, Scene
 
 
 def imagine(prompt: str, seed: int = 0) -> Scene:
-    """The things that a prompt names, each once, in any size and place; empty if it names nothing that can be drawn.
+    """The objects that a prompt names, each once, in any size and place; empty if it names nothing that can be drawn.
 
     Colours are those that stand with a noun ("a red cup", "the cup is red"). All other words are passed over.
     """
@@ -23,15 +23,15 @@ def imagine(prompt: str, seed: int = 0) -> Scene:
     for noticed in notice(prompt):
         _meet(noticed, cast)
     boxes: dict[int, Box] = {}
-    for thing, name in cast:
+    for obj, name in cast:
         box = _any_spot(name.label, boxes, chance)
         if box is not None:
-            boxes[thing] = box
+            boxes[obj] = box
     return cast.scene(boxes, chance)
 
 
 def _meet(noticed: list[Noticed], cast: Cast) -> None:
-    """Add the things of a sentence to the cast."""
+    """Add the objects of a sentence to the cast."""
     for place, seen in enumerate(noticed):
         if isinstance(seen, Mention):
             unit = cast.called(seen)

@@ -57,10 +57,10 @@ app.command("report", epilog="Example: formalimg report runs/* --out report.html
 app.command("view", epilog="Example: formalimg view runs")(view_command)
 app.command(
     "annotate",
-    short_help="Let people judge pictures in the browser.",
+    short_help="Let people judge images in the browser.",
     epilog="Example: formalimg annotate runs/a --protocol likert",
 )(annotate_command)
-app.command("serve", epilog="Example: formalimg serve --root pictures")(serve_command)
+app.command("serve", epilog="Example: formalimg serve --root images")(serve_command)
 app.command(
     "agree",
     short_help="Tell how far judges agree, with each other and with people.",

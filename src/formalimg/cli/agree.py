@@ -14,8 +14,8 @@ from formalimg.cli.studied import StudyFile, StudyFormat, put_out, studied_forma
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.reporting import DrawingFormat
     from formalimg.analysis import JudgesCompared, PeopleStudied, ScoresCompared, StudyOfPeople
+    from formalimg.reporting import DrawingFormat
 
 
 def agree_command(
@@ -57,7 +57,7 @@ def agree_command(
             show_default=False,
         ),
     ] = None,
-    without_inattentive: Annotated[
+    exclude_inattentive: Annotated[
         float | None,
         typer.Option(
             metavar="SHARE",
@@ -84,18 +84,18 @@ def agree_command(
     format: StudyFormat = None,  # noqa: A002  # what users call it
     out: StudyFile = None,
 ) -> None:
-    """Tell how far two judges, or people and a judge, say the same about the same pictures."""
+    """Tell how far two judges, or people and a judge, say the same about the same images."""
     form = studied_format(format, out, "the agreement")
     drawn_as = formats_of_figures(figures, figures_as)
     if sum(map(bool, (votes, scores, ratings))) > 1:
         raise FormalimgError("these are different studies: give --votes, --scores or --ratings, not both")
-    if not ratings and (without_inattentive is not None or iou is not None):
-        option = "--iou" if without_inattentive is None else "--without-inattentive"
+    if not ratings and (exclude_inattentive is not None or iou is not None):
+        option = "--iou" if exclude_inattentive is None else "--exclude-inattentive"
         raise FormalimgError(f"{option} is about a study that was annotated: give it with --ratings")
     if ratings:
         from formalimg.analysis import people_table, people_text  # here, so that other commands start faster
 
-        people = ratings_studied(runs, judges, ratings, without_inattentive, iou, profile)
+        people = ratings_studied(runs, judges, ratings, exclude_inattentive, iou, profile)
         put_out(form, out, lambda: people_text(people, form), lambda: people_table(people))
         _draw(people, figures, drawn_as)
     elif scores:
@@ -127,4 +127,4 @@ def _draw(
 
     for number, study in enumerate(studies, 1):
         folder = figures / str(number) if len(studies) > 1 else figures
-        put_figures(drawings_of_study(study), folder, formats, "no picture has both")
+        put_figures(drawings_of_study(study), folder, formats, "no image has both")

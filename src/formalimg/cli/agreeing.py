@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.runs import Party, StoredRun
-    from formalimg.stats import ScoreProfile
     from formalimg.analysis import JudgesCompared, PeopleStudied, ScoresCompared, ScoresStudied, StudyOfPeople
+    from formalimg.runs import Identity, StoredRun
+    from formalimg.stats import ScoreProfile
 
 
 def judges_compared(
     runs: list[Path], judges: tuple[str, str] | None, profile: ScoreProfile
 ) -> Iterator[JudgesCompared | ScoresCompared]:
-    """What two judges say about each run: whether pictures pass, or how they score."""
-    from formalimg.runs import open_run
+    """What two judges say about each run: whether images pass, or how they score."""
     from formalimg.analysis import compare_judges, compare_scores
+    from formalimg.runs import open_run
     from formalimg.suites import suite
 
     for folder in runs:
         with closing(open_run(folder)) as run:
             first, second = _named(run, judges) if judges else (None, None)
-            has_scores = suite(run.card.suite).kind == "counterfactual"
+            has_scores = suite(run.manifest.suite).kind == "counterfactual"
         if has_scores:
             yield compare_scores(folder, first, second, profile=profile)
         else:
@@ -54,20 +54,20 @@ def ratings_studied(
     runs: list[Path],
     judges: tuple[str, str] | None,
     ratings: Path,
-    without_inattentive: float | None,
+    exclude_inattentive: float | None,
     iou: float | None,
     profile: ScoreProfile,
 ) -> list[StudyOfPeople]:
     """One study for each judge to compare with; boxes are those of one judge."""
-    from formalimg.judges import LEAST_OVERLAP
-    from formalimg.human_eval import people_said
     from formalimg.analysis import BoxesStudied, study_people
+    from formalimg.human_eval import human_ratings
+    from formalimg.judges import MIN_OVERLAP
 
     found = [
         study_people(
-            people_said(ratings, there, without_inattentive),
+            human_ratings(ratings, there, exclude_inattentive),
             there,
-            iou=LEAST_OVERLAP if iou is None else iou,
+            iou=MIN_OVERLAP if iou is None else iou,
             profile=profile,
         )
         for there in _opened([folder.resolve() for folder in runs], judges)
@@ -92,18 +92,18 @@ def runs_of_rated_suite(runs: list[Path], ratings: Path) -> list[Path]:
     rated: set[str] = set()
     for folder in runs:
         with closing(open_run(folder)) as run:
-            suites[folder] = run.card.suite
-            if {folder.resolve().name, run.card.model.name} & named:
-                rated.add(run.card.suite)
+            suites[folder] = run.manifest.suite
+            if {folder.resolve().name, run.manifest.model.name} & named:
+                rated.add(run.manifest.suite)
     return [folder for folder in runs if suites[folder] in rated] or runs
 
 
 def _runs_named(ratings: Path) -> set[str]:
     """The runs, or their models, that a study or a table is about."""
-    from formalimg.human_eval import read_study_card
+    from formalimg.human_eval import read_study_manifest
 
     if ratings.is_dir():
-        return {run.name for run in read_study_card(ratings).runs}
+        return {run.name for run in read_study_manifest(ratings).runs}
     try:
         with ratings.open(encoding="utf-8-sig", newline="") as file:
             table = csv.reader(file)
@@ -126,7 +126,7 @@ def _opened(runs: list[Path], judges: tuple[str, str] | None) -> Iterator[list[S
             yield there
 
 
-def _named(run: StoredRun, judges: tuple[str, str]) -> tuple[Party, Party]:
+def _named(run: StoredRun, judges: tuple[str, str]) -> tuple[Identity, Identity]:
     from formalimg.analysis import judge_named
 
     return judge_named(run, judges[0]), judge_named(run, judges[1])

@@ -15,10 +15,10 @@ from formalimg.cli.serving_options import HERE, Browser, Host, Port, needing_web
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.human_eval import Protocol, Study, WantedStudy
+    from formalimg.human_eval import Protocol, Study, StudyConfig
 
 _RATERS = 5
-"""How many people looked at each picture in the studies of the papers."""
+"""How many people looked at each image in the studies of the papers."""
 
 
 def annotate_command(
@@ -26,14 +26,14 @@ def annotate_command(
         list[Path],
         typer.Argument(
             metavar="RUN|STUDY",
-            help="Run folders of one suite, for a study of their pictures; or the folder of a study, to go on with it.",
+            help="Run folders of one suite, for a study of their images; or the folder of a study, to go on with it.",
             show_default=False,
         ),
     ],
     protocol: Annotated[
         Literal["likert", "questions", "scores", "boxes"] | None,
         typer.Option(
-            help="How people judge: five points; the picture as a whole, then yes or no to each question (conceptmix); "
+            help="How people judge: five points; the image as a whole, then yes or no to each question (conceptmix); "
             "scores from 0 to 1 (cf-world); or correcting boxes, classes and colours (knolling, natural).",
             show_default=False,
         ),
@@ -50,8 +50,8 @@ def annotate_command(
     raters: Annotated[
         int | None, typer.Option(min=1, help=f"How many people there are. Default: {_RATERS}.", show_default=False)
     ] = None,
-    per_picture: Annotated[
-        int | None, typer.Option(min=1, help="How many of them look at each picture. Default: all.", show_default=False)
+    per_image: Annotated[
+        int | None, typer.Option(min=1, help="How many of them look at each image. Default: all.", show_default=False)
     ] = None,
     levels: Annotated[
         str | None, typer.Option(help="Which levels, as in 1-10 or 1,2,5. Default: all.", show_default=False)
@@ -60,7 +60,7 @@ def annotate_command(
         int | None,
         typer.Option(
             min=1,
-            help="So many pictures of each run and level, drawn by lot, of the same items for all runs. Default: all.",
+            help="So many images of each run and level, drawn by lot, of the same items for all runs. Default: all.",
             show_default=False,
         ),
     ] = None,
@@ -69,7 +69,7 @@ def annotate_command(
         typer.Option(
             min=0,
             max=0.5,
-            help="The share of attention checks in what a rater sees, as in 0.05: pictures that the rater does not see "
+            help="The share of attention checks in what a rater sees, as in 0.05: images that the rater does not see "
             "otherwise, beside words that do not fit. Default: none.",
             show_default=False,
         ),
@@ -102,11 +102,11 @@ def annotate_command(
     host: Host = HERE,
     browser: Browser = True,
 ) -> None:
-    """Let people judge pictures in the browser: a study with a link for each of them, and their answers as files.
+    """Let people judge images in the browser: a study with a link for each of them, and their answers as files.
 
     Links are shown once, when they are made. Answers are kept one by one: end it and go on with it at any time.
     """
-    from formalimg.human_eval import WantedStudy, is_study, open_study  # here, so that other commands start faster
+    from formalimg.human_eval import StudyConfig, is_study, open_study  # here, so that other commands start faster
 
     goes_on = study is None and len(folders) == 1 and is_study(folders[0])
     place = folders[0] if goes_on else study or _usual_place(folders, protocol)
@@ -116,10 +116,10 @@ def annotate_command(
     if status or export:
         _write_and_tell(place, export, leave_out or [])
         return
-    wanted = WantedStudy(
-        runs, protocol, raters, per_picture, None if levels is None else read_levels(levels), per_level, checks, seed
+    wanted = StudyConfig(
+        runs, protocol, raters, per_image, None if levels is None else read_levels(levels), per_level, checks, seed
     )
-    with needing_web("rating pictures"):
+    with needing_web("rating images"):
         from formalimg.web import serve_study
     links = _made_or_found(place, wanted)
     with open_study(place) as opened:
@@ -154,14 +154,14 @@ def _usual_place(folders: Sequence[Path], protocol: Protocol | None) -> Path:
     return Path("studies") / f"{folders[0].resolve().name}-{protocol}"
 
 
-def _made_or_found(place: Path, wanted: WantedStudy) -> Mapping[str, str]:
+def _made_or_found(place: Path, wanted: StudyConfig) -> Mapping[str, str]:
     """The links of a study that is made now; none, if it is there already and is the one that is wanted."""
     from formalimg import __version__
-    from formalimg.human_eval import make_study, read_study_card, require_wanted
+    from formalimg.human_eval import make_study, read_study_manifest, require_wanted
     from formalimg.runs import open_run
 
     if place.exists():
-        require_wanted(place, read_study_card(place), wanted)
+        require_wanted(place, read_study_manifest(place), wanted)
         return {}
     if wanted.protocol is None:
         raise FormalimgError("choose how people judge: --protocol likert, questions, scores or boxes")
@@ -172,7 +172,7 @@ def _made_or_found(place: Path, wanted: WantedStudy) -> Mapping[str, str]:
             [opened.enter_context(closing(open_run(folder))) for folder in wanted.runs],
             wanted.protocol,
             raters=raters,
-            per_picture=wanted.per_picture or raters,
+            per_image=wanted.per_image or raters,
             levels=wanted.levels,
             per_level=wanted.per_level,
             checks=wanted.checks or 0.0,
@@ -183,17 +183,17 @@ def _made_or_found(place: Path, wanted: WantedStudy) -> Mapping[str, str]:
 
 
 def _tell(study: Study, address: str, addresses: Mapping[str, str]) -> None:
-    card = study.card
-    pictures = sum(run.pictures for run in card.runs)
+    manifest = study.manifest
+    images = sum(run.images for run in manifest.runs)
     shown = (
-        f"{pictures:,} picture{'s' * (pictures != 1)}, {card.per_picture} rater{'s' * (card.per_picture != 1)} for each"
+        f"{images:,} image{'s' * (images != 1)}, {manifest.per_image} rater{'s' * (manifest.per_image != 1)} for each"
     )
-    typer.echo(f"{study.folder}: {card.protocol}, {shown}")
+    typer.echo(f"{study.folder}: {manifest.protocol}, {shown}")
     for rater, link in addresses.items():
         typer.echo(f"{rater:<10}{link}")
     if addresses:
         typer.echo("These links are shown only now: send each to one person.")
-    if len(addresses) < card.raters:
+    if len(addresses) < manifest.raters:
         who = "Other raters" if addresses else "Raters"
         typer.echo(f"{who} go on with the links they have. Only digests are kept: --new-links makes new ones for all.")
     typer.echo(f"{'progress':<10}{address}  (Ctrl+C ends it)")

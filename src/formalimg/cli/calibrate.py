@@ -17,7 +17,7 @@ def calibrate_command(
         Path,
         typer.Option(
             metavar="CSV",
-            help="What people recognise in factual pictures: model, item, sample, rater, label (1 or 0).",
+            help="What people recognise in factual images: model, item, sample, rater, label (1 or 0).",
             show_default=False,
         ),
     ],
@@ -38,7 +38,7 @@ def calibrate_command(
 ) -> None:
     """Find the threshold of CF-World's gate that people agree with.
 
-    People tell what they recognise in factual pictures; the gate is to open for those, and for no others.
+    People tell what they recognise in factual images; the gate is to open for those, and for no others.
     """
     from formalimg.analysis import (  # here, so that other commands start faster
         calibrate_gate,
@@ -53,5 +53,5 @@ def calibrate_command(
     if figures is not None:
         from formalimg.reporting import drawings_of_study
 
-        put_figures(drawings_of_study(found), figures, drawn_as, "no labelled picture has a score")
+        put_figures(drawings_of_study(found), figures, drawn_as, "no labelled image has a score")
     put_out(form, out, lambda: calibration_text(found, form), lambda: calibration_table(found))

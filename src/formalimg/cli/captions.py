@@ -16,8 +16,8 @@ from formalimg.cli.progress import progress_of
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.models import ChatModel
     from formalimg.analysis import CaptionStudy
+    from formalimg.models import ChatModel
 
 _BETWEEN_STEPS = 100
 """How many captions are looked up between two steps of the bar, which takes longer than a caption."""
@@ -92,7 +92,7 @@ def captions_command(
     if figures is not None:
         from formalimg.reporting import drawings_of_study
 
-        put_figures(drawings_of_study(study), figures, drawn_as, "no caption names a thing")
+        put_figures(drawings_of_study(study), figures, drawn_as, "no caption names an object")
     _show(study, format)
     if out is not None:
         typer.echo(f"all that was found is in {out}", err=True)
@@ -134,9 +134,9 @@ def _show(study: CaptionStudy, form: Literal["terminal", "json", "csv"]) -> None
 def _show_outlook(
     file: Path, model: ChatModel, column: str | None, limit: int | None, out: Path | None, prompts: Path | None
 ) -> None:
-    from formalimg.analysis import foresee_study
+    from formalimg.analysis import estimate_study
 
-    outlook = foresee_study(file, model, column=column, limit=limit, out=out, prompts=prompts)
+    outlook = estimate_study(file, model, column=column, limit=limit, out=out, prompts=prompts)
     cost = "at a price that nobody knows" if outlook.cost is None else f"about ${outlook.cost:.4f}"
     typer.echo(f"{outlook.captions:,} captions, {outlook.to_ask:,} questions to ask of {model.name}, {cost}")
     if outlook.first:

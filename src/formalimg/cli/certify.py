@@ -12,13 +12,11 @@ def certify_command(
     grounder: Annotated[str, typer.Argument(metavar="GROUNDER", help="Who is examined.")] = "builtin/icons",
     scenes: Annotated[int, typer.Option(min=1, metavar="N", help="How many random scenes to draw and show.")] = 300,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Another seed, other scenes.")] = 7,
-    others: Annotated[
-        int, typer.Option(min=0, metavar="N", help="How many pictures that are no drawings to show.")
-    ] = 50,
+    others: Annotated[int, typer.Option(min=0, metavar="N", help="How many images that are no drawings to show.")] = 50,
     require: Annotated[
         float | None,
         typer.Option(
-            min=0, max=1, metavar="SHARE", help="The least precision, recall and F1 on clean pictures; or exit code 1."
+            min=0, max=1, metavar="SHARE", help="The least precision, recall and F1 on clean images; or exit code 1."
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the certificate as JSON.")] = False,
@@ -27,8 +25,8 @@ def certify_command(
 
     It is shown drawings of random scenes whose content is certain.
 
-    Things count as found if their class is right and their box overlaps by 0.9. The drawings are shown as they are, and
-    after compression, scaling, blur and noise. With --require, other pictures must all be refused, too.
+    Objects count as found if their class is right and their box overlaps by 0.9. The drawings are shown as they are, and
+    after compression, scaling, blur and noise. With --require, other images must all be refused, too.
     """
     from formalimg.judges import certify, open_grounder  # here, so that other commands start faster
 

@@ -33,7 +33,7 @@ def check_command(
         bool, typer.Option("--single-component", help="All variables must hang together.")
     ] = False,
     plausible: Annotated[
-        bool, typer.Option("--plausible", help="Natural formulas must assert nothing that no picture would show.")
+        bool, typer.Option("--plausible", help="Natural formulas must assert nothing that no image would show.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:

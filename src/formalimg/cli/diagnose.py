@@ -22,7 +22,7 @@ def diagnose_command(
         typer.Option(
             "--as",
             metavar="NAME",
-            help="Take all runs as those of one model, called so: for pictures that lie in folders. Default: runs "
+            help="Take all runs as those of one model, called so: for images that lie in folders. Default: runs "
             "belong together whose models have the same name.",
             show_default=False,
         ),
@@ -30,7 +30,7 @@ def diagnose_command(
     threshold: Annotated[
         float,
         typer.Option(
-            min=0, max=1, metavar="SCORE", help="The score of a factual picture that opens the gate of its group."
+            min=0, max=1, metavar="SCORE", help="The score of a factual image that opens the gate of its group."
         ),
     ] = 0.5,
     judge: Annotated[
@@ -52,9 +52,13 @@ def diagnose_command(
 ) -> None:
     """Tell why a model fails in counterfactual worlds.
 
-    It may be the changed rules, rare pairs, or the names of things.
+    It may be the changed rules, rare pairs, or the names of objects.
     """
-    from formalimg.analysis import diagnose, diagnosis_table, diagnosis_text  # here, so that other commands start faster
+    from formalimg.analysis import (  # here, so that other commands start faster
+        diagnose,
+        diagnosis_table,
+        diagnosis_text,
+    )
 
     form = studied_format(format, out, "a diagnosis")
     with runs_judged_by(runs, judge) as opened:

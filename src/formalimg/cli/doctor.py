@@ -15,7 +15,7 @@ def doctor_command(
 ) -> None:
     """Check this installation.
 
-    Pictures with known verdicts go through the whole chain, true ones and false ones.
+    Images with known verdicts go through the whole chain, true ones and false ones.
 
     Exit code 0: all is well. 1: something is broken, and no number should be trusted. Keys are never printed.
     """

@@ -49,7 +49,7 @@ def export_command(
     """Write a suite or a run as others keep theirs.
 
     A suite becomes a folder with items.jsonl, DATASHEET.md, croissant.json and LICENSE.md; a run of ConceptMix
-    becomes pictures, result.json, and files of scores.
+    becomes images, result.json, and files of scores.
     """
     of_suites = {
         "--items": items,
@@ -90,7 +90,7 @@ def _export_run(run: Path, out: Path, name: str | None) -> None:
     called = name or run.resolve().name
     with closing(open_run(run)) as opened:
         done = export_concepts(opened, out, called)
-    typer.echo(f"{done.pictures:,} pictures in {done.folder / called}, {done.scored:,} with scores")
+    typer.echo(f"{done.images:,} images in {done.folder / called}, {done.scored:,} with scores")
     for reason, count in sorted(done.without.items()):
         typer.echo(f"{count:,} without scores: {reason}")
 

@@ -1,4 +1,4 @@
-"""What is told before anything is done: what a run would cost, and which of its pictures cannot count."""
+"""What is told before anything is done: what a run would cost, and which of its images cannot count."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from formalimg.runs import Forecast, Order
+    from formalimg.runs import RunConfig, RunEstimate
     from formalimg.suites import Item
 
 
 def warnings_about(suite: str, items: Sequence[Item[Any]], place: Path | None) -> Iterator[str]:
-    """Which pictures of these items of CF-World cannot count, and why, one line each; nothing for other suites.
+    """Which images of these items of CF-World cannot count, and why, one line each; nothing for other suites.
 
     Args:
         suite: the suite.
@@ -41,15 +41,15 @@ def warnings_about(suite: str, items: Sequence[Item[Any]], place: Path | None) -
         )
 
 
-def show_forecast(order: Order, folder: Path, forecasts: Sequence[Forecast]) -> None:
-    """Say what would be done; of the pictures once, of the questions for each judge."""
+def show_forecast(order: RunConfig, folder: Path, forecasts: Sequence[RunEstimate]) -> None:
+    """Say what would be done; of the images once, of the questions for each judge."""
     first = forecasts[0]
     typer.echo(f"{order.model.name}, in {folder}:")
-    typer.echo(f"  pictures to make   {first.pictures:>7,}  {_dollars(first.picture_cost)}")
+    typer.echo(f"  images to make   {first.images:>7,}  {_dollars(first.image_cost)}")
     for forecast in forecasts:
-        typer.echo(f"  pictures to judge  {forecast.verdicts:>7,}")
+        typer.echo(f"  images to judge  {forecast.verdicts:>7,}")
         typer.echo(f"  questions to ask   {forecast.questions:>7,}  {_dollars(forecast.judge_cost)}")
-    typer.echo("  the first picture would be asked for with:")
+    typer.echo("  the first image would be asked for with:")
     for line in first.first.splitlines():
         typer.echo(f"    {line}")
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from formalimg.cli import options
-from formalimg.cli.running import Done, judge_pictures, open_judges, require_prices, show_numbers
+from formalimg.cli.running import Done, judge_images, open_judges, require_prices, show_numbers
 from formalimg.cli.workforce import Workforce
 
 
@@ -25,18 +25,18 @@ def judge_command(
     gpus_per_worker: options.GpusPerWorker = None,
     cpus_per_worker: options.CpusPerWorker = None,
 ) -> None:
-    """Judge the pictures of a run, and print the numbers.
+    """Judge the images of a run, and print the numbers.
 
-    Pictures that this judge has scored already are not looked at again.
+    Images that this judge has scored already are not looked at again.
     """
     from formalimg.runs import open_run  # here, so that other commands start faster
 
     with closing(open_run(folder)) as run:
-        card = run.card
+        manifest = run.manifest
     workforce = Workforce(engine, address, workers, gpus_per_worker, cpus_per_worker)
-    judges = open_judges(card.suite, judge, judge_option, prompts, card.task)
+    judges = open_judges(manifest.suite, judge, judge_option, prompts, manifest.task)
     require_prices(budget, [one.here.name for one in judges])
     for one in judges:
-        title = f"judging {card.suite}, {card.model.name}, by {one.here.name}"
-        judge_pictures(folder, one, title, budget, workforce)
+        title = f"judging {manifest.suite}, {manifest.model.name}, by {one.here.name}"
+        judge_images(folder, one, title, budget, workforce)
     show_numbers(Done([folder], [one.here for one in judges]))

@@ -40,7 +40,7 @@ JudgeNames = Annotated[
         "--judge",
         "-j",
         metavar="JUDGE",
-        help="Who judges: builtin/icons, detector/MODEL, or a chat model; several look at the same pictures, one after "
+        help="Who judges: builtin/icons, detector/MODEL, or a chat model; several look at the same images, one after "
         "the other. Default: the judge that works offline.",
         show_default=False,
     ),
@@ -61,16 +61,16 @@ Levels = Annotated[str | None, typer.Option(metavar="LEVELS", help="Which levels
 PerLevel = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="The first so many items of each level. Default: all.")
 ]
-Samples = Annotated[int, typer.Option(min=1, metavar="N", help="Pictures per item, each with a seed of its own.")]
-Seed = Annotated[int, typer.Option(metavar="N", help="Another seed, other pictures, from models that can be seeded.")]
+Samples = Annotated[int, typer.Option(min=1, metavar="N", help="Images per item, each with a seed of its own.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="Another seed, other images, from models that can be seeded.")]
 Size = Annotated[int, typer.Option(min=64, max=4096, metavar="PIXELS", help="Width and height to ask for, in pixels.")]
 Task = Annotated[
     Literal["image", "layout"],
-    typer.Option(help="layout: chat models (or builtin/solver) plan a layout in place of a picture."),
+    typer.Option(help="layout: chat models (or builtin/solver) plan a layout in place of an image."),
 ]
 ConditionName = Annotated[
     Literal["plain", "text-layout", "image-layout"],
-    typer.Option(help="Give the model a layout beside the words: as text, or as a picture."),
+    typer.Option(help="Give the model a layout beside the words: as text, or as an image."),
 ]
 Words = Annotated[Literal["with", "without"], typer.Option(help="without: the layout alone, the words left out.")]
 Style = Annotated[
@@ -146,7 +146,7 @@ Images = Annotated[
     str | None,
     typer.Option(
         metavar="URL",
-        help="Keep pictures on an object store, as in s3://bucket/place: each run in a folder of its own there. Needs "
+        help="Keep images on an object store, as in s3://bucket/place: each run in a folder of its own there. Needs "
         "formalimg[stores]. Default: in the run folder.",
         show_default=False,
     ),

@@ -84,8 +84,8 @@ class _Lines:
 
 def _told(progress: Progress) -> str:
     parts = []
-    if progress.pictures:
-        parts.append(f"{progress.made:,}/{progress.pictures:,} made")
+    if progress.images:
+        parts.append(f"{progress.made:,}/{progress.images:,} made")
     if progress.verdicts:
         parts.append(f"{progress.judged:,} judged")
     parts.append(f"{progress.rate:.1f}/s")

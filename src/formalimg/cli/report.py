@@ -18,9 +18,9 @@ from formalimg.stats import Missing
 from formalimg.suites import Profile
 
 if TYPE_CHECKING:
+    from formalimg.analysis import StudyOfPeople
     from formalimg.reporting import Comparison, DrawingFormat
     from formalimg.runs import StoredRun
-    from formalimg.analysis import StudyOfPeople
 
 _PAPERS_GATE = 0.5
 
@@ -30,7 +30,7 @@ def report_command(
     format: Annotated[  # noqa: A002  # what users call it
         Format | None,
         typer.Option(
-            help="html: one page with figures and pictures. The others: tables. Default: by the ending of --out "
+            help="html: one page with figures and images. The others: tables. Default: by the ending of --out "
             "(html, md, tex, csv, json, txt); terminal without it.",
             show_default=False,
         ),
@@ -45,7 +45,7 @@ def report_command(
     ] = None,
     missing: Annotated[
         Missing,
-        typer.Option(help="Pictures without a verdict: leave them out, count them as failures, or accept none."),
+        typer.Option(help="Images without a verdict: leave them out, count them as failures, or accept none."),
     ] = "exclude",
     epsilon: Annotated[
         float | None,
@@ -74,7 +74,7 @@ def report_command(
             min=0,
             max=1,
             metavar="SCORE",
-            help="CF-World: a factual picture below this score closes the gate of its group. Default: 0.5.",
+            help="CF-World: a factual image below this score closes the gate of its group. Default: 0.5.",
             show_default=False,
         ),
     ] = None,
@@ -91,7 +91,7 @@ def report_command(
             show_default=False,
         ),
     ] = None,
-    without_inattentive: Annotated[
+    exclude_inattentive: Annotated[
         float | None,
         typer.Option(
             metavar="SHARE",
@@ -100,38 +100,36 @@ def report_command(
         ),
     ] = None,
     gallery: Annotated[
-        int, typer.Option(min=0, metavar="N", help="How many pictures of each run an html page shows.")
+        int, typer.Option(min=0, metavar="N", help="How many images of each run an html page shows.")
     ] = 24,
     images: Annotated[
         Literal["embed", "folder", "none"],
-        typer.Option(
-            help="Pictures of an html page: small ones inside it, larger ones in a folder beside it, or none."
-        ),
+        typer.Option(help="Images of an html page: small ones inside it, larger ones in a folder beside it, or none."),
     ] = "embed",
     max_size: Annotated[
         float,
-        typer.Option(min=0.1, metavar="MB", help="An html page that would be larger has fewer pictures, and says so."),
+        typer.Option(min=0.1, metavar="MB", help="An html page that would be larger has fewer images, and says so."),
     ] = 15,
     figures: Figures = None,
     figures_as: FiguresAs = "svg,png",
 ) -> None:
     """Show runs side by side, and what could not be scored."""
+    from formalimg.analysis import people_table
     from formalimg.reporting import compare, format_of, render, terminal_table, write_html
     from formalimg.runs import write_atomically
-    from formalimg.analysis import people_table
 
-    if ratings is None and without_inattentive is not None:
-        raise FormalimgError("--without-inattentive is about a study of people: give it with --ratings")
+    if ratings is None and exclude_inattentive is not None:
+        raise FormalimgError("--exclude-inattentive is about a study of people: give it with --ratings")
     drawn_as = formats_of_figures(figures, figures_as)
     form: Format = format or (format_of(out) if out else "terminal")
     with ExitStack() as opened:
         records = [
             opened.enter_context(closing(record)) for run in runs for record in _opened(_folder(run), judges == "all")
         ]
-        for note in _without_effect({record.card.suite for record in records}, epsilon, threshold):
+        for note in _without_effect({record.manifest.suite for record in records}, epsilon, threshold):
             typer.echo(note, err=True)
         gate = _PAPERS_GATE if threshold is None else threshold
-        studied = [] if ratings is None else _studied(runs, ratings, without_inattentive, profile)
+        studied = [] if ratings is None else _studied(runs, ratings, exclude_inattentive, profile)
         if form == "html":
             path = out or runs[0] / "report.html"
             write_html(
@@ -169,10 +167,10 @@ def report_command(
 
 
 def _studied(
-    runs: list[Path], ratings: Path, without_inattentive: float | None, profile: Profile
+    runs: list[Path], ratings: Path, exclude_inattentive: float | None, profile: Profile
 ) -> list[StudyOfPeople]:
     rated = runs_of_rated_suite(runs, ratings)
-    return ratings_studied(rated, None, ratings, without_inattentive, None, profile)
+    return ratings_studied(rated, None, ratings, exclude_inattentive, None, profile)
 
 
 def _draw(
@@ -181,7 +179,7 @@ def _draw(
     from formalimg.reporting import drawings_of, drawings_of_study
 
     drawings = [*drawings_of(comparison), *(drawing for study in studied for drawing in drawings_of_study(study))]
-    put_figures(drawings, folder, formats, "no picture of these runs is scored yet")
+    put_figures(drawings, folder, formats, "no image of these runs is scored yet")
 
 
 def _without_effect(suites: set[str], epsilon: float | None, threshold: float | None) -> Iterator[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from formalimg.cli import options
-from formalimg.cli.running import Asked, carry_out_all, show_numbers
+from formalimg.cli.running import Asked, execute_all, show_numbers
 
 
 def run_command(
@@ -39,12 +39,12 @@ def run_command(
     runs: options.RunsFolder = Path("runs"),
     out: options.RunFolder = None,
 ) -> None:
-    """Make the pictures of a suite, judge them, print the numbers.
+    """Make the images of a suite, judge them, print the numbers.
 
     The same command again goes on where the last one ended. Ctrl-C stops cleanly.
     """
     asked = Asked(**locals())
-    done = carry_out_all(asked, judging=True)
+    done = execute_all(asked, judging=True)
     if not dry_run:
         show_numbers(done)
 
@@ -76,11 +76,11 @@ def generate_command(
     runs: options.RunsFolder = Path("runs"),
     out: options.RunFolder = None,
 ) -> None:
-    """Make the pictures of a suite, to be judged later with `judge`."""
+    """Make the images of a suite, to be judged later with `judge`."""
     asked = Asked(**locals())
-    from formalimg.runs import pictures_url  # here, so that other commands start faster, and no option is called so
+    from formalimg.runs import images_url  # here, so that other commands start faster, and no option is called so
 
-    for folder in carry_out_all(asked, judging=False).folders:
+    for folder in execute_all(asked, judging=False).folders:
         if not dry_run:
-            place = pictures_url(images, folder) if images else folder / "images"
-            typer.echo(f"pictures in {place}; judge them with: formalimg judge {folder}")
+            place = images_url(images, folder) if images else folder / "images"
+            typer.echo(f"images in {place}; judge them with: formalimg judge {folder}")

@@ -20,12 +20,12 @@ from formalimg.cli.workforce import Workforce
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
+    from formalimg.cluster import Opened
     from formalimg.judges import Judge
     from formalimg.models import ImageModel
-    from formalimg.runs import Order
+    from formalimg.runs import RunConfig
     from formalimg.scenes import Scene
     from formalimg.suites import Condition, FormulaSpec, Item
-    from formalimg.cluster import Opened
 
 
 @dataclass(frozen=True)
@@ -90,11 +90,11 @@ class Asked:
         return open_judges(self.suite, self.judge, self.judge_option, self.prompts, self.task)
 
     def open_model(self, name: str) -> Opened[ImageModel]:
-        """Who is to make pictures, or layouts."""
+        """Who is to make images, or layouts."""
         from formalimg.baselines import open_planner
+        from formalimg.cluster import Opened
         from formalimg.models import open_image_model
         from formalimg.runs import require_covered
-        from formalimg.cluster import Opened
 
         given = read_options(self.model_option)
         if self.task == "layout":
@@ -118,8 +118,8 @@ def open_judges(
     suite: str, names: list[str] | None, given: list[str] | None, prompts: Path | None, task: str
 ) -> list[Opened[Judge]]:
     """The judges of these names, each with its options; the one that works offline if there are no names."""
-    from formalimg.judges import open_judge
     from formalimg.cluster import Opened
+    from formalimg.judges import open_judge
 
     opened = []
     for number, name in enumerate(names or [None], 1):
@@ -138,9 +138,9 @@ class Done(NamedTuple):
     judges: list[Judge]
 
 
-def carry_out_all(asked: Asked, *, judging: bool) -> Done:
+def execute_all(asked: Asked, *, judging: bool) -> Done:
     """Do one run for each model, or say what it would do."""
-    from formalimg.runs import Order, Selection, foresee, pictures_url, run_name
+    from formalimg.runs import RunConfig, Selection, estimate, images_url, run_name
     from formalimg.suites import load, suite
 
     suite(asked.suite)  # a slip in its name is told before one in a model's
@@ -159,7 +159,7 @@ def carry_out_all(asked: Asked, *, judging: bool) -> Done:
         condition = asked.condition_for(model.here)
         kind = "layout" if asked.task == "layout" else condition.name
         folder = asked.out or asked.runs / run_name(asked.suite, model.here.name, kind)
-        order = Order(
+        order = RunConfig(
             items,
             model.here,
             selection,
@@ -172,16 +172,16 @@ def carry_out_all(asked: Asked, *, judging: bool) -> Done:
             budget=asked.budget,
             task=asked.task,
             layouts_from=layouts_from,
-            images=pictures_url(asked.images, folder) if asked.images else "",
+            images=images_url(asked.images, folder) if asked.images else "",
         )
         if asked.dry_run:
             show_forecast(
                 order,
                 folder,
-                [foresee(order, folder, judge.here) for judge in judges] or [foresee(order, folder, None)],
+                [estimate(order, folder, judge.here) for judge in judges] or [estimate(order, folder, None)],
             )
         else:
-            _carry_out(order, model, folder, judges, workforce)
+            _execute(order, model, folder, judges, workforce)
         folders.append(folder)
     return Done(folders, [judge.here for judge in judges])
 
@@ -189,9 +189,9 @@ def carry_out_all(asked: Asked, *, judging: bool) -> Done:
 def show_numbers(done: Done) -> None:
     """Print the table of these runs, a row for each judge, and where they lie."""
     from formalimg.reporting import compare, terminal_table
-    from formalimg.runs import Party, open_run
+    from formalimg.runs import Identity, open_run
 
-    parties = [Party(judge.name, judge.settings) for judge in done.judges]
+    parties = [Identity(judge.name, judge.settings) for judge in done.judges]
     with ExitStack() as opened:
         runs = [opened.enter_context(closing(open_run(folder, party))) for folder in done.folders for party in parties]
         print_table(terminal_table(compare(runs)))
@@ -199,8 +199,8 @@ def show_numbers(done: Done) -> None:
         typer.echo(f"run in {folder}")
 
 
-def judge_pictures(folder: Path, judge: Opened[Judge], title: str, budget: float | None, workforce: Workforce) -> None:
-    """Let a judge look at the pictures of a run that it has not scored yet."""
+def judge_images(folder: Path, judge: Opened[Judge], title: str, budget: float | None, workforce: Workforce) -> None:
+    """Let a judge look at the images of a run that it has not scored yet."""
     from formalimg.runs import judge_run
 
     with workforce.at_work(None, judge) as crew, run_progress(title, crew.told) as told:
@@ -228,15 +228,15 @@ def require_prices(budget: float | None, names: Sequence[str]) -> None:
             )
 
 
-def _carry_out(
-    order: Order, model: Opened[ImageModel], folder: Path, judges: Sequence[Opened[Judge]], workforce: Workforce
+def _execute(
+    order: RunConfig, model: Opened[ImageModel], folder: Path, judges: Sequence[Opened[Judge]], workforce: Workforce
 ) -> None:
-    """Make the pictures while the first judge looks at them; then the others look."""
-    from formalimg.runs import carry_out
+    """Make the images while the first judge looks at them; then the others look."""
+    from formalimg.runs import execute
 
     title = f"{order.items[0].suite}, {order.model.name}"
     with workforce.at_work(model, next(iter(judges), None)) as crew, run_progress(title, crew.told) as told:
-        done = carry_out(
+        done = execute(
             replace(order, model=crew.model or order.model),
             folder,
             crew.judge,
@@ -245,7 +245,7 @@ def _carry_out(
         )
     stop_if_stopped(done.stopped, folder, over_budget=done.over_budget)
     for judge in judges[1:]:
-        judge_pictures(folder, judge, f"{title}, judged by {judge.here.name}", order.budget, workforce)
+        judge_images(folder, judge, f"{title}, judged by {judge.here.name}", order.budget, workforce)
 
 
 def _layouts(asked: Asked, items: Sequence[Item[FormulaSpec]]) -> tuple[Mapping[str, Scene], str]:
@@ -257,4 +257,4 @@ def _layouts(asked: Asked, items: Sequence[Item[FormulaSpec]]) -> tuple[Mapping[
     from formalimg.runs import layouts_of, open_run
 
     with closing(open_run(asked.layouts)) as run:
-        return layouts_of(run), f"{run.card.model.name}, begun {run.card.created}"
+        return layouts_of(run), f"{run.manifest.model.name}, begun {run.manifest.created}"

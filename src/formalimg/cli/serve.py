@@ -25,7 +25,7 @@ def serve_command(
         str,
         typer.Option(
             metavar="GROUNDER",
-            help="Who finds things in pictures, for formulas over boxes and colours: builtin/icons (drawings by "
+            help="Who finds objects in images, for formulas over boxes and colours: builtin/icons (drawings by "
             "formalimg only), detector/MODEL, or a chat model.",
         ),
     ] = _ICONS,
@@ -58,7 +58,7 @@ def serve_command(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Pictures may be named by their paths, if they lie below this folder. Default: they must be sent.",
+            help="Images may be named by their paths, if they lie below this folder. Default: they must be sent.",
             show_default=False,
         ),
     ] = None,
@@ -78,9 +78,7 @@ def serve_command(
         ),
     ] = None,
     most_megabytes: Annotated[int, typer.Option(min=1, metavar="N", help="How large a request may be.")] = 64,
-    most_items: Annotated[
-        int, typer.Option(min=1, metavar="N", help="How many pictures a request may ask about.")
-    ] = 256,
+    most_items: Annotated[int, typer.Option(min=1, metavar="N", help="How many images a request may ask about.")] = 256,
     at_once: Annotated[int, typer.Option(min=1, metavar="N", help="How many requests are worked on at once.")] = 16,
     most_waiting: Annotated[
         int, typer.Option(min=0, metavar="N", help="How many more wait for their turn; others are told to come back.")
@@ -96,7 +94,7 @@ def serve_command(
         typer.Option(
             min=0,
             metavar="N",
-            help="Processes of builtin/icons that look at pictures; 0 for none besides the server. Default: one for "
+            help="Processes of builtin/icons that look at images; 0 for none besides the server. Default: one for "
             "each core.",
             show_default=False,
         ),
@@ -104,7 +102,7 @@ def serve_command(
 ) -> None:
     """Give rewards over HTTP: scores from 0 to 1, with reasons.
 
-    Whoever trains a model POSTs pictures and what they are to show.
+    Whoever trains a model POSTs images and what they are to show.
 
     It ends, with what it has begun finished, when it is interrupted or told to (SIGTERM).
     """

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from formalimg.cli.pictures import require_picture_name, save_picture
+from formalimg.cli.images import require_image_name, save_image
 from formalimg.errors import FormalimgError
 from formalimg.logic import clauses, complexity, to_pretty_text
 from formalimg.suites import ConceptSpec, CounterfactualSpec, FormulaSpec, Item, load
@@ -21,7 +21,7 @@ def show_command(
     items: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Where the items lie. Default: the default suite.")
     ] = None,
-    picture: Annotated[
+    image: Annotated[
         Path | None, typer.Option("--draw", metavar="PNG", help="Draw the witness into this file.")
     ] = None,
 ) -> None:
@@ -30,8 +30,8 @@ def show_command(
     For FormalImg the formula, its clauses, and the scene that proves it can be satisfied; for ConceptMix statements,
     questions and binding; for CF-World what decides, and the weighted questions.
     """
-    if picture is not None:
-        require_picture_name(picture)
+    if image is not None:
+        require_image_name(image)
     found = _find(item, items)
     match found.spec:
         case ConceptSpec():
@@ -40,8 +40,8 @@ def show_command(
             _show_counterfactual(found)
         case _:
             _show_formula(found)
-    if picture is not None:
-        _draw_witness(found, item, picture)
+    if image is not None:
+        _draw_witness(found, item, image)
 
 
 def _show_formula(item: Item[FormulaSpec]) -> None:
@@ -53,8 +53,8 @@ def _show_formula(item: Item[FormulaSpec]) -> None:
         typer.echo(f"  {clause.kind:<9}  {clause.text}")
     if spec.witness is not None:
         typer.echo("\nwitness")
-        for number, thing in enumerate(spec.witness.things):
-            typer.echo(f"  #{number:<2} {thing.looks():<24} {thing.box}")
+        for number, obj in enumerate(spec.witness.objects):
+            typer.echo(f"  #{number:<2} {obj.looks():<24} {obj.box}")
 
 
 def _show_concepts(item: Item[ConceptSpec]) -> None:
@@ -83,12 +83,12 @@ def _show_counterfactual(item: Item[CounterfactualSpec]) -> None:
         typer.echo(f"              {question.criteria}")
 
 
-def _draw_witness(item: Item[Any], name: str, picture: Path) -> None:
+def _draw_witness(item: Item[Any], name: str, image: Path) -> None:
     if not isinstance(item.spec, FormulaSpec) or item.spec.witness is None:
         raise FormalimgError(f"{name} has no witness to draw: only items made by formalimg synth knolling have one")
     from formalimg.scenes import draw  # here, so that other commands start faster
 
-    save_picture(draw(item.spec.witness), picture)
+    save_image(draw(item.spec.witness), image)
 
 
 def _find(name: str, path: Path | None) -> Item[Any]:

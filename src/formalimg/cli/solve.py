@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from formalimg.cli.pictures import require_picture_name, save_picture
+from formalimg.cli.images import require_image_name, save_image
 from formalimg.cli.reading import checked, formula_argument
 from formalimg.logic import parse
 
@@ -18,7 +18,7 @@ def solve_command(
         str, typer.Option(metavar="TEXT|FILE", help="The formula itself, or a file with it (- for standard input).")
     ],
     instances: Annotated[
-        int, typer.Option(min=1, max=12, metavar="N", help="How many things each forall speaks of, at least.")
+        int, typer.Option(min=1, max=12, metavar="N", help="How many objects each forall speaks of, at least.")
     ] = 2,
     margin: Annotated[
         int,
@@ -27,24 +27,24 @@ def solve_command(
     up_to: Annotated[
         int,
         typer.Option(
-            min=1, max=20, metavar="N", help="How many things to consider where the formula sets no bound itself."
+            min=1, max=20, metavar="N", help="How many objects to consider where the formula sets no bound itself."
         ),
     ] = 6,
     seed: Annotated[int, typer.Option(metavar="N", help="Another seed, other colours and places.")] = 0,
-    picture: Annotated[
+    image: Annotated[
         Path | None, typer.Option("--draw", metavar="PNG", help="Draw the witness into this file.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Find a scene that satisfies a formula, or prove there is none.
 
-    Exit code 0: there is a scene. 1: there is none, at all or of up to so many things; it says which. 2: wrong use, or
+    Exit code 0: there is a scene. 1: there is none, at all or of up to so many objects; it says which. 2: wrong use, or
     it could not be decided.
     """
     from formalimg.scenes import Witness, draw, solve  # here, so that other commands start faster
 
-    if picture is not None:
-        require_picture_name(picture)
+    if image is not None:
+        require_image_name(image)
     instruction = formula_argument(formula)
     checked(instruction, "knolling")
     result = solve(parse(instruction.text), instances=instances, margin=margin, seed=seed, up_to=up_to)
@@ -52,6 +52,6 @@ def solve_command(
         print(json.dumps(result.to_json(), indent=2, ensure_ascii=False))
     else:
         typer.echo(str(result))
-    if picture is not None and isinstance(result, Witness):
-        save_picture(draw(result.scene), picture)
+    if image is not None and isinstance(result, Witness):
+        save_image(draw(result.scene), image)
     raise typer.Exit(0 if isinstance(result, Witness) else 1)

@@ -15,8 +15,8 @@ from formalimg.errors import FormalimgError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from formalimg.runs import StoredRun
     from formalimg.analysis import AgreementFormat
+    from formalimg.runs import StoredRun
 
 
 _BY_ENDING: dict[str, AgreementFormat] = {".md": "md", ".csv": "csv", ".json": "json", ".txt": "terminal"}
@@ -69,8 +69,8 @@ def put_out(
 @contextmanager
 def runs_judged_by(folders: Sequence[Path], judge: str | None) -> Iterator[list[StoredRun]]:
     """Run folders, opened with the judge of this name or number; None for the last judge of each."""
-    from formalimg.runs import open_run
     from formalimg.analysis import judge_named
+    from formalimg.runs import open_run
 
     with ExitStack() as opened:
         runs = [opened.enter_context(closing(open_run(folder))) for folder in folders]

@@ -33,7 +33,7 @@ def synth_command(
     seed: Annotated[int, typer.Option(metavar="N", help="Another seed, other items.")] = 1,
     objects: Annotated[
         int | None,
-        typer.Option(metavar="N", help="FormalImg: several components of the level each, with so many things in all."),
+        typer.Option(metavar="N", help="FormalImg: several components of the level each, with so many objects in all."),
     ] = None,
     connectives: Annotated[
         bool,
@@ -54,7 +54,7 @@ def synth_command(
 ) -> None:
     """Make instructions that can be satisfied, by lot.
 
-    Those of knolling are proven satisfiable, those of natural and conceptmix are free of what no picture would show.
+    Those of knolling are proven satisfiable, those of natural and conceptmix are free of what no image would show.
 
     The same options give the same bytes on any machine. Knolling items come with a witness, a scene that shows them.
     """

@@ -22,7 +22,7 @@ def verify_command(
         typer.Option(help="strict: a forall wants an instance, as in the papers. classical: as in textbooks."),
     ] = "strict",
     style: Annotated[
-        str | None, typer.Option(metavar="STYLE", help="The style of the picture, if the formula asks for it.")
+        str | None, typer.Option(metavar="STYLE", help="The style of the image, if the formula asks for it.")
     ] = None,
     suite: Annotated[
         str | None,
@@ -54,5 +54,5 @@ def verify_command(
     raise typer.Exit(0 if verdict else 1)
 
 
-def _counted(things: int) -> str:
-    return "1 thing" if things == 1 else f"{things} things"
+def _counted(objects: int) -> str:
+    return "1 object" if objects == 1 else f"{objects} objects"

@@ -20,7 +20,7 @@ def view_command(
 ) -> None:
     """Look at runs in the browser.
 
-    Curves, failures, every picture and the reasons behind its verdict.
+    Curves, failures, every image and the reasons behind its verdict.
     """
     with needing_web("the viewer"):
         from formalimg.web import Site, serve

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import nearest, vocabulary, vocabulary_names
+from formalimg.logic import closest_match, vocabulary, vocabulary_names
 
 _CONCEPTS = "conceptmix"
 
@@ -54,7 +54,7 @@ def _why_unknown(suite: str) -> str:
     known = f"known are {', '.join(_names())}, or a .toml file"
     if suite in suite_names():
         return f"the prompts of {suite} are free text and have no vocabulary: {known}"
-    near = nearest(suite, _names())
+    near = closest_match(suite, _names())
     return f"unknown suite {suite!r}: {f'did you mean {near}?' if near else known}"
 
 

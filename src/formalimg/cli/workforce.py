@@ -13,9 +13,9 @@ import typer
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
+    from formalimg.cluster import Opened
     from formalimg.judges import Judge
     from formalimg.models import ImageModel
-    from formalimg.cluster import Opened
 
 
 class AtWork(NamedTuple):
@@ -58,15 +58,15 @@ class Workforce:
         if self.engine == "local":
             yield here
             return
+        from formalimg.cluster import ResourceRequest, open_crew
         from formalimg.models import Matches
-        from formalimg.cluster import Demand, open_crew
 
-        # Pictures that are there already need nobody else to hand them out.
+        # Images that are there already need nobody else to hand them out.
         away = None if model and isinstance(model.here, Matches) else model
         if away is None and judge is None:
             yield here
             return
-        demand = Demand(1 if self.cpus_per_worker is None else self.cpus_per_worker, self.gpus_per_worker or 0)
+        demand = ResourceRequest(1 if self.cpus_per_worker is None else self.cpus_per_worker, self.gpus_per_worker or 0)
         # What Ray says of machines that die is no result of ours.
         with (
             redirect_stdout(sys.stderr),

@@ -19,8 +19,8 @@ from formalimg.cli.options import (
 from formalimg.cli.progress import progress_of
 
 if TYPE_CHECKING:
-    from formalimg.models import ChatModel
     from formalimg.authoring import WritingPlan, Written
+    from formalimg.models import ChatModel
 
 
 def write_command(
@@ -114,10 +114,6 @@ def write_command(
 
     Whatever ends it, the same command goes on where it was. Exit code 1 if items are missing in the end.
     """
-    from formalimg.errors import FormalimgError  # here, with what follows, so that other commands start faster
-    from formalimg.models import open_chat_model
-    from formalimg.suites import load
-    from formalimg.suites import suite as suite_of
     from formalimg.authoring import (
         ConceptChoices,
         CounterfactualChoices,
@@ -126,6 +122,10 @@ def write_command(
         read_laws,
         write_suite,
     )
+    from formalimg.errors import FormalimgError  # here, with what follows, so that other commands start faster
+    from formalimg.models import open_chat_model
+    from formalimg.suites import load
+    from formalimg.suites import suite as suite_of
 
     if checker_options and checker is None:
         raise FormalimgError("-C is for the model that checks: name it with --checker")
@@ -165,9 +165,9 @@ def write_command(
 def _show_outlook(
     plan: WritingPlan, writing: ChatModel, checking: ChatModel | None, out: Path, prompts: Path | None
 ) -> None:
-    from formalimg.authoring import foresee_writing
+    from formalimg.authoring import estimate_authoring
 
-    outlook = foresee_writing(plan, writing, out, checker=checking, prompts=prompts)
+    outlook = estimate_authoring(plan, writing, out, checker=checking, prompts=prompts)
     cost = "at a price that nobody knows" if outlook.cost is None else f"about ${outlook.cost:.4f}"
     typer.echo(
         f"{outlook.places:,} to write, at least {outlook.questions:,} questions to ask of {writing.name}, {cost}"
@@ -194,8 +194,8 @@ def _suite_of(name: str, task: str | None) -> str:
 
 def _show(written: Written, plan: WritingPlan) -> None:
     """Print what became of all attempts, and what is missing."""
-    from formalimg.suites import suite
     from formalimg.authoring import REASONS
+    from formalimg.suites import suite
 
     rows = [("accepted", written.accepted), ("not yet settled", written.unsettled)]
     rows += [(reason, written.rejections.get(reason, 0)) for reason in REASONS]

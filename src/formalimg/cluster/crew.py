@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from formalimg.errors import FormalimgError
-from formalimg.judges import Judge
-from formalimg.models import ImageModel, ImageRequest, Matches
-from formalimg.runs import Progress
-from formalimg.suites import Item
-from formalimg.cluster.demand import Demand
+from formalimg.cluster.demand import ResourceRequest
 from formalimg.cluster.rates import told
 from formalimg.cluster.seat import Seat
 from formalimg.cluster.spreading import AHEAD, SpreadJudge, SpreadModel
 from formalimg.cluster.starting import NotStartedError, end_worker, start_worker
 from formalimg.cluster.turns import Turns
 from formalimg.cluster.wanted import Holding, Looked, Made, Opened, Trouble, installed_version, trouble_of
+from formalimg.errors import FormalimgError
+from formalimg.judges import Judge
+from formalimg.models import ImageModel, ImageRequest, Matches
+from formalimg.runs import Progress
+from formalimg.suites import Item
 
 _MOST_FAILURES = 3
 """After so many workers in a row that could not be started, their seat stays empty."""
@@ -39,10 +39,14 @@ class Crew:
     """
 
     def __init__(
-        self, size: int, demand: Demand, model: Opened[ImageModel] | None = None, judge: Opened[Judge] | None = None
+        self,
+        size: int,
+        demand: ResourceRequest,
+        model: Opened[ImageModel] | None = None,
+        judge: Opened[Judge] | None = None,
     ) -> None:
         if model and isinstance(model.here, Matches):
-            raise FormalimgError(f"{model.here.name} hands out pictures that are there already: it needs no workers")
+            raise FormalimgError(f"{model.here.name} hands out images that are there already: it needs no workers")
         self.size = size
         self.model = SpreadModel(self, model.here) if model else None
         self.judge = SpreadJudge(self, judge.here) if judge else None
@@ -68,7 +72,7 @@ class Crew:
         self._progress = progress
 
     async def make(self, requests: Sequence[ImageRequest], *, alone: bool = False, begun: bool = False) -> Made | None:
-        """Let a worker make pictures; None if it died meanwhile.
+        """Let a worker make images; None if it died meanwhile.
 
         Args:
             requests: what to ask its model.
@@ -77,17 +81,17 @@ class Crew:
 
         Raises:
             FormalimgError: if there are no workers any more.
-            NotBegunError: if the run is stopped before a worker can be asked.
+            NotStartedError: if the run is stopped before a worker can be asked.
         """
         made: Made | Trouble | None = await self._ask("make", (requests,), len(requests), alone, begun)
         return Made([], made) if isinstance(made, Trouble) else made
 
     async def look(self, item: Item[object], data: bytes, *, alone: bool = False) -> Looked | None:
-        """Let a worker judge a picture, given as its file; None if it died meanwhile.
+        """Let a worker judge an image, given as its file; None if it died meanwhile.
 
         Raises:
             FormalimgError: if there are no workers any more.
-            NotBegunError: if the run is stopped before a worker can be asked.
+            NotStartedError: if the run is stopped before a worker can be asked.
         """
         looked: Looked | Trouble | None = await self._ask("judge", (item, data), 1, alone, begun=False)
         return Looked(None, looked) if isinstance(looked, Trouble) else looked
@@ -161,7 +165,7 @@ class Crew:
             if all(other.failures >= _MOST_FAILURES for other in self._seats):
                 raise FormalimgError(f"no worker can be started: {reason}")
         except Exception as error:
-            # Every picture would share it, so it ends the run; as another exception, each picture would fail by it.
+            # Every image would share it, so it ends the run; as another exception, each image would fail by it.
             ends = (
                 error
                 if isinstance(error, FormalimgError)

@@ -14,7 +14,7 @@ _LEAST = 0.0001
 
 
 @dataclass(frozen=True)
-class Demand:
+class ResourceRequest:
     """What one worker takes of its machine. Ray keeps count and gives no processor or GPU away twice.
 
     Attributes:

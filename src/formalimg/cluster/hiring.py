@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from formalimg.cluster.crew import Crew
+from formalimg.cluster.demand import ResourceRequest
+from formalimg.cluster.joining import joined
+from formalimg.cluster.wanted import Opened
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge
 from formalimg.models import ImageModel
-from formalimg.cluster.crew import Crew
-from formalimg.cluster.demand import Demand
-from formalimg.cluster.joining import joined
-from formalimg.cluster.wanted import Opened
 
 
 @contextmanager
@@ -20,7 +20,7 @@ def open_crew(
     judge: Opened[Judge] | Callable[[], Judge] | None = None,
     *,
     workers: int | None = None,
-    demand: Demand | None = None,
+    demand: ResourceRequest | None = None,
     address: str = "auto",
 ) -> Iterator[Crew]:
     """Workers on the machines of a Ray cluster, each of which holds the same model, the same judge, or both.
@@ -39,7 +39,7 @@ def open_crew(
     Raises:
         FormalimgError: if Ray is not installed, the cluster cannot be joined, or has no room for workers.
     """
-    demand = demand or Demand()
+    demand = demand or ResourceRequest()
     if workers is not None and workers < 1:
         raise FormalimgError(f"{workers} workers cannot do anything: ask for 1 or more")
     with joined(address):
@@ -55,7 +55,7 @@ def open_crew(
             crew.close()
 
 
-def _size(workers: int | None, demand: Demand) -> int:
+def _size(workers: int | None, demand: ResourceRequest) -> int:
     import ray
 
     room = demand.fits(ray.nodes())

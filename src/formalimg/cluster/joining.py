@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
-from formalimg.errors import FormalimgError
 from formalimg.cluster.wanted import trouble_of
+from formalimg.errors import FormalimgError
 
 INSTALL = "pip install 'formalimg[ray]'"
 

@@ -15,7 +15,7 @@ class Pace(NamedTuple):
 
     Attributes:
         host: the machine it is on; empty as long as it has not started.
-        rate: pictures and verdicts per second since it started.
+        rate: images and verdicts per second since it started.
     """
 
     host: str

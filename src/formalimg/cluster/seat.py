@@ -18,7 +18,7 @@ class Seat:
         worker: the handle by which Ray calls it; None if nobody is there.
         host: the machine it is on; empty if nobody is there.
         lost: is set when it no longer answers.
-        done: how many pictures and verdicts came from it.
+        done: how many images and verdicts came from it.
         since: when it came.
         failures: how many workers in a row could not be started.
     """

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from formalimg.cluster.wanted import Trouble
 from formalimg.errors import FormalimgError
-from formalimg.judges import Judge, Picture, Unscored, Verdict
+from formalimg.judges import Judge, LoadedImage, Unscored, Verdict
 from formalimg.models import Answer, Failed, ImageModel, ImageRequest, Setting
 from formalimg.runs import Progress
 from formalimg.suites import Item
-from formalimg.cluster.wanted import Trouble
 
 if TYPE_CHECKING:
     from formalimg.cluster.crew import Crew
@@ -57,7 +57,7 @@ class SpreadModel:
 
         Raises:
             FormalimgError: if the model of a worker ends the run, or there are no workers any more.
-            NotBegunError: if the run is stopped before a worker can be asked.
+            NotStartedError: if the run is stopped before a worker can be asked.
         """
         found: list[Answer] = []
         ended: FormalimgError | None = None
@@ -80,7 +80,7 @@ class SpreadModel:
             if losses + 1 < MOST_LOSSES:
                 await self._find(requests, found, losses + 1, begun=begun)
             elif len(requests) == 1:
-                found.append(Failed(f"{MOST_LOSSES} workers died one after the other while they made this picture"))
+                found.append(Failed(f"{MOST_LOSSES} workers died one after the other while they made this image"))
             else:
                 await self._find_in_halves(requests, found, MOST_LOSSES - 1)
             return
@@ -88,7 +88,7 @@ class SpreadModel:
         answers, trouble = made.answers, made.trouble
         if len(answers) > len(requests):
             raise FormalimgError(
-                f"{self.name} gave {len(answers)} pictures in place of the {len(requests)} it was asked for, so nobody "
+                f"{self.name} gave {len(answers)} images in place of the {len(requests)} it was asked for, so nobody "
                 "knows which is which: mend the model, then start a new run"
             )
         found += answers
@@ -133,20 +133,18 @@ class SpreadJudge:
         """Once the run is stopped, begin nothing that waits for a worker."""
         self._crew.heed(progress)
 
-    async def judge(self, item: Item[object], picture: Picture) -> Verdict | Unscored:
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         """What the judge of some worker says.
 
         Raises:
             FormalimgError: if that ends the run, or there are no workers any more.
-            NotBegunError: if the run is stopped before a worker can be asked.
+            NotStartedError: if the run is stopped before a worker can be asked.
         """
         for losses in range(MOST_LOSSES):
-            looked = await self._crew.look(item, picture.data, alone=losses == MOST_LOSSES - 1)
+            looked = await self._crew.look(item, image.data, alone=losses == MOST_LOSSES - 1)
             if looked is not None:
                 return _unscored(looked.trouble) if looked.verdict is None else looked.verdict
-        return Unscored(
-            "judge failed", f"{MOST_LOSSES} workers died one after the other while they judged this picture"
-        )
+        return Unscored("judge failed", f"{MOST_LOSSES} workers died one after the other while they judged this image")
 
 
 def _unscored(trouble: Trouble | None) -> Unscored:

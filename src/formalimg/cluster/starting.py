@@ -7,10 +7,10 @@ import contextlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from formalimg.errors import FormalimgError
-from formalimg.cluster.demand import Demand
+from formalimg.cluster.demand import ResourceRequest
 from formalimg.cluster.wanted import Greeting, Holding, trouble_of
 from formalimg.cluster.worker import Worker
+from formalimg.errors import FormalimgError
 
 LOOK_AROUND = 5.0
 """So often, in seconds, is looked whether there is any machine for a worker that does not start."""
@@ -30,7 +30,9 @@ class NotStartedError(Exception):
     """A worker did not come to say hello: it, or its machine, died before."""
 
 
-async def start_worker(holding: Holding, demand: Demand, calls: int, nobody_there: Callable[[], bool]) -> Started:
+async def start_worker(
+    holding: Holding, demand: ResourceRequest, calls: int, nobody_there: Callable[[], bool]
+) -> Started:
     """Start a worker where there is room, on as many machines as possible; waits until there is.
 
     Args:
@@ -77,7 +79,9 @@ def end_worker(worker: Any) -> None:
             ray.kill(worker)
 
 
-async def _unless_there_is_no_room(greeting: Any, demand: Demand, nobody_there: Callable[[], bool]) -> Greeting:
+async def _unless_there_is_no_room(
+    greeting: Any, demand: ResourceRequest, nobody_there: Callable[[], bool]
+) -> Greeting:
     import ray
 
     came = asyncio.ensure_future(_result(greeting))

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, NamedTuple
 
-from formalimg.runs import NotBegunError
 from formalimg.cluster.seat import Seat
+from formalimg.runs import NotStartedError
 
 _GLANCE = 0.5
 """So often, in seconds, whoever waits looks whether what it waits for is still wanted."""
@@ -56,7 +56,7 @@ class Turns:
             wanted: is there still anything to ask?
 
         Raises:
-            NotBegunError: if there is not.
+            NotStartedError: if there is not.
         """
         turn = await self._taken(wanted)
         while self._ended is None and turn.worker is not turn.seat.worker:
@@ -66,7 +66,7 @@ class Turns:
             raise self._ended
         try:
             if not wanted():
-                raise NotBegunError
+                raise NotStartedError
             yield turn
         finally:
             if turn.worker is turn.seat.worker:
@@ -78,7 +78,7 @@ class Turns:
                 async with asyncio.timeout(_GLANCE):
                     return await self._free.get()
             if not wanted():
-                raise NotBegunError
+                raise NotStartedError
 
 
 _WAKE_UP = Turn(-1, -1, Seat(), None)

@@ -14,11 +14,11 @@ from formalimg.models import Answer, Engaged, ImageModel, Setting, redacted
 _HEAD, _TAIL = 400, 100
 """So many characters of a message are kept from its beginning and its end, as in a run folder."""
 
-Party = TypeVar("Party", bound=Engaged)
+Worked = TypeVar("Worked", bound=Engaged)
 
 
 @dataclass(frozen=True)
-class Opened(Generic[Party]):
+class Opened(Generic[Worked]):
     """A model or a judge that was opened here, and how a worker opens the same.
 
     Attributes:
@@ -27,22 +27,22 @@ class Opened(Generic[Party]):
             one with plain values), so that it can be called on another machine.
     """
 
-    here: Party
-    opening: Callable[[], Party]
+    here: Worked
+    opening: Callable[[], Worked]
 
     @classmethod
-    def by(cls, opening: Callable[[], Party]) -> Opened[Party]:
+    def by(cls, opening: Callable[[], Worked]) -> Opened[Worked]:
         """What this opens."""
         return cls(opening(), opening)
 
     @property
-    def wanted(self) -> Wanted[Party]:
+    def wanted(self) -> Wanted[Worked]:
         """What a worker is told."""
         return Wanted(self.opening, self.here.name, dict(self.here.settings))
 
 
 @dataclass(frozen=True)
-class Wanted(Generic[Party]):
+class Wanted(Generic[Worked]):
     """A model or a judge that each worker is to open, and as what it must be known there.
 
     Attributes:
@@ -50,11 +50,11 @@ class Wanted(Generic[Party]):
         name, settings: those it has where the run was started. Keys are made of them, so it must have the same there.
     """
 
-    opening: Callable[[], Party]
+    opening: Callable[[], Worked]
     name: str
     settings: Mapping[str, Setting]
 
-    def open(self) -> Party:
+    def open(self) -> Worked:
         """Open it.
 
         Raises:

@@ -9,12 +9,12 @@ import platform
 from collections.abc import Sequence
 from contextlib import aclosing
 
+from formalimg.cluster.wanted import Greeting, Holding, Looked, Made, installed_version, trouble_of
 from formalimg.errors import FormalimgError
-from formalimg.judges import Judge, Picture, Unscored
+from formalimg.judges import Judge, LoadedImage, Unscored
 from formalimg.models import Answer, ImageModel, ImageRequest
 from formalimg.runs import inspect
 from formalimg.suites import Item
-from formalimg.cluster.wanted import Greeting, Holding, Looked, Made, installed_version, trouble_of
 
 
 class Worker:
@@ -64,10 +64,10 @@ class Worker:
         return Made(answers, batch=self._model.batch)
 
     async def judge(self, item: Item[object], data: bytes) -> Looked:
-        """What the judge says of a picture, which comes as the file that the image model gave."""
+        """What the judge says of an image, which comes as the file that the image model gave."""
         async with self._judging:
             try:
-                seen: Picture | Unscored = await asyncio.to_thread(inspect, data)
+                seen: LoadedImage | Unscored = await asyncio.to_thread(inspect, data)
                 return Looked(seen if isinstance(seen, Unscored) else await self._judge.judge(item, seen))
             except BaseException as error:
                 return Looked(None, trouble_of(error))

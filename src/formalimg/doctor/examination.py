@@ -18,7 +18,7 @@ from formalimg.suites import load
 
 
 class Finding(NamedTuple):
-    """One thing that was looked at.
+    """One object that was looked at.
 
     Attributes:
         name: what it is.
@@ -62,7 +62,7 @@ def _known_answers() -> str:
         raise BrokenError(f"{len(wrong)} of {len(answers)} verdicts are wrong: {told}")
     outcomes = [answer.expected.split()[0] for answer in answers]
     counts = ", ".join(f"{outcomes.count(outcome)} {outcome}" for outcome in ("pass", "fail", "unscored"))
-    return f"{len(answers)} of {len(answers)} pictures drawn, stored, seen and judged as they must be ({counts})"
+    return f"{len(answers)} of {len(answers)} images drawn, stored, seen and judged as they must be ({counts})"
 
 
 def _suites() -> str:

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from formalimg.judges import Judge, Verdict
 from formalimg.logic import parse
 from formalimg.models import CallableModel
-from formalimg.runs import Judged, Order, carry_out, open_run
-from formalimg.scenes import Box, Scene, Thing
+from formalimg.runs import Judged, RunConfig, execute, open_run
+from formalimg.scenes import Box, Scene, SceneObject
 from formalimg.suites import FormulaSpec, Item
 
 _SIZE = 512
@@ -48,10 +48,10 @@ def try_known_answers(judge: Judge) -> list[Answer]:
         Item[object]("knolling", str(number), 1, entry["asks"], FormulaSpec.of(parse(entry["formula"])))
         for number, entry in enumerate(known)
     ]
-    pictures = {entry["asks"]: _picture(entry) for entry in known}
+    images = {entry["asks"]: _image(entry) for entry in known}
     with tempfile.TemporaryDirectory(prefix="formalimg-doctor-") as folder:
         place = Path(folder) / "run"
-        carry_out(Order(items, CallableModel(pictures.__getitem__, name="doctor/known-answers")), place, judge)
+        execute(RunConfig(items, CallableModel(images.__getitem__, name="doctor/known-answers")), place, judge)
         with contextlib.closing(open_run(place)) as run:
             judged = list(run.judged())
     return [
@@ -71,7 +71,7 @@ def _told(outcome: str, failing: Any) -> str:
     return outcome + (f" ({', '.join(sorted(failing))})" if failing else "")
 
 
-def _picture(entry: Mapping[str, Any]) -> bytes:
+def _image(entry: Mapping[str, Any]) -> bytes:
     from PIL import Image
 
     from formalimg.scenes import draw
@@ -79,8 +79,8 @@ def _picture(entry: Mapping[str, Any]) -> bytes:
     if entry.get("picture") == "noise":
         image = Image.frombytes("RGB", (_SIZE, _SIZE), random.Random(1).randbytes(3 * _SIZE * _SIZE))
     else:
-        things = (Thing(label, Box(*box), color=color) for label, color, box in entry["things"])
-        image = draw(Scene.of(things), _SIZE)
+        objects = (SceneObject(label, Box(*box), color=color) for label, color, box in entry["things"])
+        image = draw(Scene.of(objects), _SIZE)
     file = io.BytesIO()
     image.save(file, "PNG", compress_level=1)
     return file.getvalue()

@@ -1,4 +1,4 @@
-"""What people are asked about the pictures of an item, by protocol."""
+"""What people are asked about the images of an item, by protocol."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from formalimg.suites import ConceptSpec, CounterfactualSpec, FormulaSpec, Item
 
 
 def steps_for(item: Item[object], protocol: Protocol) -> tuple[Step, ...]:
-    """What people are asked about a picture of an item.
+    """What people are asked about an image of an item.
 
     - `likert`: one answer from 1 to 5, for items of any suite.
-    - `questions`: for ConceptMix, first whether the picture as a whole matches, which is answered once, then each
-      question of the item. For the factual pictures of CF-World, whether the main things can be recognised.
+    - `questions`: for ConceptMix, first whether the image as a whole matches, which is answered once, then each
+      question of the item. For the factual images of CF-World, whether the main objects can be recognised.
     - `scores`: for CF-World, a score from 0 to 1 for each question of the item.
     - `boxes`: for FormalImg, the corrected boxes, classes and colours.
 

@@ -1,4 +1,4 @@
-"""Which rater looks at which picture: as many ratings as wanted, fair shares, nothing twice."""
+"""Which rater looks at which image: as many ratings as wanted, fair shares, nothing twice."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import NamedTuple, TypeVar
 
 from formalimg.errors import FormalimgError
 
-Picture = TypeVar("Picture", bound=Hashable)
+T = TypeVar("T", bound=Hashable)
 
 
 class Candidate(NamedTuple):
-    """A picture that can be rated: its run, its item, which of the item's pictures it is, and the item's level."""
+    """An image that can be rated: its run, its item, which of the item's images it is, and the item's level."""
 
     run: str
     item: str
@@ -21,21 +21,21 @@ class Candidate(NamedTuple):
 
 
 def choose(candidates: Sequence[Candidate], per_level: int | None, rng: random.Random) -> list[Candidate]:
-    """The pictures of a study, level by level and run by run, in random order otherwise.
+    """The images of a study, level by level and run by run, in random order otherwise.
 
-    With a number per level, every run gives the same items as far as it has pictures of them, so that models are
+    With a number per level, every run gives the same items as far as it has images of them, so that models are
     compared on the same words; further samples of an item are taken only if there are no more items.
 
     Args:
         candidates: what can be rated.
-        per_level: so many pictures of each run and level; None for all.
+        per_level: so many images of each run and level; None for all.
         rng: where chance comes from.
 
     Raises:
-        FormalimgError: if a run has fewer pictures of a level.
+        FormalimgError: if a run has fewer images of a level.
     """
     if per_level is not None and per_level < 1:
-        raise FormalimgError(f"{per_level} pictures per level are none: take at least 1")
+        raise FormalimgError(f"{per_level} images per level are none: take at least 1")
     items = sorted({candidate.item for candidate in candidates})
     rng.shuffle(items)
     rank = {item: number for number, item in enumerate(items)}
@@ -47,7 +47,7 @@ def choose(candidates: Sequence[Candidate], per_level: int | None, rng: random.R
             there = [it for it in candidates if it.level == level and it.run == run]
             if per_level is not None and len(there) < per_level:
                 raise FormalimgError(
-                    f"{run} has {len(there)} pictures of level {level}, not {per_level}: take fewer per level, or all"
+                    f"{run} has {len(there)} images of level {level}, not {per_level}: take fewer per level, or all"
                 )
             taken = sorted(there, key=lambda it: (it.sample, rank[it.item]))[:per_level]
             rng.shuffle(taken)
@@ -55,33 +55,31 @@ def choose(candidates: Sequence[Candidate], per_level: int | None, rng: random.R
     return chosen
 
 
-def assign(
-    pictures: Sequence[Picture], raters: int, per_picture: int, rng: random.Random
-) -> tuple[tuple[Picture, ...], ...]:
-    """The pictures that each rater looks at.
+def assign(images: Sequence[T], raters: int, per_image: int, rng: random.Random) -> tuple[tuple[T, ...], ...]:
+    """The images that each rater looks at.
 
-    Each picture goes to those who have the fewest so far, by lot among equals. So shares never differ by more than one,
+    Each image goes to those who have the fewest so far, by lot among equals. So shares never differ by more than one,
     in any stretch of the list never by more than two, and all pairs of raters meet.
 
     Args:
-        pictures: the pictures, each once.
+        images: the images, each once.
         raters: how many raters there are.
-        per_picture: how many of them look at each picture.
+        per_image: how many of them look at each image.
         rng: where chance comes from.
 
     Raises:
         FormalimgError: if there are too few raters.
     """
-    if per_picture < 1:
-        raise FormalimgError(f"{per_picture} ratings per picture are none: ask for at least 1")
-    if raters < per_picture:
+    if per_image < 1:
+        raise FormalimgError(f"{per_image} ratings per image are none: ask for at least 1")
+    if raters < per_image:
         raise FormalimgError(
-            f"{per_picture} ratings per picture need {per_picture} raters, not {raters}: nobody rates a picture twice"
+            f"{per_image} ratings per image need {per_image} raters, not {raters}: nobody rates an image twice"
         )
-    shares: list[list[Picture]] = [[] for _ in range(raters)]
-    for picture in pictures:
+    shares: list[list[T]] = [[] for _ in range(raters)]
+    for image in images:
         lots = list(range(raters))
         rng.shuffle(lots)
-        for rater in sorted(lots, key=lambda rater: len(shares[rater]))[:per_picture]:
-            shares[rater].append(picture)
+        for rater in sorted(lots, key=lambda rater: len(shares[rater]))[:per_image]:
+            shares[rater].append(image)
     return tuple(map(tuple, shares))

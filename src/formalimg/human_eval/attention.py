@@ -1,4 +1,4 @@
-"""Attention checks: a picture beside the words of another item, where whoever looks says no."""
+"""Attention checks: an image beside the words of another item, where whoever looks says no."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import FormulaError, verify
 from formalimg.human_eval.steps import Protocol, Step
-from formalimg.scenes import Box, Scene, Thing
+from formalimg.logic import FormulaError, verify
+from formalimg.scenes import Box, Scene, SceneObject
 from formalimg.suites import PASS_MARK, ConceptSpec, CounterfactualSpec, FormulaSpec, Item
 
 _LITTLE = 2
-"""Of five points: no more than this for a picture of something else."""
+"""Of five points: no more than this for an image of something else."""
 
-_NOTHING_NAMED = Scene.of([Thing("other", Box(0, 0, 10, 10), "other", "other", "other", ("other",))], ())
+_NOTHING_NAMED = Scene.of([SceneObject("other", Box(0, 0, 10, 10), "other", "other", "other", ("other",))], ())
 
 
 def checks_per_rater(most: int, share: float) -> int:
-    """How many checks make this share of all that a rater sees, beside so many pictures; never fewer.
+    """How many checks make this share of all that a rater sees, beside so many images; never fewer.
 
     Raises:
         FormalimgError: if the share is none.
@@ -33,7 +33,7 @@ def checks_per_rater(most: int, share: float) -> int:
 def other_words(
     shown: Item[object], others: Sequence[Item[object]], protocol: Protocol, rng: random.Random
 ) -> Item[object] | None:
-    """An item that a picture of the shown one surely does not fulfil; None if there is none."""
+    """An item that an image of the shown one surely does not fulfil; None if there is none."""
     for _ in range(min(len(others), 20)):  # nearly always the first or second will do
         found = rng.choice(others)
         if is_foreign(shown, found, protocol):
@@ -43,7 +43,7 @@ def other_words(
 
 
 def is_foreign(shown: Item[object], asked: Item[object], protocol: Protocol) -> bool:
-    """Is no to be said of a picture of one item beside the words of another?
+    """Is no to be said of an image of one item beside the words of another?
 
     They have no object in common; and the words ask for something that is there, not only for what is not. Groups of
     CF-World are of different fields, and scores need a question about the point that decides.
@@ -61,9 +61,9 @@ def is_foreign(shown: Item[object], asked: Item[object], protocol: Protocol) -> 
 
 
 def was_attentive(protocol: Protocol, steps: Sequence[Step], answers: Mapping[str, object]) -> bool:
-    """Did somebody who finished a check see that the words are those of another picture?
+    """Did somebody who finished a check see that the words are those of another image?
 
-    That is: no more than 2 of 5 points; no to the picture as a whole; or less than half for the point that decides.
+    That is: no more than 2 of 5 points; no to the image as a whole; or less than half for the point that decides.
     """
     if protocol == "scores":
         decisive = [answers[step.name] for step in steps if step.about == "assessment"]

@@ -1,4 +1,4 @@
-"""Five-point ratings summed up, as in the human study of FormalImg: a picture passes with a mean of 4 or more."""
+"""Five-point ratings summed up, as in the human study of FormalImg: an image passes with a mean of 4 or more."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from formalimg.stats import complies
 
 
 class Compliance(NamedTuple):
-    """What people gave to a picture.
+    """What people gave to an image.
 
     Attributes:
-        run, item, sample, level: which picture it is.
+        run, item, sample, level: which image it is.
         ratings: what was given so far, in the order of the raters.
         wanted: how many ratings it is to get.
     """
@@ -37,14 +37,14 @@ class Compliance(NamedTuple):
 
 
 def sum_up_ratings(tasks: Sequence[RatedTask]) -> list[Compliance]:
-    """What people gave to each picture, in the order of the tasks; checks are left aside."""
-    by_picture: dict[tuple[str, str, int, int], list[RatedTask]] = {}
+    """What people gave to each image, in the order of the tasks; checks are left aside."""
+    by_image: dict[tuple[str, str, int, int], list[RatedTask]] = {}
     for task in tasks:
         if not task.is_check:
-            by_picture.setdefault((task.run, task.item, task.sample, task.level), []).append(task)
+            by_image.setdefault((task.run, task.item, task.sample, task.level), []).append(task)
     return [
-        Compliance(*picture, tuple(_points(task) for task in those if task.finished), len(those))
-        for picture, those in by_picture.items()
+        Compliance(*image, tuple(_points(task) for task in those if task.finished), len(those))
+        for image, those in by_image.items()
     ]
 
 

@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.card import SCHEMA
+from formalimg.human_eval.manifest import SCHEMA
 from formalimg.runs import address_for_reading, told_of
 
 RATINGS_FILE = "ratings.sqlite"

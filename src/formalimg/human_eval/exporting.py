@@ -19,7 +19,7 @@ from formalimg.human_eval.steps import Protocol, Step
 from formalimg.runs import write_atomically
 
 PEOPLE = "people"
-"""Who votes where one vote stands for what several people gave to a picture."""
+"""Who votes where one vote stands for what several people gave to an image."""
 
 _VALUE_COLUMN = {"votes": "vote", "labels": "label", "scores": "score", "likert": "rating"}
 """What the column with the answers is called, by file."""
@@ -71,8 +71,8 @@ def export_study(folder: str | Path, out: str | Path, *, leave_out: Collection[s
 
     - `questions`: `votes.csv` for `formalimg agree --votes`; for CF-World `labels.csv` for `formalimg calibrate`;
     - `scores`: `scores.csv` for `formalimg agree --scores`;
-    - `likert`: `likert.csv`, `compliance.csv` (mean and pass of each picture), and `votes.csv`, in which `people` have
-      one vote on each picture that has all its ratings: yes if their mean is 4 or more;
+    - `likert`: `likert.csv`, `compliance.csv` (mean and pass of each image), and `votes.csv`, in which `people` have
+      one vote on each image that has all its ratings: yes if their mean is 4 or more;
     - `boxes`: `boxes.jsonl`, what was found and what people made of it.
 
     Args:
@@ -111,22 +111,22 @@ def exported_texts(study: StudyRecord, leave_out: Collection[str] = ()) -> dict[
     counted = _counted(study, leave_out)
     done = [task for task in counted if task.finished]
     if not done and leave_out:
-        raise FormalimgError("nobody has finished a picture but those left out: leave out fewer, or let others answer")
+        raise FormalimgError("nobody has finished an image but those left out: leave out fewer, or let others answer")
     if not done:
-        raise FormalimgError("nobody has finished a picture yet: let people answer first")
+        raise FormalimgError("nobody has finished an image yet: let people answer first")
     return {
         "answers.jsonl": _lines(_told(task, it) for task in study.tasks for it in task.history),
         "raters.csv": _table(RaterSummary._fields, raters),
-        **_by_protocol(study.card.protocol, counted, done),
+        **_by_protocol(study.manifest.protocol, counted, done),
     }
 
 
 def summarize_raters(study: StudyRecord) -> tuple[RaterSummary, ...]:
     """How each rater did, in the order of their numbers."""
-    by_rater: dict[str, list[RatedTask]] = {f"rater-{number}": [] for number in range(1, study.card.raters + 1)}
+    by_rater: dict[str, list[RatedTask]] = {f"rater-{number}": [] for number in range(1, study.manifest.raters + 1)}
     for task in study.tasks:
         by_rater[task.rater].append(task)
-    return tuple(_summary(rater, tasks, study.card.protocol) for rater, tasks in by_rater.items())
+    return tuple(_summary(rater, tasks, study.manifest.protocol) for rater, tasks in by_rater.items())
 
 
 def _counted(study: StudyRecord, leave_out: Collection[str]) -> list[RatedTask]:

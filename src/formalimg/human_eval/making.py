@@ -1,4 +1,4 @@
-"""Making a study: which pictures, shown to whom, in which order, beside which words."""
+"""Making a study: which images, shown to whom, in which order, beside which words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from formalimg.errors import FormalimgError
 from formalimg.human_eval.asking import steps_for
 from formalimg.human_eval.assigning import Candidate, assign, choose
 from formalimg.human_eval.attention import checks_per_rater, other_words
-from formalimg.human_eval.rateable import Rateable, rateable_pictures
+from formalimg.human_eval.rateable import Rateable, rateable_images
 from formalimg.human_eval.steps import Protocol
 from formalimg.human_eval.writing import PlannedTask, StudyPlan, write_study
 from formalimg.runs import StoredRun
@@ -38,7 +38,7 @@ class _Gathered:
     """Everything that could be shown."""
 
     items: Mapping[tuple[str, str], Item[object]]
-    pictures: Mapping[Candidate, Rateable]
+    images: Mapping[Candidate, Rateable]
     without: Mapping[str, int]
 
 
@@ -48,54 +48,54 @@ def make_study(
     protocol: Protocol,
     *,
     raters: int,
-    per_picture: int,
+    per_image: int,
     levels: Collection[int] | None = None,
     per_level: int | None = None,
     checks: float = 0.0,
     seed: int = 0,
     made_with: str = "",
 ) -> MadeStudy:
-    """Makes a study: a folder from which people are asked about pictures of runs, and that keeps their answers.
+    """Makes a study: a folder from which people are asked about images of runs, and that keeps their answers.
 
-    Every picture gets the same number of ratings, nobody sees a picture twice, and shares differ by one at most. Each
+    Every image gets the same number of ratings, nobody sees an image twice, and shares differ by one at most. Each
     rater has an order of their own. Raters are called `rater-1`, `rater-2` …: the study does not know who they are.
-    What they see tells nothing of models; pictures and tasks are called by random tokens.
+    What they see tells nothing of models; images and tasks are called by random tokens.
 
     Args:
         folder: where to make it; must not be there yet.
-        runs: runs of one suite. Their pictures stay where they are, and must not change.
+        runs: runs of one suite. Their images stay where they are, and must not change.
         protocol: how people judge; see `steps_for`.
         raters: how many people there are.
-        per_picture: how many of them look at each picture.
-        levels: only pictures of these levels; None for all.
-        per_level: so many pictures of each run and level, of the same items for all runs; None for all.
-        checks: the least share of attention checks in what each rater sees. A check is a picture that the rater does
+        per_image: how many of them look at each image.
+        levels: only images of these levels; None for all.
+        per_level: so many images of each run and level, of the same items for all runs; None for all.
+        checks: the least share of attention checks in what each rater sees. A check is an image that the rater does
             not see otherwise, beside the words of another item. The study knows which they are, raters do not.
         seed: from which choice, assignment and order follow. Tokens and links do not.
         made_with: the version of formalimg, for the records.
 
     Raises:
         FormalimgError: if the folder is there already, the runs do not belong together or have nothing to be rated by
-            this protocol, or there are too few or too many raters, or too few pictures.
+            this protocol, or there are too few or too many raters, or too few images.
     """
     _require_together(runs)
     if protocol == "boxes" and checks:
         raise FormalimgError("there are no attention checks for boxes: leave them out")
     there = _gather(runs, protocol, levels)
     rng = random.Random(seed)
-    chosen = choose(list(there.pictures), per_level, rng)
+    chosen = choose(list(there.images), per_level, rng)
     if not chosen:
-        raise FormalimgError("there are no pictures to be rated: make some first, or ask for other levels")
-    for picture in chosen:
-        steps_for(there.items[picture.run, picture.item], protocol)  # refuses what cannot be asked
-    shares = assign(chosen, raters, per_picture, rng)
+        raise FormalimgError("there are no images to be rated: make some first, or ask for other levels")
+    for image in chosen:
+        steps_for(there.items[image.run, image.item], protocol)  # refuses what cannot be asked
+    shares = assign(chosen, raters, per_image, rng)
     idle = sum(not share for share in shares)
     if idle:
         raise FormalimgError(
-            f"{idle} of {raters} raters would have nothing to look at: take fewer raters, or more pictures"
+            f"{idle} of {raters} raters would have nothing to look at: take fewer raters, or more images"
         )
     each = checks_per_rater(max(map(len, shares)), checks)
-    words = list({picture.item: there.items[picture.run, picture.item] for picture in sorted(chosen)}.values())
+    words = list({image.item: there.items[image.run, image.item] for image in sorted(chosen)}.values())
     tasks = []
     for rater, share in enumerate(shares, 1):
         shown = [PlannedTask(rater, it, there.items[it.run, it.item], False) for it in share]
@@ -107,11 +107,11 @@ def make_study(
         protocol,
         runs,
         chosen,
-        there.pictures,
+        there.images,
         there.without,
         tasks,
         links,
-        per_picture,
+        per_image,
         tuple(sorted(levels or ())),
         per_level or 0,
         float(checks),
@@ -122,7 +122,7 @@ def make_study(
 
 
 def _require_together(runs: Sequence[StoredRun]) -> None:
-    suites = sorted({run.card.suite for run in runs})
+    suites = sorted({run.manifest.suite for run in runs})
     if len(suites) != 1:
         raise FormalimgError(
             f"a study is about runs of one suite, not of {', '.join(suites) or 'none'}: name such runs"
@@ -131,26 +131,26 @@ def _require_together(runs: Sequence[StoredRun]) -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise FormalimgError(f"two of the runs are called {twice}, and nothing tells them apart: rename a folder")
-    layouts = next((run for run in runs if run.card.task != "image"), None)
+    layouts = next((run for run in runs if run.manifest.task != "image"), None)
     if layouts is not None:
-        raise FormalimgError(f"{layouts.folder} holds layouts, which nobody can look at: name runs with pictures")
+        raise FormalimgError(f"{layouts.folder} holds layouts, which nobody can look at: name runs with images")
 
 
 def _gather(runs: Sequence[StoredRun], protocol: Protocol, levels: Collection[int] | None) -> _Gathered:
     items: dict[tuple[str, str], Item[object]] = {}
-    pictures: dict[Candidate, Rateable] = {}
+    images: dict[Candidate, Rateable] = {}
     without: dict[str, int] = {}
     for run in runs:
         name = run.folder.resolve().name
         items |= {(name, item.id): item for item in run.suite_items()}
-        found, missing = rateable_pictures(run, levels, grounded=protocol == "boxes")
-        pictures |= {Candidate(name, it.item, it.sample, it.level): it for it in found}
+        found, missing = rateable_images(run, levels, grounded=protocol == "boxes")
+        images |= {Candidate(name, it.item, it.sample, it.level): it for it in found}
         without[name] = missing
-    there = {candidate.level for candidate in pictures}
+    there = {candidate.level for candidate in images}
     absent = sorted(set(levels or ()) - there)
     if absent:
-        raise FormalimgError(f"there are no pictures of level {absent[0]}: ask for other levels")
-    return _Gathered(items, pictures, without)
+        raise FormalimgError(f"there are no images of level {absent[0]}: ask for other levels")
+    return _Gathered(items, images, without)
 
 
 def _checks(
@@ -161,20 +161,20 @@ def _checks(
     protocol: Protocol,
     rng: random.Random,
 ) -> list[tuple[Candidate, Item[object]]]:
-    """Pictures that a rater does not see otherwise, each with words that do not fit."""
+    """Images that a rater does not see otherwise, each with words that do not fit."""
     if not wanted:
         return []
-    spare = sorted(set(there.pictures) - set(share))
+    spare = sorted(set(there.images) - set(share))
     rng.shuffle(spare)
     found: list[tuple[Candidate, Item[object]]] = []
-    for picture in spare:
-        other = other_words(there.items[picture.run, picture.item], words, protocol, rng)
+    for image in spare:
+        other = other_words(there.items[image.run, image.item], words, protocol, rng)
         if other is not None:
-            found.append((picture, other))
+            found.append((image, other))
             if len(found) == wanted:
                 return found
     need = "check needs" if wanted == 1 else "checks need"
     raise FormalimgError(
-        f"{wanted} attention {need} as many pictures that the rater does not see otherwise, beside words that do not "
-        f"fit, and there are {len(found)}: take fewer pictures per level, ratings per picture, or checks"
+        f"{wanted} attention {need} as many images that the rater does not see otherwise, beside words that do not "
+        f"fit, and there are {len(found)}: take fewer images per level, ratings per image, or checks"
     )

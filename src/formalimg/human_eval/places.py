@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.card import StudyCard
+from formalimg.human_eval.manifest import StudyManifest
 from formalimg.human_eval.steps import Step
-from formalimg.runs import picture_in
+from formalimg.runs import image_in
 from formalimg.scenes import Scene
 
-_PICTURES_OF_TASKS = "FROM tasks JOIN pictures ON token = picture"
+_IMAGES_OF_TASKS = "FROM tasks JOIN pictures ON token = picture"
 TASK = f"""
     SELECT id, picture, words, steps, grounded
-    {_PICTURES_OF_TASKS} JOIN asked ON asked.number = asked
+    {_IMAGES_OF_TASKS} JOIN asked ON asked.number = asked
     WHERE rater = :number AND tasks.position = :position
 """
-PICTURE = f"SELECT run, file, sha256 {_PICTURES_OF_TASKS} WHERE rater = :number AND token = :token"
+IMAGE = f"SELECT run, file, sha256 {_IMAGES_OF_TASKS} WHERE rater = :number AND token = :token"
 ANSWER = """
     INSERT INTO answers (task, step, value, seconds, at, key) VALUES (:task, :step, :value, :seconds, :at, :key)
 """
@@ -67,7 +67,7 @@ class CurrentTask(NamedTuple):
     """The task that a rater is at."""
 
     id: str
-    picture: str
+    image: str
     words: str
     steps: tuple[Step, ...]
     grounded: str | None
@@ -80,40 +80,40 @@ def steps_of(text: str) -> tuple[Step, ...]:
 
 
 def words_of(grounded: str | None) -> set[tuple[str, str]]:
-    """The words that a grounder has written on things, with their kinds: people may leave them as they are."""
+    """The words that a grounder has written on objects, with their kinds: people may leave them as they are."""
     if grounded is None:
         return set()
     found: Mapping[str, object] = json.loads(grounded)
-    return {word for thing in Scene.from_json(found).things for word in (("class", thing.label), *thing.attributes())}
+    return {word for obj in Scene.from_json(found).objects for word in (("class", obj.label), *obj.attributes())}
 
 
-def folders_of_runs(folder: Path, card: StudyCard) -> dict[str, Path]:
+def folders_of_runs(folder: Path, manifest: StudyManifest) -> dict[str, Path]:
     """Where the runs of a study lie, by name.
 
     Raises:
-        FormalimgError: if one is gone: raters would wait for its pictures in vain.
+        FormalimgError: if one is gone: raters would wait for its images in vain.
     """
-    found = {run.name: folder / run.folder for run in card.runs}
+    found = {run.name: folder / run.folder for run in manifest.runs}
     gone = next((path for path in found.values() if not path.is_dir()), None)
     if gone is not None:
         raise FormalimgError(
-            f"{folder} shows pictures of {gone.resolve()}, which is not there: move a study with its runs"
+            f"{folder} shows images of {gone.resolve()}, which is not there: move a study with its runs"
         )
     return found
 
 
-def read_picture(path: Path, sha256: str) -> bytes:
-    """A picture's file, if it is what it was.
+def read_image(path: Path, sha256: str) -> bytes:
+    """An image's file, if it is what it was.
 
     Raises:
         FormalimgError: if it is gone, or another.
     """
     try:
-        data = picture_in(path, sha256).read_bytes()
+        data = image_in(path, sha256).read_bytes()
     except OSError as error:
         raise FormalimgError(
             f"cannot read {path}: {error.strerror}; put the run back where it was when the study was made"
         ) from error
     if hashlib.sha256(data).hexdigest() != sha256:
-        raise FormalimgError(f"{path} is another picture than when the study was made: put the old one back")
+        raise FormalimgError(f"{path} is another image than when the study was made: put the old one back")
     return data

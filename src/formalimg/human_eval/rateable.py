@@ -1,4 +1,4 @@
-"""The pictures of a run that people can look at."""
+"""The images of a run that people can look at."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.runs import PicturePlace, StoredRun
+from formalimg.runs import ImageLocation, StoredRun
 from formalimg.scenes import Scene, SceneError
 
 
 class Rateable(NamedTuple):
-    """A picture that is there.
+    """An image that is there.
 
     Attributes:
         item, sample, level: which it is.
@@ -29,16 +29,16 @@ class Rateable(NamedTuple):
     grounded: dict[str, object] | None
 
 
-def rateable_pictures(run: StoredRun, levels: Collection[int] | None, *, grounded: bool) -> tuple[list[Rateable], int]:
-    """The pictures of these levels that are there, and how many of those that were planned are not.
+def rateable_images(run: StoredRun, levels: Collection[int] | None, *, grounded: bool) -> tuple[list[Rateable], int]:
+    """The images of these levels that are there, and how many of those that were planned are not.
 
     Args:
         run: the run.
-        levels: only pictures of these levels; None for all.
+        levels: only images of these levels; None for all.
         grounded: whether what the judge saw is needed.
 
     Raises:
-        FormalimgError: if a file is gone, or nobody has said what is in the pictures though it is needed.
+        FormalimgError: if a file is gone, or nobody has said what is in the images though it is needed.
     """
     made = run.made()
     found: list[Rateable] = []
@@ -57,15 +57,15 @@ def rateable_pictures(run: StoredRun, levels: Collection[int] | None, *, grounde
         seen = judged.verdict.evidence.get("scene") if grounded else None
         scene = None if seen is None else _checked(seen, judged.image)
         found.append(Rateable(item, sample, level, file, before.sha256, scene))
-    if grounded and found and not any(picture.grounded is not None for picture in found):
+    if grounded and found and not any(image.grounded is not None for image in found):
         raise FormalimgError(
-            f"nobody has found boxes in the pictures of {run.folder}: take runs of knolling or natural that a grounder "
+            f"nobody has found boxes in the images of {run.folder}: take runs of knolling or natural that a grounder "
             "has judged"
         )
     return found, missing
 
 
-def _checked(seen: object, image: PicturePlace) -> dict[str, object]:
+def _checked(seen: object, image: ImageLocation) -> dict[str, object]:
     try:
         return Scene.from_json(seen).to_json()
     except SceneError as error:

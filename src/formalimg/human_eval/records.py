@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from formalimg.human_eval.card import StudyCard, read_study_card
 from formalimg.human_eval.database import open_for_reading, told
+from formalimg.human_eval.manifest import StudyManifest, read_study_manifest
 from formalimg.human_eval.steps import Step
 from formalimg.human_eval.values import Value
 
@@ -33,17 +33,17 @@ class GivenAnswer(NamedTuple):
 
 @dataclass(frozen=True)
 class RatedTask:
-    """A picture before one rater, and what the rater said.
+    """An image before one rater, and what the rater said.
 
     Attributes:
         rater: the pseudonym.
-        run, item, sample, level: which picture it is.
+        run, item, sample, level: which image it is.
         words_of: the item whose words stood beside; another one for attention checks.
         is_check: whether it is an attention check.
         steps: what was asked.
         history: all answers, in the order in which they came.
         finished: when the rater finished it, in UTC; empty if that is still to come.
-        grounded: what a judge saw in the picture, where boxes are corrected; None if it could not tell.
+        grounded: what a judge saw in the image, where boxes are corrected; None if it could not tell.
     """
 
     rater: str
@@ -78,7 +78,7 @@ class StudyRecord:
         tasks: all tasks, in the order of runs, items, samples and raters.
     """
 
-    card: StudyCard
+    manifest: StudyManifest
     tasks: tuple[RatedTask, ...]
 
 
@@ -89,7 +89,7 @@ def read_study(folder: str | Path) -> StudyRecord:
         FormalimgError: if it is no study, or one of another version of formalimg.
     """
     folder = Path(folder)
-    card = read_study_card(folder)
+    manifest = read_study_manifest(folder)
     with told(folder), closing(open_for_reading(folder)) as database:
         database.execute("BEGIN")  # both queries see the same moment
         rows = database.execute(_TASKS).fetchall()
@@ -99,7 +99,7 @@ def read_study(folder: str | Path) -> StudyRecord:
         ):
             said.setdefault(task, []).append(GivenAnswer(step, json.loads(value), *when))
     asked: dict[str, tuple[Step, ...]] = {}
-    return StudyRecord(card, tuple(_task(row, said, asked) for row in rows))
+    return StudyRecord(manifest, tuple(_task(row, said, asked) for row in rows))
 
 
 def _task(row: Sequence[Any], said: dict[str, list[GivenAnswer]], asked: dict[str, tuple[Step, ...]]) -> RatedTask:

@@ -1,4 +1,4 @@
-"""What people are asked about a picture, step by step, and in which order they may answer."""
+"""What people are asked about an image, step by step, and in which order they may answer."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ StepKind: TypeAlias = Literal["likert", "yes or no", "score", "boxes"]
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that people are asked about a picture.
+    """One object that people are asked about an image.
 
     Attributes:
         name: by which its answers are known.
         kind: what an answer looks like.
         asks: the question.
         criteria: which answer is for what.
-        question: the number of the item's question, from 1; None for the picture as a whole.
-        about: what sort of question it is, such as color or assessment; empty for the picture as a whole.
+        question: the number of the item's question, from 1; None for the image as a whole.
+        about: what sort of question it is, such as color or assessment; empty for the image as a whole.
         once: it is answered once and for all, and what comes after it is not shown before.
     """
 

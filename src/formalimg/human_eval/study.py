@@ -12,20 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from formalimg.errors import FormalimgError, presentable
-from formalimg.human_eval.card import StudyCard, read_study_card
 from formalimg.human_eval.database import open_for_answers, told
+from formalimg.human_eval.manifest import StudyManifest, read_study_manifest
 from formalimg.human_eval.places import (
     AHEAD,
     ANSWER,
+    IMAGE,
     KEPT,
-    PICTURE,
     PROGRESS,
     RATERS,
     TASK,
     CurrentTask,
     Place,
     folders_of_runs,
-    read_picture,
+    read_image,
     steps_of,
     words_of,
 )
@@ -53,8 +53,8 @@ class Study:
             FormalimgError: if it is no study, or one of another version of formalimg, or its runs are gone.
         """
         self._folder = Path(folder)
-        self._card = read_study_card(self._folder)
-        self._runs = folders_of_runs(self._folder, self._card)
+        self._manifest = read_study_manifest(self._folder)
+        self._runs = folders_of_runs(self._folder, self._manifest)
         self._one_at_a_time = threading.Lock()
         self._lock = FolderLock(self._folder, _TAKEN)
         try:
@@ -72,9 +72,9 @@ class Study:
         return self._folder
 
     @property
-    def card(self) -> StudyCard:
+    def manifest(self) -> StudyManifest:
         """What was asked."""
-        return self._card
+        return self._manifest
 
     def rater_of(self, link: str) -> str:
         """The pseudonym of the rater whose link has this secret part.
@@ -115,7 +115,7 @@ class Study:
             missing = open_steps(task.steps, answers)
             shown = shown_steps(task.steps, answers)
             number = place.finished + 1
-        return Task(task.id, task.picture, task.words, shown, answers, not missing, number, place.of, seen)
+        return Task(task.id, task.image, task.words, shown, answers, not missing, number, place.of, seen)
 
     def answer(self, rater: str, task: str, step: str, value: object, seconds: float, key: str | None = None) -> None:
         """Keep an answer; one that was given before stays in the records, and the last counts.
@@ -140,7 +140,7 @@ class Study:
             if wrong:
                 raise AnswerError(presentable(wrong, 200, 100))
             asked = next(it for it in current.steps if it.name == step)
-            kept = checked_value(asked, value, self._card.suite, words_of(current.grounded))
+            kept = checked_value(asked, value, self._manifest.suite, words_of(current.grounded))
             self._execute(
                 ANSWER,
                 task=task,
@@ -167,7 +167,7 @@ class Study:
             self._places[rater].ahead.popleft()
 
     def put_off(self, rater: str, task: str) -> None:
-        """Let a rater go on although the picture of the current task cannot be shown: it comes again after the others.
+        """Let a rater go on although the image of the current task cannot be shown: it comes again after the others.
 
         What was answered stays. When the study is opened again, all tasks come in their first order.
 
@@ -178,22 +178,22 @@ class Study:
             self._require_current(rater, task)
             ahead = self._places[rater].ahead
             if len(ahead) == 1:
-                raise AnswerError("this is the only picture that is left: come back when it can be shown")
+                raise AnswerError("this is the only image that is left: come back when it can be shown")
             ahead.rotate(-1)
 
-    def picture(self, rater: str, token: str) -> bytes:
-        """The file of a picture, as the image model gave it.
+    def image(self, rater: str, token: str) -> bytes:
+        """The file of an image, as the image model gave it.
 
         Raises:
-            AnswerError: if it is none of the rater's pictures.
+            AnswerError: if it is none of the rater's images.
             FormalimgError: if the file is gone, or no longer what it was when the study was made.
         """
         self._require_known(rater)
-        found = self._rows(PICTURE, number=self._places[rater].number, token=token)
+        found = self._rows(IMAGE, number=self._places[rater].number, token=token)
         if not found:
-            raise AnswerError("there is no such picture among yours: go back to your link")
+            raise AnswerError("there is no such image among yours: go back to your link")
         run, file, sha256 = found[0]
-        return read_picture(self._runs[run] / file, sha256)
+        return read_image(self._runs[run] / file, sha256)
 
     def progress(self) -> tuple[RaterProgress, ...]:
         """How far each rater is."""
@@ -215,8 +215,8 @@ class Study:
         place = self._places[rater]
         if not place.ahead:
             return None
-        ((task, picture, words, steps, grounded),) = self._execute(TASK, number=place.number, position=place.ahead[0])
-        return CurrentTask(task, picture, words, steps_of(steps), grounded)
+        ((task, image, words, steps, grounded),) = self._execute(TASK, number=place.number, position=place.ahead[0])
+        return CurrentTask(task, image, words, steps_of(steps), grounded)
 
     def _require_current(self, rater: str, task: str) -> CurrentTask:
         found = self._current(rater)
@@ -248,7 +248,7 @@ class Study:
             with told(self._folder):
                 return self._database.execute(query, values).fetchall()
         except UnicodeEncodeError as error:  # half a character
-            raise AnswerError("this is nobody's task or picture: go back to your link") from error
+            raise AnswerError("this is nobody's task or image: go back to your link") from error
         except sqlite3.ProgrammingError as error:
             if "closed database" in str(error):
                 raise FormalimgError(f"{self._folder} is closed: open the study again") from error

@@ -12,22 +12,22 @@ from formalimg.human_eval.values import Value
 
 @dataclass(frozen=True)
 class Task:
-    """A picture that a rater is asked about. It tells nothing of the model, and not whether it is a check.
+    """An image that a rater is asked about. It tells nothing of the model, and not whether it is a check.
 
     Attributes:
         id: a random token.
-        picture: the random token that the picture is called by.
-        words: what the picture should show.
+        image: the random token that the image is called by.
+        words: what the image should show.
         steps: what is asked, as far as it may be seen by now.
         answers: what the rater has said so far, by the name of the step; the last answer to each.
         is_complete: all steps have an answer, and the task can be finished.
         number, of: which it is of the rater's tasks, from 1.
-        grounded: what was found in the picture, in the grounding format, where boxes are to be corrected; None
+        grounded: what was found in the image, in the grounding format, where boxes are to be corrected; None
             elsewhere, and if nothing could be found.
     """
 
     id: str
-    picture: str
+    image: str
     words: str
     steps: tuple[Step, ...]
     answers: Mapping[str, Value]

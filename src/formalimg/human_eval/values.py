@@ -6,17 +6,17 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TypeAlias, TypeGuard
 
 from formalimg.errors import FormalimgError, presentable
-from formalimg.logic import nearest, vocabulary
 from formalimg.human_eval.steps import Step, open_steps
+from formalimg.logic import closest_match, vocabulary
 from formalimg.scenes import Scene
 
 Value: TypeAlias = bool | int | float | Mapping[str, object]
 """An answer as plain data; see `StepKind`."""
 
 LONGEST = 24 * 60 * 60
-"""Seconds; nobody looks at one picture for longer than a day."""
+"""Seconds; nobody looks at one image for longer than a day."""
 
-_MOST_THINGS = 1000
+_MAX_OBJECTS = 1000
 
 
 class AnswerError(FormalimgError, ValueError):
@@ -34,7 +34,7 @@ def checked_value(step: Step, value: object, suite: str, known: Collection[tuple
         step: what was asked.
         value: what was answered.
         suite: the benchmark, whose vocabulary names classes and colours.
-        known: further words that may be written on things, with their kinds: those that a grounder used here.
+        known: further words that may be written on objects, with their kinds: those that a grounder used here.
 
     Raises:
         AnswerError: if it makes no sense.
@@ -102,19 +102,19 @@ def _is_number(value: object) -> TypeGuard[int | float]:
 
 
 def _checked_scene(value: object, suite: str, known: Collection[tuple[str, str]]) -> dict[str, object]:
-    if isinstance(value, Mapping) and isinstance(value.get("objects"), list) and len(value["objects"]) > _MOST_THINGS:
-        raise AnswerError(f"there are {len(value['objects'])} boxes: give no more than {_MOST_THINGS}")
+    if isinstance(value, Mapping) and isinstance(value.get("objects"), list) and len(value["objects"]) > _MAX_OBJECTS:
+        raise AnswerError(f"there are {len(value['objects'])} boxes: give no more than {_MAX_OBJECTS}")
     try:
         scene = Scene.from_json(value)
     except FormalimgError as error:
         raise AnswerError(presentable(f"these boxes make no sense: {error}", 300, 100)) from error
-    flat = next((thing for thing in scene.things if not thing.box.area), None)
+    flat = next((obj for obj in scene.objects if not obj.box.area), None)
     if flat is not None:
         raise AnswerError(
-            presentable(f"the box {flat.box} of {flat.label} has no area: draw it around the thing", 200, 99)
+            presentable(f"the box {flat.box} of {flat.label} has no area: draw it around the object", 200, 99)
         )
-    for thing in scene.things:
-        for kind, word in (("class", thing.label), *thing.attributes()):
+    for obj in scene.objects:
+        for kind, word in (("class", obj.label), *obj.attributes()):
             if (kind, word) not in known and not (kind != "class" and word == "other"):
                 _require_word(kind, word, suite)
     return scene.to_json()
@@ -123,6 +123,6 @@ def _checked_scene(value: object, suite: str, known: Collection[tuple[str, str]]
 def _require_word(kind: str, word: str, suite: str) -> None:
     words = vocabulary(suite).words.get(kind, ())
     if word not in words:
-        near = nearest(word, words)
+        near = closest_match(word, words)
         advice = f"did you mean {near!r}?" if near else "choose one of its words"
         raise AnswerError(presentable(f"{suite} has no {kind} {word!r}: {advice}", 200, 100))

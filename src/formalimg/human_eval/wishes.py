@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.card import StudyCard
+from formalimg.human_eval.manifest import StudyManifest
 from formalimg.human_eval.steps import Protocol
 
 
 @dataclass(frozen=True)
-class WantedStudy:
+class StudyConfig:
     """Settings of a study, as in `make_study`; None, or no runs, for what may be as it is.
 
     Attributes:
@@ -22,34 +22,34 @@ class WantedStudy:
     runs: tuple[Path, ...] = ()
     protocol: Protocol | None = None
     raters: int | None = None
-    per_picture: int | None = None
+    per_image: int | None = None
     levels: tuple[int, ...] | None = None
     per_level: int | None = None
     checks: float | None = None
     seed: int | None = None
 
 
-_SETTINGS = ("protocol", "raters", "per_picture", "levels", "per_level", "checks", "seed")
+_SETTINGS = ("protocol", "raters", "per_image", "levels", "per_level", "checks", "seed")
 
 
-def require_wanted(folder: Path, card: StudyCard, wanted: WantedStudy) -> None:
+def require_wanted(folder: Path, manifest: StudyManifest, wanted: StudyConfig) -> None:
     """Refuse to go on with a study of other settings.
 
     Args:
         folder: where the study lies.
-        card: what was asked of it.
+        manifest: what was asked of it.
         wanted: what is asked now.
 
     Raises:
         FormalimgError: naming all that is different.
     """
-    pairs = [(name, getattr(card, name), getattr(wanted, name)) for name in _SETTINGS]
+    pairs = [(name, getattr(manifest, name), getattr(wanted, name)) for name in _SETTINGS]
     found = [
         f"{name.replace('_', ' ')}: was {_told(old)}, now {_told(new)}"
         for name, old, new in pairs
         if new is not None and new != old
     ]
-    there = {str((folder / run.folder).resolve()) for run in card.runs}
+    there = {str((folder / run.folder).resolve()) for run in manifest.runs}
     asked = {str(run.resolve()) for run in wanted.runs}
     if asked and asked != there:
         found.append(f"runs: was {_told(tuple(sorted(there)))}, now {_told(tuple(sorted(asked)))}")

@@ -19,8 +19,8 @@ from typing import NamedTuple
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.asking import steps_for
 from formalimg.human_eval.assigning import Candidate
-from formalimg.human_eval.card import RatedRun, StudyCard, write_study_card
 from formalimg.human_eval.database import make_database, told
+from formalimg.human_eval.manifest import RatedRun, StudyManifest, write_study_card
 from formalimg.human_eval.rateable import Rateable
 from formalimg.human_eval.steps import Protocol
 from formalimg.runs import StoredRun
@@ -28,10 +28,10 @@ from formalimg.suites import Item
 
 
 class PlannedTask(NamedTuple):
-    """What a rater is to be shown: a picture beside the words of an item; of another item, if it is a check."""
+    """What a rater is to be shown: an image beside the words of an item; of another item, if it is a check."""
 
     rater: int
-    picture: Candidate
+    image: Candidate
     words: Item[object]
     is_check: bool
 
@@ -43,11 +43,11 @@ class StudyPlan:
     protocol: Protocol
     runs: Sequence[StoredRun]
     chosen: Sequence[Candidate]
-    pictures: Mapping[Candidate, Rateable]
-    without_picture: Mapping[str, int]
+    images: Mapping[Candidate, Rateable]
+    without_image: Mapping[str, int]
     tasks: Sequence[PlannedTask]
     links: Mapping[str, str]
-    per_picture: int
+    per_image: int
     levels: tuple[int, ...]
     per_level: int
     checks: float
@@ -73,7 +73,7 @@ def write_study(plan: StudyPlan, folder: Path) -> Path:
             database.execute("BEGIN")
             _write_tables(plan, database)
             database.execute("COMMIT")
-        write_study_card(_card(plan, folder), partial)
+        write_study_card(_manifest(plan, folder), partial)
         partial.rename(folder)
     except OSError as error:
         raise FormalimgError(f"cannot make a study in {folder}: {error.strerror}") from error
@@ -92,15 +92,15 @@ def _write_tables(plan: StudyPlan, database: sqlite3.Connection) -> None:
         "INSERT INTO raters VALUES (?, ?, ?)",
         [(number, name, link_digest(link)) for number, (name, link) in enumerate(plan.links.items(), 1)],
     )
-    shown = list(dict.fromkeys([*sorted(plan.chosen), *(task.picture for task in plan.tasks)]))
-    tokens = {picture: secrets.token_urlsafe(12) for picture in shown}
-    place = {picture: number for number, picture in enumerate(plan.pictures)}
-    for picture, token in tokens.items():
-        it = plan.pictures[picture]
+    shown = list(dict.fromkeys([*sorted(plan.chosen), *(task.image for task in plan.tasks)]))
+    tokens = {image: secrets.token_urlsafe(12) for image in shown}
+    place = {image: number for number, image in enumerate(plan.images)}
+    for image, token in tokens.items():
+        it = plan.images[image]
         grounded = None if it.grounded is None else json.dumps(it.grounded, ensure_ascii=False)
         database.execute(
             "INSERT INTO pictures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (token, place[picture], picture.run, it.item, it.sample, it.level, it.file, it.sha256, grounded),
+            (token, place[image], image.run, it.item, it.sample, it.level, it.file, it.sha256, grounded),
         )
     asked: dict[tuple[str, str, str], int] = {}
     written: dict[int, str] = {}
@@ -120,19 +120,19 @@ def _write_tables(plan: StudyPlan, database: sqlite3.Connection) -> None:
                 secrets.token_urlsafe(12),
                 task.rater,
                 position[task.rater],
-                tokens[task.picture],
+                tokens[task.image],
                 asked[text],
                 task.is_check,
             ),
         )
 
 
-def _card(plan: StudyPlan, folder: Path) -> StudyCard:
-    return StudyCard(
+def _manifest(plan: StudyPlan, folder: Path) -> StudyManifest:
+    return StudyManifest(
         plan.protocol,
-        plan.runs[0].card.suite,
+        plan.runs[0].manifest.suite,
         len(plan.links),
-        plan.per_picture,
+        plan.per_image,
         plan.levels,
         plan.per_level,
         plan.checks,
@@ -145,16 +145,16 @@ def _card(plan: StudyPlan, folder: Path) -> StudyCard:
 
 def _rated(plan: StudyPlan, run: StoredRun, folder: Path) -> RatedRun:
     name = run.folder.resolve().name
-    chosen = sorted(picture for picture in plan.chosen if picture.run == name)
-    lines = [json.dumps([it.item, it.sample, plan.pictures[it].sha256]) for it in chosen]
+    chosen = sorted(image for image in plan.chosen if image.run == name)
+    lines = [json.dumps([it.item, it.sample, plan.images[it].sha256]) for it in chosen]
     return RatedRun(
         name,
         _way(folder, run.folder),
-        run.card.model.name,
-        run.card.items_digest,
+        run.manifest.model.name,
+        run.manifest.items_digest,
         len(chosen),
         hashlib.sha256("\n".join(lines).encode()).hexdigest(),
-        plan.without_picture[name],
+        plan.without_image[name],
     )
 
 

@@ -1,8 +1,8 @@
-"""Judges: from a picture to a verdict."""
+"""Judges: from an image to a verdict."""
 
 from typing import TYPE_CHECKING
 
-from formalimg.judges.judge import Grounder, Grounding, Judge, Picture
+from formalimg.judges.judge import Grounder, Grounding, Judge, LoadedImage
 from formalimg.judges.layout_judge import LayoutJudge
 from formalimg.judges.opening import open_grounder, open_judge
 from formalimg.judges.scene_judge import SceneJudge, clause_parts, formula_part, judge_grounding
@@ -12,7 +12,7 @@ from formalimg.lazily import lazily
 if TYPE_CHECKING:
     from formalimg.judges.certification import (
         CONDITIONS,
-        LEAST_OVERLAP,
+        MIN_OVERLAP,
         PUBLISHED_PARSER,
         Certificate,
         Match,
@@ -34,7 +34,7 @@ __getattr__ = lazily(
     {
         "certification": [
             "CONDITIONS",
-            "LEAST_OVERLAP",
+            "MIN_OVERLAP",
             "PUBLISHED_PARSER",
             "Certificate",
             "Match",
@@ -54,7 +54,7 @@ __getattr__ = lazily(
 
 __all__ = [
     "CONDITIONS",
-    "LEAST_OVERLAP",
+    "MIN_OVERLAP",
     "PUBLISHED_PARSER",
     "BoxConvention",
     "Certificate",
@@ -64,9 +64,9 @@ __all__ = [
     "IconGrounder",
     "Judge",
     "LayoutJudge",
+    "LoadedImage",
     "Match",
     "Part",
-    "Picture",
     "QuestionJudge",
     "Reading",
     "SceneJudge",

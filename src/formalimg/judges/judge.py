@@ -1,4 +1,4 @@
-"""Judges and grounders: who looks at pictures, and what everyone who writes or calls one agrees on."""
+"""Judges and grounders: who looks at images, and what everyone who writes or calls one agrees on."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Picture:
-    """A picture to be judged.
+class LoadedImage:
+    """An image to be judged.
 
     Attributes:
         data: the file as the image model gave it: PNG, JPEG or WebP.
-        image: the same decoded, upright, in RGB.
+        pil: the same decoded, upright, in RGB.
     """
 
     data: bytes
-    image: Image
+    pil: Image
 
 
 class Judge(Engaged, Protocol):
-    """Item and picture in, verdict out."""
+    """Item and image in, verdict out."""
 
-    async def judge(self, item: Item[object], picture: Picture) -> Verdict | Unscored:
-        """What the picture shows of what the item asks. What cannot be told is `Unscored`, never a guess."""
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        """What the image shows of what the item asks. What cannot be told is `Unscored`, never a guess."""
         ...
 
 
 @dataclass(frozen=True)
 class Grounding:
-    """What a grounder saw in a picture.
+    """What a grounder saw in an image.
 
     Attributes:
-        scene: the things, on a canvas of 1000 by 1000 whatever the picture's size.
+        scene: the objects, on a canvas of 1000 by 1000 whatever the image's size.
         confidence: 0 to 1; how sure the grounder is that this is all of it. Below its own threshold it says `Unscored`.
         evidence: anything else worth keeping, as plain data, such as raw answers.
         cost: what looking cost, in US dollars; None if nobody knows the price.
@@ -54,13 +54,13 @@ class Grounding:
 
 
 class Grounder(Engaged, Protocol):
-    """Picture in, scene out."""
+    """Image in, scene out."""
 
-    async def ground(self, picture: Picture, classes: Sequence[str]) -> Grounding | Unscored:
-        """The things in a picture.
+    async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
+        """The objects in an image.
 
         Args:
-            picture: the picture; a grounder looks at nothing else.
+            image: the image; a grounder looks at nothing else.
             classes: the classes that matter to whoever asks. A grounder may report others too.
         """
         ...

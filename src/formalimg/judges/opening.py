@@ -75,7 +75,7 @@ def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Ground
 
         return IconGrounder()
     if name.startswith("builtin/"):
-        raise FormalimgError(f"there is no grounder {name}: known is {ICONS}, for pictures that formalimg drew itself")
+        raise FormalimgError(f"there is no grounder {name}: known is {ICONS}, for images that formalimg drew itself")
     if name.startswith(DETECTORS):
         from formalimg.judges.detector import open_detector
 
@@ -90,7 +90,7 @@ def _judge_of_formulas(suite: str, name: str | None, options: Mapping[str, str] 
     if suite in _SHOWN_BY_BOXES:
         return SceneJudge(open_grounder(name or ICONS, options))
     if name is None:
-        raise FormalimgError(f"{_nobody_offline(suite)}, or make the pictures only, with `formalimg generate`")
+        raise FormalimgError(f"{_nobody_offline(suite)}, or make the images only, with `formalimg generate`")
     if _sees_boxes_only(name):
         raise FormalimgError(f"{name} sees boxes and colours only, and {suite} asks for more: name a chat model")
     from formalimg.judges.clause_judge import ANSWERS, ClauseJudge  # here, so that other judges start faster
@@ -102,7 +102,7 @@ def _judge_of_formulas(suite: str, name: str | None, options: Mapping[str, str] 
 def _judge_of_concepts(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
     if name is None:
         raise FormalimgError(
-            f"{_nobody_offline(suite)}; or make the pictures only, with `formalimg generate`, and let people answer: "
+            f"{_nobody_offline(suite)}; or make the images only, with `formalimg generate`, and let people answer: "
             "`formalimg agree` reads their votes from a CSV file"
         )
     if _sees_boxes_only(name):
@@ -115,7 +115,7 @@ def _judge_of_concepts(suite: str, name: str | None, options: Mapping[str, str] 
 
 def _judge_of_counterfactuals(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
     if name is None:
-        raise FormalimgError(f"{_nobody_offline(suite)}, or make the pictures only, with `formalimg generate`")
+        raise FormalimgError(f"{_nobody_offline(suite)}, or make the images only, with `formalimg generate`")
     if _sees_boxes_only(name):
         raise FormalimgError(f"{name} sees boxes and colours only, and cannot give scores: name a chat model")
     from formalimg.judges.score_judge import ANSWERS, ScoreJudge  # here, so that other judges start faster

@@ -1,4 +1,4 @@
-"""Judging by logic: a grounder says what is in the picture, the formula says whether that is what was asked for."""
+"""Judging by logic: a grounder says what is in the image, the formula says whether that is what was asked for."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from formalimg.judges.judge import Grounder, Grounding, Picture
+from formalimg.judges.judge import Grounder, Grounding, LoadedImage
 from formalimg.judges.verdict import Part, Unscored, Verdict
 from formalimg.logic import BestBinding, Formula, FormulaError, JudgedClause, Prepared, Verification, atoms, prepare
 from formalimg.models import Setting
@@ -18,7 +18,7 @@ RULES = 1
 
 @dataclass(frozen=True)
 class SceneJudge:
-    """Judges pictures of items that have a formula, by what a grounder sees in them.
+    """Judges images of items that have a formula, by what a grounder sees in them.
 
     The verdict passes if the formula holds in the scene, `forall` read strictly. Its parts are the clauses under the
     best binding. Its evidence, all plain data:
@@ -26,11 +26,11 @@ class SceneJudge:
     - `scene`: what the grounder saw, in the grounding format;
     - `confidence`: how sure the grounder is;
     - `explanation`: the proof or refutation in words;
-    - `bindings`: the number of the thing that each variable stands for;
+    - `bindings`: the number of the object that each variable stands for;
     - `grounder`: what else the grounder keeps, if anything.
 
     Attributes:
-        grounder: who looks at the pictures.
+        grounder: who looks at the images.
     """
 
     grounder: Grounder
@@ -47,28 +47,28 @@ class SceneJudge:
 
     @property
     def concurrency(self) -> int:
-        """As many pictures as the grounder takes."""
+        """As many images as the grounder takes."""
         return self.grounder.concurrency
 
     def questions(self, item: Item[object]) -> int:
-        """How many questions a chat model would be asked about a picture of this item."""
+        """How many questions a chat model would be asked about an image of this item."""
         asked = getattr(self.grounder, "questions", None)
         return asked(item.spec.object_classes) if asked and isinstance(item.spec, FormulaSpec) else 0
 
-    async def judge(self, item: Item[object], picture: Picture) -> Verdict | Unscored:
-        """Whether the picture shows what the formula of the item asks for."""
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        """Whether the image shows what the formula of the item asks for."""
         spec = item.spec
         if not isinstance(spec, FormulaSpec):
             return Unscored("not understood", f"item {item.id} of {item.suite} has no formula to judge by")
-        grounding = await self.grounder.ground(picture, spec.object_classes)
+        grounding = await self.grounder.ground(image, spec.object_classes)
         if isinstance(grounding, Unscored):
             return grounding
-        # Some milliseconds, sometimes more: other pictures should not wait for it.
+        # Some milliseconds, sometimes more: other images should not wait for it.
         return await asyncio.to_thread(judge_grounding, spec.formula, grounding)
 
 
 def judge_grounding(formula: Formula, grounding: Grounding) -> Verdict | Unscored:
-    """The verdict on a formula, given what was seen in a picture.
+    """The verdict on a formula, given what was seen in an image.
 
     Raises:
         FormulaError: if the formula is not one that any scene could be judged by, for instance for a variable that
@@ -119,8 +119,8 @@ def _judged_parts(asked: Prepared, verification: Verification) -> tuple[tuple[Pa
 
 def _part(judged: JudgedClause, weight: float) -> Part:
     clause, kind, holds, why, bindings, _ = judged
-    things = ", ".join([f"?{variable} = {description}" for variable, _, description in bindings])
-    reason = f"{things}: {why}" if things and why else things or why
+    objects = ", ".join([f"?{variable} = {description}" for variable, _, description in bindings])
+    reason = f"{objects}: {why}" if objects and why else objects or why
     return Part(clause.text, kind, float(holds), weight, clause.predicates, reason)
 
 

@@ -1,4 +1,4 @@
-"""How a picture is shown to a chat model: as the file it came in, unless the model would see something else in it."""
+"""How an image is shown to a chat model: as the file it came in, unless the model would see something else in it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from formalimg.judges.judge import Picture
+from formalimg.judges.judge import LoadedImage
 from formalimg.models import Attachment
 from formalimg.prompts import Prompt
 
@@ -15,63 +15,63 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 GRID = 28
-"""Models that answer in pixels see pictures in patches of this many pixels, and scale what does not fit them."""
+"""Models that answer in pixels see images in patches of this many pixels, and scale what does not fit them."""
 MOST_PIXELS = 1280 * GRID * GRID
 LONGEST_SIDE = 1512
-"""Larger pictures would be scaled down on the way by one service or another, and nobody would be told."""
+"""Larger images would be scaled down on the way by one service or another, and nobody would be told."""
 
 _PLACE = "{picture}"
 _MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
 
 
 class Shown(NamedTuple):
-    """A picture as a chat model gets it, and its size in pixels there."""
+    """An image as a chat model gets it, and its size in pixels there."""
 
     attachment: Attachment
     width: int
     height: int
 
 
-def shown(picture: Picture, *, on_grid: bool = False) -> Shown:
-    """The picture as it is sent.
+def shown(image: LoadedImage, *, on_grid: bool = False) -> Shown:
+    """The image as it is sent.
 
-    The file goes out as it came, except where a model might see another picture in it than the one that is judged:
+    The file goes out as it came, except where a model might see another image in it than the one that is judged:
     turned ones, transparent ones, and files that are no PNG, JPEG or WebP are sent as PNG of what is judged.
 
     Args:
-        picture: the picture.
+        image: the image.
         on_grid: for answers in pixels: scale it so that no service scales it again.
     """
-    size = size_on_grid(*picture.image.size) if on_grid else picture.image.size
-    media_type = _plain_type(picture.data)
-    if media_type is not None and size == picture.image.size:
-        return Shown(Attachment(picture.data, media_type), *size)
-    return Shown(Attachment(_as_png(picture.image, size), "image/png"), *size)
+    size = size_on_grid(*image.pil.size) if on_grid else image.pil.size
+    media_type = _plain_type(image.data)
+    if media_type is not None and size == image.pil.size:
+        return Shown(Attachment(image.data, media_type), *size)
+    return Shown(Attachment(_as_png(image.pil, size), "image/png"), *size)
 
 
 def question_about(
-    picture: Attachment, prompt: Prompt, values: Mapping[str, str], usually: Literal["first", "last"] = "first"
+    image: Attachment, prompt: Prompt, values: Mapping[str, str], usually: Literal["first", "last"] = "first"
 ) -> tuple[str | Attachment, ...]:
-    """The parts of a question: the words of the prompt, and the picture in its place among them.
+    """The parts of a question: the words of the prompt, and the image in its place among them.
 
-    Ours have what is the same for all questions first, then the picture, then what is asked of it: servers that
-    remember how questions begin read the instruction once for all pictures, and each picture once for all questions.
+    Ours have what is the same for all questions first, then the image, then what is asked of it: servers that
+    remember how questions begin read the instruction once for all images, and each image once for all questions.
 
     Args:
-        picture: the picture.
-        prompt: the words, with `{picture}` where it goes.
+        image: the image.
+        prompt: the words, with `{image}` where it goes.
         values: for all other placeholders.
-        usually: where the picture goes if the words, which may be the user's own, do not say so.
+        usually: where the image goes if the words, which may be the user's own, do not say so.
     """
     before, place, behind = prompt.text.partition(_PLACE)
     if not place:
         words = prompt.fill(values)
-        return (picture, words) if usually == "first" else (words, picture)
+        return (image, words) if usually == "first" else (words, image)
     # Words that speak of it once more mean this one.
     around = [
         replace(prompt, text=part.strip()).fill({**values, "picture": "the picture"}) for part in (before, behind)
     ]
-    return tuple(part for part in (around[0], picture, around[1]) if part)
+    return tuple(part for part in (around[0], image, around[1]) if part)
 
 
 def size_on_grid(width: int, height: int) -> tuple[int, int]:
@@ -85,7 +85,7 @@ def size_on_grid(width: int, height: int) -> tuple[int, int]:
 
 
 def _plain_type(data: bytes) -> str | None:
-    """The type of a file in which everyone sees the same picture; None for others."""
+    """The type of a file in which everyone sees the same image; None for others."""
     from PIL import ExifTags, Image
 
     try:
@@ -93,7 +93,7 @@ def _plain_type(data: bytes) -> str | None:
             turned = opened.getexif().get(ExifTags.Base.Orientation, 1) != 1
             odd = opened.mode not in ("RGB", "L") or "transparency" in opened.info or getattr(opened, "n_frames", 1) > 1
             return None if turned or odd else _MEDIA_TYPES.get(opened.format or "")
-    except (OSError, ValueError, SyntaxError):  # whoever made the picture decoded it in another way
+    except (OSError, ValueError, SyntaxError):  # whoever made the image decoded it in another way
         return None
 
 

@@ -1,4 +1,4 @@
-"""What a judge says about a picture: a verdict made of parts, or why there is none."""
+"""What a judge says about an image: a verdict made of parts, or why there is none."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Part:
 
     Attributes:
         name: what was asked, such as the text of a clause.
-        kind: what sort of thing was asked, such as object, attribute, relation, condition, style.
+        kind: what sort of object was asked, such as object, attribute, relation, condition, style.
         score: 0 to 1.
         weight: how much it counts.
         about: the words by which failures are grouped, such as the predicates of a clause.
@@ -62,10 +62,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a judge found in a picture.
+    """What a judge found in an image.
 
     Attributes:
-        passed: does the picture show all that the item asks for?
+        passed: does the image show all that the item asks for?
         parts: what was asked, piece by piece.
         evidence: what the judge saw and why it decided so, as plain data; see each judge for its keys. Judges that
             explain themselves in words do so under `explanation`.

@@ -131,15 +131,15 @@ class Assuming:
         if not isinstance(first, Variable):
             return self.style_is(atom) is holds
         if not isinstance(second, Variable):
-            things = self.world.having(atom.predicate, second.text if second else None)
+            objects = self.world.having(atom.predicate, second.text if second else None)
         elif second.name != first.name:
             block.relations.append(Edge(self._reading, atom.predicate, (first.name, second.name), holds))
             return True
         else:
             self.steps.take(len(self.world))
-            singles = [1 << thing for thing in range(len(self.world))]
-            things = sum(self.world.seconds(atom.predicate, single, single) for single in singles)
-        return block.narrow(first.name, things if holds else ~things)
+            singles = [1 << obj for obj in range(len(self.world))]
+            objects = sum(self.world.seconds(atom.predicate, single, single) for single in singles)
+        return block.narrow(first.name, objects if holds else ~objects)
 
     def style_is(self, atom: Atom) -> bool:
         """Does an atom about the style hold?"""
@@ -150,7 +150,7 @@ class Assuming:
         block.bound.append(variable.name)
 
     def _assume_any(self, choices: Sequence[tuple[tuple[str, ...], list[_Claim]]], block: Block) -> bool:
-        """Assume that at least one choice holds: some things for its variables make all its claims true."""
+        """Assume that at least one choice holds: some objects for its variables make all its claims true."""
         tables = []
         for variables, claims in choices:
             table = self._table(variables, claims, block.domains)
@@ -192,7 +192,7 @@ class Assuming:
         return True
 
     def _assume_for_each(self, instances: int, name: str, atom: Atom, block: Block) -> bool:
-        """Assume an atom for each of the things that can be put for one of its variables."""
+        """Assume an atom for each of the objects that can be put for one of its variables."""
         variables = atom.variables
         if name not in variables:
             return self._assume_atom(atom, True, block)
@@ -203,8 +203,8 @@ class Assuming:
         other = second if name == first else first
         edge = Edge(self._reading, atom.predicate, (first, second), True)
         self.steps.take(instances.bit_count())
-        for thing in members(instances):
-            if not block.narrow(other, edge.partners(name, 1 << thing, block.domains[other], self.steps)):
+        for obj in members(instances):
+            if not block.narrow(other, edge.partners(name, 1 << obj, block.domains[other], self.steps)):
                 return False
         return True
 
@@ -218,7 +218,7 @@ class Assuming:
     def _assume_all(
         self, variables: tuple[str, ...], given: tuple[_Claim, ...], body: Formula, holds: bool, block: Block
     ) -> bool:
-        """Assume: whatever things the variables stand for, if the given claims are true, so is the one on the body."""
+        """Assume: whatever objects the variables stand for, if the given claims are true, so is the one on the body."""
         match body:
             case Not(inner):
                 return self._assume_all(variables, given, inner, not holds, block)
@@ -248,7 +248,7 @@ class Assuming:
                 return self._assume_none(variables, (*given, (body, not holds)), block)
 
     def _assume_none(self, variables: tuple[str, ...], claims: Sequence[_Claim], block: Block) -> bool:
-        """Assume that no things for the variables make all claims true."""
+        """Assume that no objects for the variables make all claims true."""
         if not variables and len(claims) == 1:
             return self._assume(claims[0][0], not claims[0][1], block)
         counterexamples = self._table(variables, claims, block.domains)
@@ -259,7 +259,7 @@ class Assuming:
     def _table(
         self, variables: Sequence[str], claims: Sequence[_Claim], domains: Domains, last: str | None = None
     ) -> Table:
-        """For which values of their free variables can all claims be made true by things for `variables`?
+        """For which values of their free variables can all claims be made true by objects for `variables`?
 
         The table covers the values within the domains. If `last` is among its variables, it is the last one.
         """

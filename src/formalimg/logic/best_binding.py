@@ -1,4 +1,4 @@
-"""The best binding: which clauses of a formula hold in a scene, when each variable stands for the best thing.
+"""The best binding: which clauses of a formula hold in a scene, when each variable stands for the best object.
 
 `verify` says whether a formula holds. Where it does not, this says how much of it does: the share of its clauses, which
 is 1 if and only if the formula holds. How the best binding is defined stands in docs/semantics.md.
@@ -15,7 +15,7 @@ from formalimg.errors import FormalimgError
 from formalimg.logic.assuming import Semantics
 from formalimg.logic.judged import BestBinding, JudgedClause, WeighedClause
 from formalimg.logic.judging import Judging, judged_of_nothing
-from formalimg.logic.lifting import ClauseKind, lift
+from formalimg.logic.lifting import ClauseKind, to_prenex
 from formalimg.logic.parser import as_formula
 from formalimg.logic.places import LiteralNumbers, PlacedComponent, no_literals, placed
 from formalimg.logic.problem import FormulaError, Problem
@@ -42,18 +42,18 @@ def best_binding(
 ) -> BestBinding:
     """Find the binding under which most clauses of a formula hold.
 
-    Each `exists` picks a thing so that as many clauses hold as possible, each `forall` so that as few do, in the order
+    Each `exists` picks an object so that as many clauses hold as possible, each `forall` so that as few do, in the order
     of the lifted form and knowing what was picked before.
 
     Args:
         formula: a closed formula, parsed or as text.
         scene: a `Scene`, or anything that answers as a `World`.
         semantics: how `forall` reads, as for `verify`. Strictly, the instance it wants adds clauses of its own.
-        style: the style of the picture, which decides `(IsStyle '…')`.
+        style: the style of the image, which decides `(IsStyle '…')`.
         weights: what a clause of each kind counts; 1 if not named.
 
     Raises:
-        FormulaError: as for `verify` and `lift`, and if variables hang together so tightly that the best binding would
+        FormulaError: as for `verify` and `to_prenex`, and if variables hang together so tightly that the best binding would
             take too long to find (a problem of the kind `size`).
     """
     return prepare(formula, semantics, weights).best_binding(scene, style)
@@ -105,7 +105,7 @@ class Prepared:
         return self._examined.verify(scene, self.semantics, style)
 
     def best_binding(self, scene: World, style: str | None = None) -> BestBinding:
-        """Which clauses hold, and for which things; as `best_binding`."""
+        """Which clauses hold, and for which objects; as `best_binding`."""
         passed = self.verify(scene, style).passed
         parts = self._lifted.parts
         if not len(scene):
@@ -113,14 +113,14 @@ class Prepared:
             return BestBinding(judged_of_nothing(clauses, passed, style), {})
         payoffs, plays = self._played(scene, style)
         play = {
-            name: thing
-            for part, things in zip(parts, plays, strict=True)
-            for name, thing in zip(part.placed.names, things, strict=True)
+            name: obj
+            for part, objects in zip(parts, plays, strict=True)
+            for name, obj in zip(part.placed.names, objects, strict=True)
         }
         judging = Judging(scene, style, payoffs, play)
         judged = [
-            judging.judged(weighed, clause, things)
-            for part, things in zip(parts, plays, strict=True)
+            judging.judged(weighed, clause, objects)
+            for part, objects in zip(parts, plays, strict=True)
             for weighed, clause in zip(part.clauses, part.placed.clauses, strict=True)
         ]
         self._require_agreement(all(clause.holds for clause in judged), passed)
@@ -133,11 +133,11 @@ class Prepared:
         passed = self.verify(scene, style).passed
         payoffs, plays = self._played(scene, style)
         held = everything = 0
-        for part, things in zip(self._lifted.parts, plays, strict=True):
+        for part, objects in zip(self._lifted.parts, plays, strict=True):
             for weighed, clause in zip(part.clauses, part.placed.clauses, strict=True):
                 everything += weighed.weight
                 for literal in clause.literals:
-                    if payoffs.is_true(literal, things):
+                    if payoffs.is_true(literal, objects):
                         held += weighed.weight
                         break
         self._require_agreement(held == everything, passed)
@@ -164,7 +164,7 @@ class Prepared:
     def _lifted(self) -> _Lifted:
         spelled = spell_out(self.formula) if self.semantics == "strict" else SpelledOut(self.formula, frozenset())
         numbers, parts = no_literals(), []
-        for component in lift(spelled.formula).components:
+        for component in to_prenex(spelled.formula).components:
             kinds: list[ClauseKind] = [
                 clause.kind if clause.variables.isdisjoint(spelled.presence) else "condition"
                 for clause in component.clauses
@@ -183,5 +183,5 @@ class Prepared:
         try:
             return best_play(component, payoffs)
         except TooEntangledError:
-            message = f"{len(component.names)} variables hang together too tightly to find the best things for them"
+            message = f"{len(component.names)} variables hang together too tightly to find the best objects for them"
             raise FormulaError([Problem("size", message, self.formula.span)]) from None

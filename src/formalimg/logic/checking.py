@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from formalimg.logic.lifting import component_sizes
-from formalimg.logic.nearness import nearest
+from formalimg.logic.nearness import closest_match
 from formalimg.logic.parser import parse, read
 from formalimg.logic.problem import FormulaError, Problem, ProblemKind
 from formalimg.logic.source import NOWHERE, Span
@@ -92,13 +92,13 @@ class _Checker:
                 if argument.name in used:
                     used[argument.name] = True
                 else:
-                    near = nearest(argument.name, used)
+                    near = closest_match(argument.name, used)
                     problem = unbound(argument)
                     advice = f": did you mean ?{near}?" if near else ""
                     self.report(problem.kind, f"{problem.message}{advice}", problem.span)
         predicate = self.vocabulary.predicates.get(atom.predicate)
         if predicate is None:
-            near = nearest(atom.predicate, self.vocabulary.predicates)
+            near = closest_match(atom.predicate, self.vocabulary.predicates)
             advice = f"did you mean {near}?" if near else f"it knows {', '.join(self.vocabulary.predicates)}"
             message = f"{self.vocabulary.name} has no predicate {atom.predicate}: {advice}"
             self.report("predicate", message, atom.span)

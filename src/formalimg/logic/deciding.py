@@ -21,7 +21,7 @@ from formalimg.logic.tables import Domains, TooWideError, join
 from formalimg.logic.world import World, members
 
 Binding: TypeAlias = Mapping[str, int]
-"""Which thing each variable stands for."""
+"""Which object each variable stands for."""
 
 
 class TooHardError(FormulaError):
@@ -43,7 +43,7 @@ class Decider:
         Args:
             world: what is asked about.
             semantics: how `forall` reads.
-            style: the style of the picture.
+            style: the style of the image.
             structure: what is known of the formulas from other worlds.
         """
         self.world = world
@@ -54,7 +54,7 @@ class Decider:
         self.steps = self._assuming.steps
 
     def holds(self, formula: Formula, binding: Binding) -> bool:
-        """Does the formula hold when its free variables stand for these things?
+        """Does the formula hold when its free variables stand for these objects?
 
         Raises:
             TooHardError: if that takes too many steps to decide.
@@ -65,7 +65,7 @@ class Decider:
             raise TooHardError([_too_hard(formula, len(self.world))]) from None
 
     def satisfiable(self, variables: Sequence[str], formulas: Sequence[Formula], binding: Binding) -> bool:
-        """Are there things for these variables such that all formulas hold?"""
+        """Are there objects for these variables such that all formulas hold?"""
         if not len(self.world):
             return not variables and all(self._holds_of_nothing(formula) for formula in formulas)
         try:
@@ -75,7 +75,7 @@ class Decider:
             return self._satisfiable_by_value(variables, formulas, binding)
 
     def selected(self, variable: str, others: Sequence[str], formulas: Sequence[Formula], binding: Binding) -> int:
-        """The things for which, put for the variable, there are things for the others such that all formulas hold."""
+        """The objects for which, put for the variable, there are objects for the others such that all formulas hold."""
         try:
             domains = {**_as_domains(binding), variable: self._assuming.everything}
             block = self._assuming.block(others, formulas, domains)
@@ -84,14 +84,14 @@ class Decider:
             table = join(block.relations, (*binding, variable), block.domains, self.steps)
             return table.rows.get(tuple(binding.values()), 0)
         except TooWideError:
-            things = range(len(self.world))
-            allowed = (i for i in things if self.satisfiable(others, formulas, {**binding, variable: i}))
-            return sum(1 << thing for thing in allowed)
+            objects = range(len(self.world))
+            allowed = (i for i in objects if self.satisfiable(others, formulas, {**binding, variable: i}))
+            return sum(1 << obj for obj in allowed)
 
     def first_binding(
         self, variables: Sequence[str], formulas: Sequence[Formula], binding: Binding
     ) -> dict[str, int] | None:
-        """The first things, in their order, that can be put for the variables; None if there are none."""
+        """The first objects, in their order, that can be put for the variables; None if there are none."""
         found = dict(binding)
         for place, name in enumerate(variables):
             possible = self.selected(name, variables[place + 1 :], formulas, found)
@@ -105,8 +105,8 @@ class Decider:
     def _satisfiable_by_value(self, variables: Sequence[str], formulas: Sequence[Formula], binding: Binding) -> bool:
         if variables:
             first, *rest = variables
-            things = range(len(self.world))
-            return any(self.satisfiable(rest, formulas, {**binding, first: thing}) for thing in things)
+            objects = range(len(self.world))
+            return any(self.satisfiable(rest, formulas, {**binding, first: obj}) for obj in objects)
         if len(formulas) > 1:
             return all(self._holds(formula, binding) for formula in formulas)
         return self._holds_by_value(formulas[0], binding)
@@ -119,8 +119,8 @@ class Decider:
             case Exists(variable, body):
                 return self.satisfiable([variable.name], [body], binding)
             case Forall(variable, body):
-                things = range(len(self.world))
-                if not all(self._holds(body, {**binding, variable.name: thing}) for thing in things):
+                objects = range(len(self.world))
+                if not all(self._holds(body, {**binding, variable.name: obj}) for obj in objects):
                     return False
                 if not self.strict or not isinstance(body, Implies):
                     return True
@@ -141,11 +141,11 @@ class Decider:
                 return _by_truth_table(formula, self._holds_of_nothing)
 
 
-def _too_hard(formula: Formula, things: int) -> Problem:
+def _too_hard(formula: Formula, objects: int) -> Problem:
     text = str(formula)
     span = Span(Source(text), 0, len(text)) if formula.span is NOWHERE else formula.span
-    among = f"among {things:,} thing{'s' * (things > 1)}"
-    advice = "use fewer variables that hang together, or a scene with fewer things"
+    among = f"among {objects:,} object{'s' * (objects > 1)}"
+    advice = "use fewer variables that hang together, or a scene with fewer objects"
     return Problem("size", f"this takes too many steps to decide {among}: {advice}", span)
 
 
@@ -167,4 +167,4 @@ def _by_truth_table(formula: Formula, holds: Callable[[Formula], bool]) -> bool:
 
 
 def _as_domains(binding: Binding) -> Domains:
-    return {name: 1 << thing for name, thing in binding.items()}
+    return {name: 1 << obj for name, obj in binding.items()}

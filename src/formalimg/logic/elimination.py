@@ -35,10 +35,10 @@ class Block:
         self.tries_left = _MAX_TRIES
         self.whole: str | None = None  # a variable that may lose no value: then all is lost
 
-    def narrow(self, variable: str, things: int) -> bool:
-        """Allow only these things for a variable; False if none is left, or one is missing where none may be."""
+    def narrow(self, variable: str, objects: int) -> bool:
+        """Allow only these objects for a variable; False if none is left, or one is missing where none may be."""
         before = self.domains[variable]
-        left = before & things
+        left = before & objects
         self.domains[variable] = left
         return left != 0 if variable != self.whole else left == before
 

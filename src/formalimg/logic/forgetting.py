@@ -61,7 +61,7 @@ def steps_of(kinds: tuple[QuantifierKind, ...], scopes: tuple[Scope, ...], freel
     which does not matter to what they are worth, that one goes which joins the fewest variables.
 
     Args:
-        kinds: who picks the thing of each variable.
+        kinds: who picks the object of each variable.
         scopes: the variables of each table; every variable has one. Each step adds a table behind them.
         freely: whether the order may differ from that of the prefix.
     """

@@ -1,9 +1,9 @@
-"""The game over clauses: `exists` picks things so that much holds, `forall` so that little does.
+"""The game over clauses: `exists` picks objects so that much holds, `forall` so that little does.
 
 The players move in the order of the prefix, and each knows the moves before. What a position is worth is found without
 trying all plays: the last variable is forgotten first, by the best number for its player, and what is left is a table
 over the variables that it touched. Where all tables are small, this is done in one pass (see `one_pass.py`); where
-they are not, move by move; and where a table would be too large, a variable is fixed to one thing after the other
+they are not, move by move; and where a table would be too large, a variable is fixed to one object after the other
 instead. The play is exact, and the same, in all cases.
 """
 
@@ -29,7 +29,7 @@ _SMALL = 5_000
 """How many cells are filled in the time that an array takes however small it is."""
 
 _AT_ONCE = 100_000
-"""Up to so many cells are computed in one go; for more, it is faster to go through the things of one variable."""
+"""Up to so many cells are computed in one go; for more, it is faster to go through the objects of one variable."""
 
 
 _IN_ONE_PASS = 1_000_000
@@ -41,18 +41,18 @@ class TooEntangledError(Exception):
 
 
 class Move(NamedTuple):
-    """The thing that a player picks, and what the game is then worth."""
+    """The object that a player picks, and what the game is then worth."""
 
-    thing: int
+    obj: int
     worth: int
 
 
 def best_play(component: PlacedComponent, payoffs: Payoffs) -> list[int]:
-    """The thing that each variable stands for if both players play best; of equally good things the first.
+    """The object that each variable stands for if both players play best; of equally good objects the first.
 
     Args:
-        component: the clauses, and who picks the thing of each variable.
-        payoffs: where their literals hold; there is at least one thing.
+        component: the clauses, and who picks the object of each variable.
+        payoffs: where their literals hold; there is at least one object.
 
     Raises:
         TooEntangledError: if it would take more than MAX_WORK.
@@ -60,22 +60,22 @@ def best_play(component: PlacedComponent, payoffs: Payoffs) -> list[int]:
     play = play_in_one_pass(component, payoffs, min(_IN_ONE_PASS, MAX_CELLS, MAX_WORK))
     if play is not None:
         return play
-    game = _Game(component.kinds, payoffs.things)
+    game = _Game(component.kinds, payoffs.objects)
     left = game.compact(payoffs.of(component))
     play = []
     for variable in range(len(component.kinds)):
         near, far = _around(variable, left)
         later = sorted({other for payoff in near for other in payoff.variables} - {variable})
-        thing = game.move(variable, later, near).thing
-        play.append(thing)
-        left = far + [payoff.fixed(variable, thing) for payoff in near]
+        obj = game.move(variable, later, near).obj
+        play.append(obj)
+        left = far + [payoff.fixed(variable, obj) for payoff in near]
     return play
 
 
 class _Game:
-    def __init__(self, kinds: Sequence[QuantifierKind], things: int) -> None:
+    def __init__(self, kinds: Sequence[QuantifierKind], objects: int) -> None:
         self.kinds = kinds
-        self.things = things
+        self.objects = objects
         self.work_left = MAX_WORK
 
     def compact(self, payoffs: Sequence[Payoff]) -> list[Payoff]:
@@ -83,7 +83,7 @@ class _Game:
         tables: dict[tuple[int, ...], Numbers] = {}
         wide: list[Payoff] = []
         for payoff in payoffs:
-            if self.things ** len(payoff.variables) > _AT_ONCE:
+            if self.objects ** len(payoff.variables) > _AT_ONCE:
                 wide.append(payoff)
                 continue
             values = payoff.spread(payoff.variables)
@@ -99,9 +99,9 @@ class _Game:
         left = list(payoffs)
         for other in order:
             left = self.forget(other, left)
-        worths = np.broadcast_to(_summed(left, (variable,)), (self.things,))
-        thing = int(worths.argmax() if self.kinds[variable] == "exists" else worths.argmin())
-        return Move(thing, int(worths[thing]))
+        worths = np.broadcast_to(_summed(left, (variable,)), (self.objects,))
+        obj = int(worths.argmax() if self.kinds[variable] == "exists" else worths.argmin())
+        return Move(obj, int(worths[obj]))
 
     def order(self, later: Sequence[int], payoffs: Sequence[Payoff]) -> list[int] | None:
         """In which order to forget the later variables; None if a table would be too large.
@@ -122,7 +122,7 @@ class _Game:
             }
             variable = min(joined, key=lambda name: len(joined[name]))
             table = joined[variable] - {variable}
-            if self.things ** len(table) > MAX_CELLS:
+            if self.objects ** len(table) > MAX_CELLS:
                 return None
             scopes = [scope for scope in scopes if variable not in scope]
             scopes.append(table)
@@ -139,28 +139,28 @@ class _Game:
         if not touching:
             return others
         variables = tuple(sorted({other for payoff in touching for other in payoff.variables}))
-        self.work(touching, self.things ** len(variables))
+        self.work(touching, self.objects ** len(variables))
         at = variables.index(variable)
         left = variables[:at] + variables[at + 1 :]
         seeks_more = self.kinds[variable] == "exists"
-        if self.things ** len(variables) <= _AT_ONCE:
+        if self.objects ** len(variables) <= _AT_ONCE:
             sums = _summed(touching, variables)
             return [*others, Table(left, sums.max(axis=at) if seeks_more else sums.min(axis=at))]
         better = np.maximum if seeks_more else np.minimum
         best = _summed([payoff.fixed(variable, 0) for payoff in touching], left)
-        for thing in range(1, self.things):
-            sums = _summed([payoff.fixed(variable, thing) for payoff in touching], left)
+        for obj in range(1, self.objects):
+            sums = _summed([payoff.fixed(variable, obj) for payoff in touching], left)
             best = better(best, sums)
         return [*others, Table(left, best)]
 
     def try_each(self, variable: int, later: Sequence[int], payoffs: Sequence[Payoff]) -> Move:
-        """The best move, by fixing the variable to one thing after the other."""
+        """The best move, by fixing the variable to one object after the other."""
         seeks_more = self.kinds[variable] == "exists"
         following = self.next_to_fix(later, payoffs)
         rest = [other for other in later if other != following]
         best: Move | None = None
-        for thing in range(self.things):
-            fixed = [payoff.fixed(variable, thing) for payoff in payoffs]
+        for obj in range(self.objects):
+            fixed = [payoff.fixed(variable, obj) for payoff in payoffs]
             bounds = [payoff.bounds() for payoff in fixed]
             if best is not None:
                 least, most = sum(low for low, _ in bounds), sum(high for _, high in bounds)
@@ -168,8 +168,8 @@ class _Game:
                     continue
             worth = self.move(following, rest, fixed).worth
             if best is None or (worth > best.worth if seeks_more else worth < best.worth):
-                best = Move(thing, worth)
-        assert best is not None, "there is at least one thing"
+                best = Move(obj, worth)
+        assert best is not None, "there is at least one object"
         return best
 
     def next_to_fix(self, later: Sequence[int], payoffs: Sequence[Payoff]) -> int:

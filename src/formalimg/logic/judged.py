@@ -25,8 +25,8 @@ class JudgedClause(NamedTuple):
         clause: the clause.
         kind: what it speaks about; a clause about the instance that a strict `forall` wants is a `condition`.
         holds: whether it holds.
-        reason: what can be read off the things, with numbers; empty if nothing can.
-        bindings: what its variables stand for, in the order of the clause; empty in a scene without things.
+        reason: what can be read off the objects, with numbers; empty if nothing can.
+        bindings: what its variables stand for, in the order of the clause; empty in a scene without objects.
         weight: what it counts.
     """
 
@@ -44,7 +44,7 @@ class BestBinding:
 
     Attributes:
         clauses: the clauses of the lifted form, each judged.
-        bindings: the number of the thing that each variable stands for; empty in a scene without things.
+        bindings: the number of the object that each variable stands for; empty in a scene without objects.
     """
 
     clauses: tuple[JudgedClause, ...]

@@ -19,43 +19,43 @@ _NOTHING = "there is nothing in the scene"
 
 
 class Judging:
-    """Says of each clause whether it holds when the variables stand for these things, and why."""
+    """Says of each clause whether it holds when the variables stand for these objects, and why."""
 
     def __init__(self, scene: World, style: str | None, payoffs: Payoffs, play: Mapping[str, int]) -> None:
         self.scene = scene
         self.style = style
         self.payoffs = payoffs
-        self.bound = {name: Bound(name, thing, scene.describe(thing)) for name, thing in play.items()}
+        self.bound = {name: Bound(name, obj, scene.describe(obj)) for name, obj in play.items()}
 
-    def judged(self, weighed: WeighedClause, placed: PlacedClause, things: Sequence[int]) -> JudgedClause:
+    def judged(self, weighed: WeighedClause, placed: PlacedClause, objects: Sequence[int]) -> JudgedClause:
         """The clause, judged.
 
         Args:
             weighed: the clause.
             placed: the same, its variables called by their places.
-            things: what the variables stand for, by their places.
+            objects: what the variables stand for, by their places.
         """
         clause, kind, weight = weighed
         bindings = tuple([self.bound[name] for name in clause.names])
         for literal in placed.literals:
-            if self.payoffs.is_true(literal, things):
-                return JudgedClause(clause, kind, True, self.evidence(literal, things), bindings, weight)
+            if self.payoffs.is_true(literal, objects):
+                return JudgedClause(clause, kind, True, self.evidence(literal, objects), bindings, weight)
         first = placed.literals[0]
         if clause.kind == "object" and first.positive and not self.payoffs.where(first).any():
-            reason = f"no thing satisfies {clause}"
+            reason = f"no object satisfies {clause}"
         else:
-            reason = " and ".join(filter(None, [self.evidence(literal, things) for literal in placed.literals]))
+            reason = " and ".join(filter(None, [self.evidence(literal, objects) for literal in placed.literals]))
         return JudgedClause(clause, kind, False, reason, bindings, weight)
 
-    def evidence(self, literal: PlacedLiteral, things: Sequence[int]) -> str:
-        """What can be read off the things that makes a literal hold or fail."""
+    def evidence(self, literal: PlacedLiteral, objects: Sequence[int]) -> str:
+        """What can be read off the objects that makes a literal hold or fail."""
         if not literal.written:
             return f"the style is '{self.style}'"
-        return self.scene.evidence(literal.atom, tuple([things[place] for place in literal.written]))
+        return self.scene.evidence(literal.atom, tuple([objects[place] for place in literal.written]))
 
 
 def judged_of_nothing(clauses: Sequence[WeighedClause], passed: bool, style: str | None) -> tuple[JudgedClause, ...]:
-    """The clauses in a scene without things: what speaks of things holds only if the whole formula does."""
+    """The clauses in a scene without objects: what speaks of objects holds only if the whole formula does."""
     found = []
     for clause, kind, weight in clauses:
         holds = passed or (not clause.variables and any(_style_holds(literal, style) for literal in clause.literals))

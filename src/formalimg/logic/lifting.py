@@ -7,7 +7,7 @@ A formula is lifted in three steps (FormalImg, Definition 2 and appendix C.1):
 2. *Clauses*: the matrix is multiplied out into a conjunction of disjunctions of literals.
 3. *Components*: clauses that share variables belong together and keep the quantifiers of their own variables.
 
-The lifted form is equivalent to the formula under the classical reading of `forall`, in every scene that has a thing
+The lifted form is equivalent to the formula under the classical reading of `forall`, in every scene that has an object
 in it. The strict reading hangs on `implies`, which the lifted form no longer has; so scenes are always verified
 against the formula itself.
 """
@@ -111,7 +111,7 @@ class Clause:
     def kind(self) -> ClauseKind:
         """What the clause speaks about.
 
-        A single literal is an `object` (what a thing is), a `style` (no variable), an `attribute` (one variable)
+        A single literal is an `object` (what an object is), a `style` (no variable), an `attribute` (one variable)
         or a `relation`; a disjunction, such as "not a watch, or below the cup", is a `condition`.
         """
         if len(self.literals) > 1:
@@ -145,7 +145,7 @@ class Component:
 
 
 @dataclass(frozen=True)
-class Lifted:
+class PrenexForm:
     """A formula in lifted form: the conjunction of its components."""
 
     components: tuple[Component, ...]
@@ -163,7 +163,7 @@ class Lifted:
         return f"(and {' '.join(component.text for component in self.components)})"
 
 
-def lift(formula: Formula | str) -> Lifted:
+def to_prenex(formula: Formula | str) -> PrenexForm:
     """Bring a closed formula, parsed or as text, into lifted form.
 
     Raises:
@@ -176,7 +176,7 @@ def lift(formula: Formula | str) -> Lifted:
         raise _too_large(formula, f"{_counted(expected.clauses)} clauses with {_counted(expected.literals)} literals")
     found = list(map(Clause, _multiply_out(matrix)))
     groups = connected([clause.variables for clause in found])
-    return Lifted(
+    return PrenexForm(
         tuple(
             Component(
                 tuple(quantifier for quantifier in prefix if quantifier.variable in variables),
@@ -189,7 +189,7 @@ def lift(formula: Formula | str) -> Lifted:
 
 def clauses(formula: Formula | str) -> list[Clause]:
     """The clauses of a formula: the conjuncts of its lifted form."""
-    return list(lift(formula).clauses)
+    return list(to_prenex(formula).clauses)
 
 
 def complexity(formula: Formula | str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
+def closest_match(word: str, known: Iterable[str]) -> str | None:
     """The known word that `word` most likely meant, whatever its case and spacing; None if none is near."""
     from difflib import get_close_matches  # here, so that programs start faster
 

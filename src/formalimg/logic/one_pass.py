@@ -1,7 +1,7 @@
 """The game over clauses in one pass, where its tables are small: nearly always.
 
 Forgetting the variables from the last to the first leaves, for each, a table of what its picks are worth; reading these
-from the first to the last gives the play, of equally good things the first. The tables are smaller if variables that
+from the first to the last gives the play, of equally good objects the first. The tables are smaller if variables that
 one player picks in a row are forgotten in the order that suits best. Then the best play must be the only one, or it
 would hang on that order. So ties are broken in the numbers themselves: each pick also counts by its place in the scene,
 less than any clause or class does, and the more the earlier its variable is picked. Where the numbers would be too
@@ -27,33 +27,33 @@ from formalimg.logic.stacks import Doubt, Stack, Stacks
 Worths: TypeAlias = NDArray[np.int64]
 
 Kept: TypeAlias = list[Sequence[int]]
-"""The things that each variable may stand for."""
+"""The objects that each variable may stand for."""
 
 _TOO_LARGE = 2**62
 """Sums stay below this, so that 64 bits are enough."""
 
 _AT_ONCE = 200_000
-"""Up to so many cells are filled in one go; more leave the cache, and are filled thing by thing, clause by clause."""
+"""Up to so many cells are filled in one go; more leave the cache, and are filled object by object, clause by clause."""
 
 
 def play_in_one_pass(component: PlacedComponent, payoffs: Payoffs, most_cells: int) -> list[int] | None:
-    """The thing that each variable stands for if both players play best; of equally good things the first.
+    """The object that each variable stands for if both players play best; of equally good objects the first.
 
     Args:
-        component: the clauses, and who picks the thing of each variable.
+        component: the clauses, and who picks the object of each variable.
         payoffs: where their literals hold.
         most_cells: the largest table to look at.
 
     Returns:
         The play; None if a table would be too large.
     """
-    things, kinds, stacked = payoffs.things, component.kinds, component.stacked
-    if things**stacked.widest > most_cells:
+    objects, kinds, stacked = payoffs.objects, component.kinds, component.stacked
+    if objects**stacked.widest > most_cells:
         return None
-    freely = (component.most + 1) * things ** len(kinds) < _TOO_LARGE
-    unit = things ** len(kinds) if freely else 1  # more than all that breaks ties
-    tables = list(_ties(kinds, things, freely))
-    kept: Kept = [range(things)] * len(kinds)
+    freely = (component.most + 1) * objects ** len(kinds) < _TOO_LARGE
+    unit = objects ** len(kinds) if freely else 1  # more than all that breaks ties
+    tables = list(_ties(kinds, objects, freely))
+    kept: Kept = [range(objects)] * len(kinds)
     doubts = stacked.doubts if freely else ()
     for doubt in doubts:
         kept[doubt.variable] = _hopeful(doubt, payoffs, unit, tables[doubt.variable])
@@ -62,7 +62,7 @@ def play_in_one_pass(component: PlacedComponent, payoffs: Payoffs, most_cells: i
     stacks = stacked.if_met if met else stacked.always
     _weigh(stacks, payoffs, kept, unit, tables)
     steps = stacks.free_steps if freely else stacks.ordered_steps
-    if things ** max([len(step.scope) for step in steps]) > min(_AT_ONCE, most_cells):
+    if objects ** max([len(step.scope) for step in steps]) > min(_AT_ONCE, most_cells):
         if _largest(steps, kept) > _AT_ONCE:
             for doubt in doubts:
                 _narrow(doubt.variable, stacks.scopes, tables, kept)
@@ -76,20 +76,20 @@ def play_in_one_pass(component: PlacedComponent, payoffs: Payoffs, most_cells: i
     return [kept[variable][pick] for variable, pick in enumerate(_read_back(steps, sides))]
 
 
-# --- things that are left out
+# --- objects that are left out
 
 
 def _hopeful(doubt: Doubt, payoffs: Payoffs, unit: int, ties: Worths) -> list[int]:
-    """The things that may be best for a `forall`, by what is said of each alone.
+    """The objects that may be best for a `forall`, by what is said of each alone.
 
-    Mostly, these are the things to which its condition applies: others break no clause.
+    Mostly, these are the objects to which its condition applies: others break no clause.
     """
     least, most = (doubt.bounds @ payoffs.rows(1, doubt.rows) + doubt.open) * unit + ties
     return _possibly_least(least, most)
 
 
 def _possibly_least(least: Worths, most: Worths) -> list[int]:
-    """Which things can be worth least, each being worth something between these bounds."""
+    """Which objects can be worth least, each being worth something between these bounds."""
     hoped = least < most.min()
     hoped[most.argmin()] = True
     found: list[int] = hoped.nonzero()[0].tolist()
@@ -97,12 +97,12 @@ def _possibly_least(least: Worths, most: Worths) -> list[int]:
 
 
 def _is_met(doubt: Doubt, payoffs: Payoffs, kept: Kept) -> bool:
-    """Whether the condition of a `forall` applies to all things that are left for it."""
+    """Whether the condition of a `forall` applies to all objects that are left for it."""
     return not payoffs.rows(1, doubt.condition).take(kept[doubt.variable], 1).any()
 
 
 def _narrow(variable: int, scopes: Sequence[Scope], tables: list[Worths], kept: Kept) -> None:
-    """Leave out more things that cannot be best for a `forall`, by all that is said. It changes tables and kept."""
+    """Leave out more objects that cannot be best for a `forall`, by all that is said. It changes tables and kept."""
     least: Any = 0
     most: Any = 0
     speaking = [(number, scope.index(variable)) for number, scope in enumerate(scopes) if variable in scope]
@@ -112,12 +112,12 @@ def _narrow(variable: int, scopes: Sequence[Scope], tables: list[Worths], kept: 
     hopeful = _possibly_least(least, most)
     for number, axis in speaking:
         tables[number] = tables[number].take(hopeful, axis)
-    kept[variable] = [kept[variable][thing] for thing in hopeful]
+    kept[variable] = [kept[variable][obj] for obj in hopeful]
 
 
 def _largest(steps: Sequence[Step], kept: Kept) -> int:
     """The cells of the largest sum."""
-    sizes = [len(things) for things in kept]
+    sizes = [len(objects) for objects in kept]
     return max([prod([sizes[variable] for variable in step.scope]) for step in steps])
 
 
@@ -150,8 +150,8 @@ def _forgotten(step: Step, summed: Sequence[Worths]) -> Worths:
         return best
     best = one[0] + other[0]
     room = np.empty_like(best)
-    for thing in range(1, len(one)):
-        better(best, np.add(one[thing], other[thing], out=room), out=best)
+    for obj in range(1, len(one)):
+        better(best, np.add(one[obj], other[obj], out=room), out=best)
     return best
 
 
@@ -173,7 +173,7 @@ def _read_back(steps: Sequence[Step], sides: Sequence[Sequence[Worths]]) -> list
 def _weigh(stacks: Stacks, payoffs: Payoffs, kept: Kept, unit: int, tables: list[Worths]) -> None:
     """Add what clauses are worth: to the table of a variable, or as tables of several."""
     for stack in stacks.stacks:
-        at_once = payoffs.things ** len(stack.scopes[0]) * len(stack.worths) <= _AT_ONCE
+        at_once = payoffs.objects ** len(stack.scopes[0]) * len(stack.worths) <= _AT_ONCE
         weighed = _weighed(stack, payoffs, kept, unit) if at_once else _weighed_one_by_one(stack, payoffs, kept, unit)
         if len(stack.scopes[0]) > 1:
             tables.extend(weighed)
@@ -212,8 +212,8 @@ def _holding(stack: Stack, payoffs: Payoffs, kept: Kept, chosen: slice) -> Truth
 
 
 @lru_cache(maxsize=1024)
-def _ties(kinds: tuple[QuantifierKind, ...], things: int, broken: bool) -> tuple[Worths, ...]:
-    """For each variable, by how little an earlier thing is better for its player; nothing if ties are not broken."""
-    later = np.arange(things) if broken else np.zeros(things, np.int64)
-    ranks = [things**place if broken else 1 for place in reversed(range(len(kinds)))]
+def _ties(kinds: tuple[QuantifierKind, ...], objects: int, broken: bool) -> tuple[Worths, ...]:
+    """For each variable, by how little an earlier object is better for its player; nothing if ties are not broken."""
+    later = np.arange(objects) if broken else np.zeros(objects, np.int64)
+    ranks = [objects**place if broken else 1 for place in reversed(range(len(kinds)))]
     return tuple([later * (-rank if kind == "exists" else rank) for kind, rank in zip(kinds, ranks, strict=True)])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, TypeAlias
 
-from formalimg.logic.nearness import nearest
+from formalimg.logic.nearness import closest_match
 from formalimg.logic.problem import FormulaError, Problem
 from formalimg.logic.source import Source, Span
 from formalimg.logic.syntax import (
@@ -270,7 +270,7 @@ class _Reader:
                     f"put values in quotes ('{item.text}') and a '?' before variables (?{item.text})", item.span
                 )
             elif not isinstance(item, _Hole):
-                near = nearest(head.text, OPERATORS)
+                near = closest_match(head.text, OPERATORS)
                 advice = f"did you mean {near}?" if near else f"the operators are {', '.join(OPERATORS)}"
                 return self.report(
                     f"{head.text} is not an operator, so no formula can stand in it: {advice}", head.span

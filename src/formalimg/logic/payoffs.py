@@ -16,7 +16,7 @@ Truth: TypeAlias = NDArray[np.bool]
 
 
 class Table(NamedTuple):
-    """A number for each choice of things for some variables. Variables are numbered in the order of the prefix."""
+    """A number for each choice of objects for some variables. Variables are numbered in the order of the prefix."""
 
     variables: tuple[int, ...]
     values: Numbers
@@ -26,12 +26,12 @@ class Table(NamedTuple):
         """How many arrays are laid over each other to spread it."""
         return 1
 
-    def fixed(self, variable: int, thing: int) -> Table:
-        """What is left once a variable stands for a thing."""
+    def fixed(self, variable: int, obj: int) -> Table:
+        """What is left once a variable stands for an object."""
         if variable not in self.variables:
             return self
         at = self.variables.index(variable)
-        index: tuple[Any, ...] = (*[slice(None)] * at, thing, ...)
+        index: tuple[Any, ...] = (*[slice(None)] * at, obj, ...)
         return Table(self.variables[:at] + self.variables[at + 1 :], self.values[index])
 
     def spread(self, variables: Sequence[int]) -> Numbers:
@@ -56,11 +56,11 @@ class AnyOf(NamedTuple):
         """How many arrays are laid over each other to spread it."""
         return len(self.literals)
 
-    def fixed(self, variable: int, thing: int) -> AnyOf:
-        """What is left once a variable stands for a thing."""
+    def fixed(self, variable: int, obj: int) -> AnyOf:
+        """What is left once a variable stands for an object."""
         if variable not in self.variables:
             return self
-        left = tuple(literal.fixed(variable, thing) for literal in self.literals)
+        left = tuple(literal.fixed(variable, obj) for literal in self.literals)
         return AnyOf(tuple(other for other in self.variables if other != variable), left, self.weight)
 
     def spread(self, variables: Sequence[int]) -> Numbers:
@@ -88,10 +88,10 @@ class Payoffs:
 
         Args:
             world: what is asked.
-            style: the style of the picture.
+            style: the style of the image.
             literals: what is asked for.
         """
-        self.things = len(world)
+        self.objects = len(world)
         of_style, of_one, of_two = literals
         self._rows: tuple[Truth, Truth, Truth] = (
             np.array([(literal.word == style) is literal.positive for literal in of_style], np.bool),
@@ -104,7 +104,7 @@ class Payoffs:
         return self._rows[axes].take(rows, 0)
 
     def is_true(self, literal: PlacedLiteral, play: Sequence[int]) -> bool:
-        """Does a literal hold if the variables stand for these things?"""
+        """Does a literal hold if the variables stand for these objects?"""
         scope = literal.scope
         rows = self._rows[len(scope)]
         found: bool
@@ -123,7 +123,7 @@ class Payoffs:
         """What clauses are worth.
 
         A clause counts more than all classes together: so, in a best play, most clauses hold, and of such plays one
-        is best in which most is said rightly about the classes of things.
+        is best in which most is said rightly about the classes of objects.
         """
         numbers: type[np.integer] = np.int16 if component.most < 2**15 else np.int64
         payoffs: list[Payoff] = []
@@ -142,11 +142,11 @@ def _rows_of_one(world: World, literals: Iterable[LiteralKey]) -> Truth:
     sets = []
     for predicate, word, positive, written in literals:
         if len(written) == 1:
-            things = world.having(predicate, word)
+            objects = world.having(predicate, word)
         else:  # the variable stands twice
-            singles = [1 << thing for thing in range(len(world))]
-            things = sum([world.seconds(predicate, single, single) for single in singles])
-        sets.append(things if positive else everything & ~things)
+            singles = [1 << obj for obj in range(len(world))]
+            objects = sum([world.seconds(predicate, single, single) for single in singles])
+        sets.append(objects if positive else everything & ~objects)
     return _as_rows(sets, len(world))
 
 
@@ -168,15 +168,15 @@ def _rows_of_two(world: World, literals: Iterable[LiteralKey]) -> Truth:
 
 
 def _pairs_by_sets(world: World, predicate: str) -> Truth:
-    """Where a predicate holds, by first and second thing."""
+    """Where a predicate holds, by first and second object."""
     width = len(world)
     everything = (1 << width) - 1
-    return _as_rows([world.seconds(predicate, 1 << thing, everything) for thing in range(width)], width)
+    return _as_rows([world.seconds(predicate, 1 << obj, everything) for obj in range(width)], width)
 
 
 def _as_rows(sets: Sequence[int], width: int) -> Truth:
     """Bit sets as rows of yes and no."""
     octets = (width + 7) // 8
-    packed = b"".join([things.to_bytes(octets, "little") for things in sets])
+    packed = b"".join([objects.to_bytes(octets, "little") for objects in sets])
     bits = np.unpackbits(np.frombuffer(packed, np.uint8).reshape(len(sets), octets), axis=1, bitorder="little")
     return bits[:, :width].view(np.bool)

@@ -50,7 +50,7 @@ class PlacedLiteral(NamedTuple):
         scope: its variables, each once.
         written: its variables in the order in which they are written.
         positive: whether the atom is to hold.
-        of_class: whether it speaks of the class of a thing.
+        of_class: whether it speaks of the class of an object.
     """
 
     atom: Atom
@@ -81,7 +81,7 @@ class PlacedComponent:
 
     Attributes:
         names: the variables.
-        kinds: who picks the thing of each.
+        kinds: who picks the object of each.
         clauses: the clauses.
         one: what a clause of weight 1 is worth in a game: one more than all classes together.
         most: the most that a play can be worth.

@@ -19,14 +19,14 @@ ProblemKind = Literal[
     "word",  # a word the vocabulary does not know
     "complexity",  # not the expected K, or more than one component
     "size",  # too large, or growing too large
-    "plausibility",  # fine as a formula, but no picture of everyday things would show it
+    "plausibility",  # fine as a formula, but no image of everyday objects would show it
     "undecided",  # a question that the given scene cannot answer
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with a formula, and where."""
+    """One object that is wrong with a formula, and where."""
 
     kind: ProblemKind
     message: str

@@ -26,11 +26,15 @@ _UNTOLD = "why that is takes too many steps to find out"
 
 
 class Bound(NamedTuple):
-    """A variable and the thing it stands for."""
+    """A variable and the object it stands for."""
 
     variable: str
-    thing: int
+    obj: int
     description: str
+
+    def to_json(self) -> dict[str, object]:
+        """Return plain data; stored verdicts call the object `thing`."""
+        return {"variable": self.variable, "thing": self.obj, "description": self.description}
 
 
 class Others(NamedTuple):
@@ -48,9 +52,9 @@ class Proof:
         formula: the formula, with variables named apart.
         holds: whether it holds.
         reason: in a few words, with numbers where there are any.
-        bindings: the things that its quantified variables stand for here.
+        bindings: the objects that its quantified variables stand for here.
         conflict: for an `exists` that fails: conditions that cannot hold together. Without one of them they could,
-            but for those that only say what class a thing is of; these are kept for the reader.
+            but for those that only say what class an object is of; these are kept for the reader.
         parts: what the reason rests on. For an `exists` that fails: the candidates for one variable, given the
             bindings of the others, each with the first claim that it fails.
         others: the candidates that are not among the parts.
@@ -70,11 +74,11 @@ class Proof:
         """The proof as plain data; empty fields are left out."""
         data: dict[str, object] = {"holds": self.holds, "formula": str(self.formula)}
         if self.candidate:
-            data["candidate"] = self.candidate._asdict()
+            data["candidate"] = self.candidate.to_json()
         if self.reason:
             data["reason"] = self.reason
         if self.bindings:
-            data["bindings"] = [bound._asdict() for bound in self.bindings]
+            data["bindings"] = [bound.to_json() for bound in self.bindings]
         if self.conflict:
             data["conflict"] = [str(claim) for claim in self.conflict]
         if self.parts:
@@ -85,7 +89,7 @@ class Proof:
 
 
 def prove(formula: Formula, decider: Decider, binding: Binding | None = None) -> Proof:
-    """Why the formula holds or fails when its free variables stand for these things.
+    """Why the formula holds or fails when its free variables stand for these objects.
 
     Where the reasons take too many steps to find, the proof says only that.
 
@@ -135,10 +139,10 @@ class _Prover:
 
     def atom(self, atom: Atom, binding: Binding) -> Proof:
         holds = self.decider.holds(atom, binding)
-        things = tuple(binding[name] for name in atom.variables)
-        if not things:
+        objects = tuple(binding[name] for name in atom.variables)
+        if not objects:
             return Proof(atom, holds, f"the style is '{self.decider.style}'")
-        return Proof(atom, holds, self.world.evidence(atom, things))
+        return Proof(atom, holds, self.world.evidence(atom, objects))
 
     def all_of(self, formula: Formula, parts: Sequence[Formula], binding: Binding) -> Proof:
         holding = [self.decider.holds(part, binding) for part in parts]
@@ -177,7 +181,7 @@ class _Prover:
         return self.none_fits(formula, variables, claims, binding)
 
     def none_fits(self, formula: Formula, variables: list[str], claims: list[Formula], binding: Binding) -> Proof:
-        """Why no things fit: claims in conflict, the things that come closest, and what is wrong with the others."""
+        """Why no objects fit: claims in conflict, the objects that come closest, and what is wrong with the others."""
         conflict = self.conflict(variables, claims, binding)
         *kept, last = conflict
         closest = self.decider.first_binding(variables, kept, binding)
@@ -185,7 +189,7 @@ class _Prover:
         asked = free_variables(last)
         stuck = next((name for name in reversed(variables) if name in asked), None)
         if stuck is None:  # the claim speaks of no variable bound here
-            return Proof(formula, False, "whatever things are chosen", (), (self.prove(last, closest),))
+            return Proof(formula, False, "whatever objects are chosen", (), (self.prove(last, closest),))
         involved = {name for claim in conflict for name in free_variables(claim)} - {stuck}
         shown = self.bound([name for name in variables if name in involved], closest)
         about = [claim for claim in conflict if stuck in free_variables(claim)]
@@ -193,7 +197,7 @@ class _Prover:
         return Proof(formula, False, f"nothing can be ?{stuck}", shown, candidates, tuple(conflict), others)
 
     def conflict(self, variables: list[str], claims: list[Formula], binding: Binding) -> list[Formula]:
-        """Claims that cannot hold together, as few as can be, and the classes of the things they speak of.
+        """Claims that cannot hold together, as few as can be, and the classes of the objects they speak of.
 
         The last one is the first claim of the text that cannot hold together with those before it.
         """
@@ -210,7 +214,7 @@ class _Prover:
             without = [other for other in before if other is not claim]
             if not _tells_class(claim) and not possible([*without, last]):
                 before = without
-        # Classes of things that nothing else in the conflict speaks of have no part in it.
+        # Classes of objects that nothing else in the conflict speaks of have no part in it.
         spoken_of = {name for claim in [*before, last] if not _tells_class(claim) for name in free_variables(claim)}
         spoken_of |= free_variables(last)
         return [*(claim for claim in before if free_variables(claim) <= spoken_of | set(binding)), last]
@@ -218,20 +222,20 @@ class _Prover:
     def candidates(
         self, variable: str, claims: list[Formula], binding: Binding
     ) -> tuple[tuple[Proof, ...], tuple[Others, ...]]:
-        """What is wrong with each thing that could be put for a variable: those that get furthest first.
+        """What is wrong with each object that could be put for a variable: those that get furthest first.
 
-        Things that fail the very first claim, mostly for being something else, are counted; so are those beyond
+        Objects that fail the very first claim, mostly for being something else, are counted; so are those beyond
         MAX_TOLD, and those whose fault is more than an atom, but for the first, which is followed.
         """
-        failed: list[tuple[int, int]] = []  # how many claims hold before the first that fails, and the thing
-        for thing in range(len(self.world)):
-            tried = {**binding, variable: thing}
-            failed.append((next(n for n, claim in enumerate(claims) if not self.decider.holds(claim, tried)), thing))
+        failed: list[tuple[int, int]] = []  # how many claims hold before the first that fails, and the object
+        for obj in range(len(self.world)):
+            tried = {**binding, variable: obj}
+            failed.append((next(n for n, claim in enumerate(claims) if not self.decider.holds(claim, tried)), obj))
         failed.sort(key=lambda entry: (-entry[0], entry[1]))
         told: list[Proof] = []
         counted: Counter[int] = Counter()
-        for passed, thing in failed:
-            claim, tried = claims[passed], {**binding, variable: thing}
+        for passed, obj in failed:
+            claim, tried = claims[passed], {**binding, variable: obj}
             promising = passed > 0 or (len(claims) == 1 and not _tells_class(claim))
             if promising and len(told) < MAX_TOLD and (not told or isinstance(claim, Atom)):
                 proof = self.prove(claim, tried)
@@ -255,11 +259,11 @@ class _Prover:
         fitting = concerned & self.decider.selected(name, (), [consequent], binding)
         failing = concerned & ~fitting
         count, bad = concerned.bit_count(), failing.bit_count()
-        which = "things that meet the condition" if antecedent is not None else "things"
+        which = "objects that meet the condition" if antecedent is not None else "things"
         if not failing:
             names = self.listed(concerned)
             reason = (
-                f"holds for all {count} {which}: {names}" if count > 1 else f"holds for {names}, the only such thing"
+                f"holds for all {count} {which}: {names}" if count > 1 else f"holds for {names}, the only such object"
             )
             first = next(members(concerned))
         else:
@@ -270,20 +274,20 @@ class _Prover:
         return Proof(formula, not failing, reason, self.bound([name], tried), (inner,))
 
     def no_instance(self, formula: Forall, binding: Binding) -> Proof:
-        """No thing meets the condition of a `forall`."""
+        """No object meets the condition of a `forall`."""
         assert isinstance(formula.body, Implies)
         if not self.decider.strict:
-            return Proof(formula, True, "no thing meets the condition")
+            return Proof(formula, True, "no object meets the condition")
         wanted = self.prove(Exists(formula.variable, formula.body.antecedent), binding)
-        return Proof(formula, False, "no thing meets the condition, and strict forall wants one", (), (wanted,))
+        return Proof(formula, False, "no object meets the condition, and strict forall wants one", (), (wanted,))
 
     # --- names
 
     def bound(self, variables: Sequence[str], binding: Binding) -> tuple[Bound, ...]:
         return tuple(Bound(name, binding[name], self.world.describe(binding[name])) for name in variables)
 
-    def listed(self, things: int) -> str:
-        names = [self.world.describe(thing) for thing in members(things)]
+    def listed(self, objects: int) -> str:
+        names = [self.world.describe(obj) for obj in members(objects)]
         more = len(names) - MAX_TOLD
         return ", ".join(names[:MAX_TOLD]) + (f" and {more} more" if more > 0 else "")
 

@@ -19,7 +19,7 @@ from formalimg.logic.variables import rename_apart, unbound
 from formalimg.logic.world import World
 
 STYLE = "IsStyle"
-"""The predicate about the picture as a whole."""
+"""The predicate about the image as a whole."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ def verify(
     Args:
         formula: a closed formula, parsed or as text.
         scene: a `Scene`, or anything that answers as a `World`.
-        semantics: `"strict"`: `(forall ?x (implies A B))` also wants some thing for which A holds, and the empty
+        semantics: `"strict"`: `(forall ?x (implies A B))` also wants some object for which A holds, and the empty
             scene satisfies no quantifier. `"classical"`: as in textbooks.
-        style: the style of the picture, which decides `(IsStyle '…')`.
+        style: the style of the image, which decides `(IsStyle '…')`.
 
     Raises:
         FormulaError: if a variable is unbound, or the scene cannot decide an atom; never a silent False.
@@ -177,5 +177,5 @@ def _objection(atom: Atom, world: World, style: str | None) -> str | None:
     if len(atom.arguments) != 1 or not isinstance(atom.arguments[0], Value):
         return f"{STYLE} is written ({STYLE} 'word')"
     if style is None:
-        return f"the style of the picture is not known: say which it is (style={atom.arguments[0]}, …)"
+        return f"the style of the image is not known: say which it is (style={atom.arguments[0]}, …)"
     return None

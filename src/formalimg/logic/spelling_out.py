@@ -1,6 +1,6 @@
 """Spelling out the strict `forall`: the instance that it wants, said as an `exists` of its own.
 
-`(forall ?x (implies A B))`, read strictly, says two things: some thing meets A, and whatever meets A meets B. Lifting
+`(forall ?x (implies A B))`, read strictly, says two objects: some object meets A, and whatever meets A meets B. Lifting
 knows only the classical reading, so the first is written down before a formula is lifted for its clauses.
 """
 
@@ -16,7 +16,7 @@ from formalimg.logic.variables import Names, rename_arguments, require_closed
 
 
 class SpelledOut(NamedTuple):
-    """A formula whose classical reading, in every scene with a thing in it, is the strict reading of another.
+    """A formula whose classical reading, in every scene with an object in it, is the strict reading of another.
 
     Attributes:
         formula: the formula; every quantifier binds a name of its own.

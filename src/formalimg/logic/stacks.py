@@ -76,7 +76,7 @@ class Stacks:
     """All clauses of a component.
 
     Attributes:
-        kinds: who picks the thing of each variable.
+        kinds: who picks the object of each variable.
         stacks: the clauses.
     """
 
@@ -161,7 +161,7 @@ def _stacks(kinds: tuple[QuantifierKind, ...], everything: Sequence[_Weighed]) -
     alike: dict[object, list[_Weighed]] = {}
     for weighed in everything:
         scope = weighed.scope
-        # Things are left out for variables that `forall` binds: so the axes of these have lengths of their own.
+        # Objects are left out for variables that `forall` binds: so the axes of these have lengths of their own.
         bound = tuple([place if kinds[place] == "forall" else None for place in scope])
         layout = tuple([tuple([scope.index(place) for place in literal.scope]) for literal in weighed.literals])
         alike.setdefault((bound, layout), []).append(weighed)

@@ -1,4 +1,4 @@
-"""Relations over things as tables of bit sets, and the few operations that deciding a formula needs.
+"""Relations over objects as tables of bit sets, and the few operations that deciding a formula needs.
 
 A table over the variables (v1, …, vm) maps the values of all but the last variable to the bit set of values of the
 last one; a table over no variables has the row `()` if it holds. `join` combines tables, `project` and `divide` forget
@@ -74,7 +74,7 @@ class Table:
 
 
 class Reading:
-    """A world, and what has been read from it thing by thing: a hard formula asks for the same rows again and again."""
+    """A world, and what has been read from it object by object: a hard formula asks for the same rows again and again."""
 
     __slots__ = ("_rows", "world")
 
@@ -83,16 +83,16 @@ class Reading:
         self._rows: dict[tuple[str, bool, bool], dict[int, int]] = {}
 
     def rows(self, predicate: str, forward: bool, positive: bool) -> Callable[[int], int]:
-        """What stands in a relation, or does not, to each thing: to the first thing if `forward`, or to the second."""
+        """What stands in a relation, or does not, to each object: to the first object if `forward`, or to the second."""
         read = self.world.seconds if forward else self.world.firsts
         everything = (1 << len(self.world)) - 1
         known = self._rows.setdefault((predicate, forward, positive), {})
 
-        def row(thing: int) -> int:
-            found = known.get(thing)
+        def row(obj: int) -> int:
+            found = known.get(obj)
             if found is None:
-                found = read(predicate, 1 << thing, everything)
-                known[thing] = found = found if positive else everything & ~found
+                found = read(predicate, 1 << obj, everything)
+                known[obj] = found = found if positive else everything & ~found
             return found
 
         return row

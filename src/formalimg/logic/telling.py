@@ -25,8 +25,8 @@ def _lines(proof: Proof, margin: str) -> Iterator[str]:
     for part in _told(proof):
         yield from _lines(part, margin + "  ")
     for number, claim in proof.others:
-        who = f"{number} other thing{'s' * (number > 1)}: {_short(claim)}"
-        yield f"{margin}  ✗ {who if proof.parts else f'no thing satisfies {_short(claim)}'}"
+        who = f"{number} other object{'s' * (number > 1)}: {_short(claim)}"
+        yield f"{margin}  ✗ {who if proof.parts else f'no object satisfies {_short(claim)}'}"
 
 
 def _titled(margin: str, title: str, lines: list[str]) -> Iterator[str]:
@@ -39,7 +39,7 @@ def _titled(margin: str, title: str, lines: list[str]) -> Iterator[str]:
 def _told(proof: Proof) -> Iterator[Proof]:
     """The parts worth a line of their own.
 
-    The parts of an `and` are told in its place. That a thing is what its description says it is goes without saying.
+    The parts of an `and` are told in its place. That an object is what its description says it is goes without saying.
     """
     for part in proof.parts:
         if isinstance(part.formula, And) and part.candidate is None:
@@ -72,5 +72,5 @@ def _short(formula: Formula) -> str:
 
 
 def _is_word(formula: Formula) -> bool:
-    """Does the formula say which word applies to a thing, as (Is ?x 'cup') does?"""
+    """Does the formula say which word applies to an object, as (Is ?x 'cup') does?"""
     return isinstance(formula, Atom) and isinstance(formula.arguments[-1], Value) and len(formula.arguments) > 1

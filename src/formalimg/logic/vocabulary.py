@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from formalimg.errors import FormalimgError
-from formalimg.logic.nearness import nearest
+from formalimg.logic.nearness import closest_match
 
 _FOLDER = Path(__file__).parent / "vocabularies"
 
@@ -43,7 +43,7 @@ class Vocabulary:
 
     def nearest_word(self, word: str, kind: str) -> str | None:
         """The word of this kind that a mistyped word most likely meant."""
-        return nearest(word, self.words[kind])
+        return closest_match(word, self.words[kind])
 
     def predicate_taking(self, kind: str) -> str | None:
         """The name of a predicate that has an argument of this kind."""
@@ -57,7 +57,7 @@ def vocabulary(suite: str | Path | Vocabulary) -> Vocabulary:
     if isinstance(suite, Path) or suite.endswith(".toml"):
         return _loaded(Path(suite))
     if suite not in vocabulary_names():
-        near = nearest(suite, vocabulary_names())
+        near = closest_match(suite, vocabulary_names())
         advice = f"did you mean {near}?" if near else f"known are {', '.join(vocabulary_names())}, or a .toml file"
         raise VocabularyError(f"unknown suite {suite!r}: {advice}")
     return _builtin(suite)

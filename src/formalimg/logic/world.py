@@ -1,4 +1,4 @@
-"""What formulas are true or false of: numbered things and the relations between them."""
+"""What formulas are true or false of: numbered objects and the relations between them."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from formalimg.logic.syntax import Atom
 
 
 class World(Protocol):
-    """A finite set of things, numbered from 0, that can answer atoms about them.
+    """A finite set of objects, numbered from 0, that can answer atoms about them.
 
-    Sets of things are bit sets: bit i of an int stands for thing i. Answering with whole sets, not thing by thing,
+    Sets of objects are bit sets: bit i of an int stands for object i. Answering with whole sets, not object by object,
     is what lets formulas be decided without trying assignments.
 
     A world may also have a method `pairs(predicate)`, which tells where a predicate of two variables holds as one array
-    of yes and no, by first and second thing, or None if it cannot: that is faster where all pairs are wanted.
+    of yes and no, by first and second object, or None if it cannot: that is faster where all pairs are wanted.
     """
 
     def __len__(self) -> int:
-        """How many things there are."""
+        """How many objects there are."""
 
     def objection(self, atom: Atom) -> str | None:
         """Why this world cannot decide an atom; None if it can."""
 
     def having(self, predicate: str, value: str | None) -> int:
-        """The things for which a predicate of one variable holds."""
+        """The objects for which a predicate of one variable holds."""
 
     def seconds(self, predicate: str, firsts: int, among: int) -> int:
-        """The things b, out of a set, for which predicate(a, b) holds for some a of the firsts."""
+        """The objects b, out of a set, for which predicate(a, b) holds for some a of the firsts."""
 
     def firsts(self, predicate: str, seconds: int, among: int) -> int:
-        """The things a, out of a set, for which predicate(a, b) holds for some b of the seconds."""
+        """The objects a, out of a set, for which predicate(a, b) holds for some b of the seconds."""
 
-    def describe(self, thing: int) -> str:
-        """A thing in a few words."""
+    def describe(self, obj: int) -> str:
+        """An object in a few words."""
 
-    def evidence(self, atom: Atom, things: tuple[int, ...]) -> str:
-        """What can be read off the things that makes the atom hold or fail, with numbers."""
+    def evidence(self, atom: Atom, objects: tuple[int, ...]) -> str:
+        """What can be read off the objects that makes the atom hold or fail, with numbers."""
 
 
-def members(things: int) -> Iterator[int]:
-    """The numbers of the things in a bit set, smallest first."""
-    while things:
-        lowest = things & -things
+def members(objects: int) -> Iterator[int]:
+    """The numbers of the objects in a bit set, smallest first."""
+    while objects:
+        lowest = objects & -objects
         yield lowest.bit_length() - 1
-        things ^= lowest
+        objects ^= lowest

@@ -1,4 +1,4 @@
-"""Models: what makes pictures, and what answers questions about them."""
+"""Models: what makes images, and what answers questions about them."""
 
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from formalimg.models.command import CommandModel, open_command
 from formalimg.models.folder import FolderModel, Matches, Matching, Wanted, open_folder
 from formalimg.models.identity import Engaged, Named, Setting
 from formalimg.models.image import Answer, Failed, Generated, ImageModel, ImageRequest, Refused
-from formalimg.models.manners import Manners, chat_manners, image_manners
+from formalimg.models.image_types import image_type
 from formalimg.models.needs import needs
 from formalimg.models.opening import (
     chat_model_providers,
@@ -31,12 +31,12 @@ from formalimg.models.opening import (
 )
 from formalimg.models.options import Options
 from formalimg.models.painting import ImageProvider, Painted
-from formalimg.models.picture_types import picture_type
 from formalimg.models.prices import UNKNOWN, Price, price
 from formalimg.models.providers import Provider, installed_providers
 from formalimg.models.python_function import open_python_function
 from formalimg.models.reading_answers import Unreadable, read_answer
 from formalimg.models.remote import remote
+from formalimg.models.retry import RetryPolicy, chat_retry_policy, image_retry_policy
 from formalimg.models.secrets import key, redacted
 
 if TYPE_CHECKING:
@@ -75,7 +75,6 @@ __all__ = [
     "ImageModel",
     "ImageProvider",
     "ImageRequest",
-    "Manners",
     "Matches",
     "Matching",
     "Message",
@@ -86,6 +85,7 @@ __all__ = [
     "Provider",
     "Refused",
     "Reply",
+    "RetryPolicy",
     "Setting",
     "Unanswered",
     "Unreadable",
@@ -93,11 +93,12 @@ __all__ = [
     "Wanted",
     "asking",
     "cache_folder",
-    "chat_manners",
     "chat_model_providers",
+    "chat_retry_policy",
     "hush",
-    "image_manners",
     "image_model_providers",
+    "image_retry_policy",
+    "image_type",
     "installed_providers",
     "is_out_of_memory",
     "key",
@@ -107,7 +108,6 @@ __all__ = [
     "open_folder",
     "open_image_model",
     "open_python_function",
-    "picture_type",
     "price",
     "read_answer",
     "read_checkpoint",

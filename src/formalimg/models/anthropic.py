@@ -13,9 +13,9 @@ from formalimg.models.calls import CallError, Usage
 from formalimg.models.chat import Attachment, ChatModel, Completion, Message
 from formalimg.models.http_answers import Whom, count, told
 from formalimg.models.identity import Setting
-from formalimg.models.manners import chat_manners
 from formalimg.models.needs import needs
 from formalimg.models.options import Options
+from formalimg.models.retry import chat_retry_policy
 from formalimg.models.sdk_server import SdkServer
 from formalimg.models.server_options import key_for, read_extras, read_temperature, with_base_url
 
@@ -143,9 +143,9 @@ def open_anthropic_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     """
     name = f"anthropic/{model}"
     read = Options(name, with_base_url(options, "ANTHROPIC_BASE_URL"))
-    manners = chat_manners(read)
+    retry_policy = chat_retry_policy(read)
     base_url = read.url("base_url", None)
-    server = _reach(name, base_url, manners.timeout)
+    server = _reach(name, base_url, retry_policy.timeout)
     max_tokens = read.whole_number("max_tokens", 8192, least=1)
     temperature = read_temperature(read, name, None, most=1.0)
     effort = read.text("effort", None)
@@ -168,7 +168,7 @@ def open_anthropic_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     provider = AnthropicChat(
         model, server, max_tokens=max_tokens, schema=schema, effort=effort, fields=fields, settings=settings
     )
-    return asking(provider, manners=manners)
+    return asking(provider, retry_policy=retry_policy)
 
 
 def _reach(model: str, base_url: str | None, timeout: float) -> _Server:

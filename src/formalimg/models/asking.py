@@ -1,4 +1,4 @@
-"""From one call of a provider to a chat model: good manners, answers of a known form, and a memory."""
+"""From one call of a provider to a chat model: good retry_policy, answers of a known form, and a memory."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from formalimg.models.answer_schema import answer_schema
 from formalimg.models.calls import CallError, Usage
 from formalimg.models.chat import Answered, AnswerType, ChatProvider, Completion, Message, Reply, Unanswered
 from formalimg.models.identity import Setting
-from formalimg.models.manners import USUAL, Door, Manners
 from formalimg.models.prices import Price, price
 from formalimg.models.reading_answers import Unreadable, read_answer
 from formalimg.models.remembering import Memory, cache_folder, question_key
+from formalimg.models.retry import USUAL, Door, RetryPolicy
 from formalimg.models.secrets import without_keys, without_known_keys
 
 _VERSION = 1
@@ -39,11 +39,11 @@ class AskedChatModel:
         name, concurrency: as for every chat model.
     """
 
-    def __init__(self, provider: ChatProvider, manners: Manners, door: Door, price: Price) -> None:
+    def __init__(self, provider: ChatProvider, retry_policy: RetryPolicy, door: Door, price: Price) -> None:
         self.name = provider.name
-        self.concurrency = manners.concurrency
+        self.concurrency = retry_policy.concurrency
         self._provider = provider
-        self._manners = manners
+        self._manners = retry_policy
         self._door = door
         self._price = price
         self._memory: Memory | None = None
@@ -132,16 +132,16 @@ class AskedChatModel:
             await asyncio.to_thread(self._memory.forget, question)
 
 
-def asking(provider: ChatProvider, *, manners: Manners = USUAL, door: Door | None = None) -> AskedChatModel:
+def asking(provider: ChatProvider, *, retry_policy: RetryPolicy = USUAL, door: Door | None = None) -> AskedChatModel:
     """A chat model of a provider's calls: with limits, retries, time-outs, prices, a memory, and answers that are read.
 
     Args:
         provider: makes the calls. If its attribute `holds_to_schema` is False, our words on the form of the answer go
             with the messages.
-        manners: how.
+        retry_policy: how.
         door: the way to the model, if several share one limit; a new one if None.
     """
-    return AskedChatModel(provider, manners, door or Door(manners), price(provider.name))
+    return AskedChatModel(provider, retry_policy, door or Door(retry_policy), price(provider.name))
 
 
 def with_format(messages: Sequence[Message], schema: Mapping[str, object]) -> tuple[Message, ...]:

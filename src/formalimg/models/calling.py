@@ -1,4 +1,4 @@
-"""Any Python function from words to a picture, as an image model."""
+"""Any Python function from words to an image, as an image model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from formalimg.models.image import Answer, Generated, ImageRequest, Refused
 
 
 class CallableModel:
-    """A function that makes pictures.
+    """A function that makes images.
 
     The function takes a prompt, and also `seed` and `size` if it has parameters of these names. It gives back a PIL
     image, the bytes of a PNG, JPEG or WebP file, or the path of one; None means that it declines. It may be async.
@@ -38,15 +38,15 @@ class CallableModel:
         """A model around a function.
 
         Args:
-            function: what makes pictures. With a batch of more than 1 it takes a list of prompts (and of seeds) and
-                gives back a list of pictures.
+            function: what makes images. With a batch of more than 1 it takes a list of prompts (and of seeds) and
+                gives back a list of images.
             name: what to call it in tables.
-            settings: what else shapes its pictures and should be on record.
+            settings: what else shapes its images and should be on record.
             batch: how many prompts it takes at once.
             concurrency: how many calls may run at the same time; one unless the function is safe for threads.
         """
         if not callable(function):
-            raise FormalimgError(f"{function!r} makes no pictures: give a function from a prompt to a picture")
+            raise FormalimgError(f"{function!r} makes no images: give a function from a prompt to an image")
         if batch < 1 or concurrency < 1:
             raise FormalimgError("batch and concurrency must be 1 or more")
         self._function = function
@@ -64,11 +64,11 @@ class CallableModel:
             return
         seeds = [request.seed for request in requests]
         made = await self._called([request.prompt for request in requests], seed=seeds, size=requests[0].size)
-        pictures = list(made)
-        if len(pictures) != len(requests):
-            raise ValueError(f"{len(requests)} prompts were given, but {len(pictures)} pictures came back")
-        for picture in pictures:
-            yield _answer(picture)
+        images = list(made)
+        if len(images) != len(requests):
+            raise ValueError(f"{len(requests)} prompts were given, but {len(images)} images came back")
+        for image in images:
+            yield _answer(image)
 
     async def _called(self, prompts: str | list[str], **wishes: object) -> Any:
         taken = {name: value for name, value in wishes.items() if name in self._takes}
@@ -89,15 +89,15 @@ def _parameters(function: Callable[..., Any]) -> frozenset[str]:
     return frozenset(parameters)
 
 
-def _answer(picture: Any) -> Answer:
-    if picture is None:
+def _answer(image: Any) -> Answer:
+    if image is None:
         return Refused("the function gave back None")
-    if isinstance(picture, bytes | bytearray | memoryview):
-        return Generated(bytes(picture))
-    if isinstance(picture, str | os.PathLike):
-        return Generated(Path(picture).read_bytes())
-    if callable(getattr(picture, "save", None)):
+    if isinstance(image, bytes | bytearray | memoryview):
+        return Generated(bytes(image))
+    if isinstance(image, str | os.PathLike):
+        return Generated(Path(image).read_bytes())
+    if callable(getattr(image, "save", None)):
         file = io.BytesIO()
-        picture.save(file, format="PNG", compress_level=1)
+        image.save(file, format="PNG", compress_level=1)
         return Generated(file.getvalue())
-    raise TypeError(f"a picture must be a PIL image, bytes or a path, not {type(picture).__name__}")
+    raise TypeError(f"an image must be a PIL image, bytes or a path, not {type(image).__name__}")

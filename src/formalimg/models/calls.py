@@ -9,7 +9,7 @@ Fault: TypeAlias = Literal[
     "busy",  # too many requests: wait, then ask again
     "unavailable",  # an outage, a broken connection, a time-out: ask again
     "refused",  # the provider declines this request: asking again is of no use
-    "wrong",  # the answer is not what the interface promises: no picture, no text, HTML
+    "wrong",  # the answer is not what the interface promises: no image, no text, HTML
     "rejected",  # the request itself is wrong: unknown size, too long a prompt
 ]
 
@@ -44,7 +44,7 @@ class Usage:
     Attributes:
         input_tokens: tokens of what was sent.
         output_tokens: tokens of what came back.
-        images: pictures that were made.
+        images: images that were made.
     """
 
     input_tokens: int = 0

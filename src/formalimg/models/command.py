@@ -1,4 +1,4 @@
-"""`command/…`: a program that is given a prompt and leaves a picture."""
+"""`command/…`: a program that is given a prompt and leaves an image."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _TOLD_AT_MOST = 64 * 1024
 
 
 class CommandModel:
-    """A program that makes pictures, started anew for each of them and never through a shell.
+    """A program that makes images, started anew for each of them and never through a shell.
 
     The prompt is where the arguments say `{prompt}`, in the environment as `FORMALIMG_PROMPT`, and on standard input.
-    Likewise, but for the last, `{seed}`, `{size}` (in pixels), `{out}` (the file to write) and `{reference}` (a picture
-    to go by). The program writes the file, or the picture on standard output. If it ends with another code than 0, it
+    Likewise, but for the last, `{seed}`, `{size}` (in pixels), `{out}` (the file to write) and `{reference}` (an image
+    to go by). The program writes the file, or the image on standard output. If it ends with another code than 0, it
     has failed, with its last words as the reason.
 
     Attributes:
         name: `command/` and the command as the user wrote it.
-        takes_pictures: is there a `{reference}` among the arguments?
+        takes_images: is there a `{reference}` among the arguments?
         settings, batch, concurrency, sees_spec: as for every image model.
     """
 
@@ -66,7 +66,7 @@ class CommandModel:
         self.name = f"command/{command}"
         self.settings: Mapping[str, Setting] = {}
         self.concurrency = concurrency
-        self.takes_pictures = any("{reference}" in argument for argument in self._arguments)
+        self.takes_images = any("{reference}" in argument for argument in self._arguments)
         self._timeout = timeout
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
@@ -75,8 +75,8 @@ class CommandModel:
             yield await self._answer(request)
 
     async def _answer(self, request: ImageRequest) -> Answer:
-        if request.reference is not None and not self.takes_pictures:
-            return Failed(f"{self.name} takes words only: a picture to go by needs {{reference}} among its arguments")
+        if request.reference is not None and not self.takes_images:
+            return Failed(f"{self.name} takes words only: an image to go by needs {{reference}} among its arguments")
         with tempfile.TemporaryDirectory(prefix="formalimg-", ignore_cleanup_errors=True) as folder:
             return await self._run(request, Path(folder))
 
@@ -100,14 +100,14 @@ class CommandModel:
             try:
                 code = await asyncio.wait_for(process.wait(), self._timeout)
             except TimeoutError:
-                return Failed(f"no picture within {self._timeout:g} s; the program was stopped")
+                return Failed(f"no image within {self._timeout:g} s; the program was stopped")
             finally:
                 if process.returncode is None:
                     await _stop(process)
         if code != 0:
             return Failed(f"the program ended with code {code}: {_last_line(wrong) or 'it gave no reason'}")
-        return _picture(Path(told["out"]), said) or Failed(
-            "the program ended well but left no picture: it must write the file {out}, or to standard output"
+        return _image(Path(told["out"]), said) or Failed(
+            "the program ended well but left no image: it must write the file {out}, or to standard output"
         )
 
 
@@ -116,7 +116,7 @@ def open_command(model: str, options: Mapping[str, str]) -> CommandModel:
     """A program of yours: command/./paint.sh {prompt} {out} {seed} {size}.
 
     Args:
-        model: the program and its arguments, quoted as for a shell; placeholders are filled in for each picture.
+        model: the program and its arguments, quoted as for a shell; placeholders are filled in for each image.
         options: `timeout` in seconds, and `concurrency`.
 
     Raises:
@@ -153,10 +153,10 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
     await process.wait()
 
 
-def _picture(written: Path, said: Path) -> Answer | None:
+def _image(written: Path, said: Path) -> Answer | None:
     for path in (written, said):
         if path.is_file() and (size := path.stat().st_size):
-            return Failed(f"the picture has {size:,} bytes") if size > _LARGEST else Generated(path.read_bytes())
+            return Failed(f"the image has {size:,} bytes") if size > _LARGEST else Generated(path.read_bytes())
     return None
 
 

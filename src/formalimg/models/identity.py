@@ -27,7 +27,7 @@ class Named(Protocol):
 
 
 class Engaged(Named, Protocol):
-    """Somebody who can be given several things to do at the same time."""
+    """Somebody who can be given several objects to do at the same time."""
 
     @property
     def concurrency(self) -> int:

@@ -1,4 +1,4 @@
-"""Image models: words in, a picture out. What everyone who writes or calls one agrees on."""
+"""Image models: words in, an image out. What everyone who writes or calls one agrees on."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from formalimg.models.identity import Engaged, Setting
 
 @dataclass(frozen=True)
 class ImageRequest:
-    """One picture to be made.
+    """One image to be made.
 
     Attributes:
-        item: the id of the item the picture is for; only models that fetch finished pictures look at it.
-        sample: which of the item's pictures this is, from 0.
+        item: the id of the item the image is for; only models that fetch finished images look at it.
+        sample: which of the item's images this is, from 0.
         prompt: the words.
-        seed: for models that can be seeded, so that the picture can be made again.
+        seed: for models that can be seeded, so that the image can be made again.
         size: width and height wished for, in pixels; a model may answer with another size.
-        spec: what the picture must show, in the suite's own terms. None unless the model `sees_spec`.
-        reference: a picture to go by, such as a drawn layout: the bytes of a PNG file; None if there is none.
+        spec: what the image must show, in the suite's own terms. None unless the model `sees_spec`.
+        reference: an image to go by, such as a drawn layout: the bytes of a PNG file; None if there is none.
     """
 
     item: str
@@ -34,7 +34,7 @@ class ImageRequest:
 
 @dataclass(frozen=True)
 class Generated:
-    """A picture was made.
+    """An image was made.
 
     Attributes:
         data: the file as it came: PNG, JPEG or WebP.
@@ -49,14 +49,14 @@ class Generated:
 
 @dataclass(frozen=True)
 class Refused:
-    """The model declined to make this picture, for instance by a safety filter."""
+    """The model declined to make this image, for instance by a safety filter."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Failed:
-    """No picture came, and it is not known what the model would have made: an outage, a time-out.
+    """No image came, and it is not known what the model would have made: an outage, a time-out.
 
     Attributes:
         reason: what happened, in one line.
@@ -80,13 +80,13 @@ class ImageModel(Engaged, Protocol):
 
     @property
     def sees_spec(self) -> bool:
-        """Must requests carry what the picture has to show? Only for models that mark the ceiling."""
+        """Must requests carry what the image has to show? Only for models that mark the ceiling."""
         ...
 
     def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
         """One answer for each request, in their order, each as soon as it is there.
 
-        What goes wrong with a picture is an answer, not an exception. An exception fails the requests that have
+        What goes wrong with an image is an answer, not an exception. An exception fails the requests that have
         not been answered yet; a `FormalimgError` (a wrong key, a model that does not exist) ends the run.
         """
         ...

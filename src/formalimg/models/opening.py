@@ -31,7 +31,7 @@ def open_image_model(name: str, options: Mapping[str, str] | None = None) -> Ima
     """The image model of this name, `provider/model`.
 
     Args:
-        name: as users write it, such as `builtin/oracle` or `folder/path/to/pictures`.
+        name: as users write it, such as `builtin/oracle` or `folder/path/to/images`.
         options: settings of the model, as the provider understands them.
 
     Raises:
@@ -40,7 +40,7 @@ def open_image_model(name: str, options: Mapping[str, str] | None = None) -> Ima
     provider, model = _split(name, "builtin/reader")
     known = image_model_providers()
     if provider not in known and provider in chat_model_providers():
-        raise FormalimgError(f"{provider}/… makes no pictures: its models answer questions, as judges or planners")
+        raise FormalimgError(f"{provider}/… makes no images: its models answer questions, as judges or planners")
     opening: OpenImageModel = _loaded(provider, model, known)
     return opening(model, options or {})
 
@@ -58,7 +58,7 @@ def open_chat_model(name: str, options: Mapping[str, str] | None = None) -> Chat
     provider, model = _split(name, "openai/gpt-4o")
     known = chat_model_providers()
     if provider not in known and provider in image_model_providers():
-        raise FormalimgError(f"{provider}/… answers no questions: its models make pictures")
+        raise FormalimgError(f"{provider}/… answers no questions: its models make images")
     opening: OpenChatModel = _loaded(provider, model, known)
     return opening(model, options or {})
 

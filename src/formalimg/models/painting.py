@@ -13,12 +13,12 @@ from formalimg.models.image import ImageRequest
 
 @dataclass(frozen=True)
 class Painted:
-    """A picture as a provider gave it.
+    """An image as a provider gave it.
 
     Attributes:
         data: the file as it came.
         served: what was really used (model id, size, seed, revised prompt …), as far as the provider says.
-        usage: what it cost in tokens or pictures.
+        usage: what it cost in tokens or images.
     """
 
     data: bytes
@@ -30,15 +30,15 @@ class ImageProvider(Named, Protocol):
     """One call to a remote image model."""
 
     @property
-    def takes_pictures(self) -> bool:
-        """Can it be given a reference picture beside the words?"""
+    def takes_images(self) -> bool:
+        """Can it be given a reference image beside the words?"""
         ...
 
     async def paint(self, request: ImageRequest) -> Painted:
-        """Make one picture.
+        """Make one image.
 
         Raises:
-            CallError: if no picture came.
+            CallError: if no image came.
             FormalimgError: if no call can ever succeed: a wrong key, a model that does not exist.
         """
         ...

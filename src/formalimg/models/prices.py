@@ -32,7 +32,7 @@ class Price:
     Attributes:
         input: per million tokens sent.
         output: per million tokens that came back.
-        image: per picture made, for models that are paid by the picture or do not say how many tokens they used.
+        image: per image made, for models that are paid by the image or do not say how many tokens they used.
     """
 
     input: float | None = None

@@ -17,7 +17,7 @@ class Provider:
 
     Attributes:
         name: how the names of its models begin.
-        images: does it make pictures?
+        images: does it make images?
         answers: does it answer questions, as a judge, planner or writer?
         package: what it came with.
         summary: what it offers, in one line each.

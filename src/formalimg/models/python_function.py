@@ -124,7 +124,7 @@ def _plain(text: str) -> Setting:
 
 
 def _source(function: Callable[..., Any]) -> str | None:
-    """A digest of the file the function stands in: another version of it makes other pictures."""
+    """A digest of the file the function stands in: another version of it makes other images."""
     try:
         path = inspect.getsourcefile(inspect.unwrap(function))
         return None if path is None else hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]

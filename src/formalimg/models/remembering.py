@@ -60,7 +60,7 @@ def question_key(
     Args:
         name: the model's name.
         settings: its settings, with the version of how we ask.
-        messages: the conversation; pictures take part by the hash of their bytes.
+        messages: the conversation; images take part by the hash of their bytes.
         schema: the form of the answer.
     """
     turns = [[message.role, [_part(part) for part in message.parts]] for message in messages]

@@ -1,4 +1,4 @@
-"""From one call of a provider to an image model with good manners."""
+"""From one call of a provider to an image model with good retry_policy."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from formalimg.models.calls import CallError
 from formalimg.models.identity import Setting
 from formalimg.models.image import Answer, Failed, Generated, ImageRequest, Refused
-from formalimg.models.manners import USUAL, Door, Manners
 from formalimg.models.painting import ImageProvider
 from formalimg.models.prices import Price, price
+from formalimg.models.retry import USUAL, Door, RetryPolicy
 from formalimg.models.secrets import without_keys
 
 
@@ -18,7 +18,7 @@ class RemoteImageModel:
 
     Attributes:
         name, settings, batch, concurrency, sees_spec: as for every image model.
-        takes_pictures: can it be given a reference picture beside the words?
+        takes_images: can it be given a reference image beside the words?
     """
 
     batch = 1
@@ -27,14 +27,14 @@ class RemoteImageModel:
     def __init__(self, provider: ImageProvider, door: Door, concurrency: int, price: Price) -> None:
         self.name = provider.name
         self.concurrency = concurrency
-        self.takes_pictures = provider.takes_pictures
+        self.takes_images = provider.takes_images
         self._provider = provider
         self._door = door
         self._price = price
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """Everything besides the request that shapes the pictures."""
+        """Everything besides the request that shapes the images."""
         return self._provider.settings
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
@@ -43,8 +43,8 @@ class RemoteImageModel:
             yield await self._answer(request)
 
     async def _answer(self, request: ImageRequest) -> Answer:
-        if request.reference is not None and not self.takes_pictures:
-            return Failed(f"{self.name} takes words only, but a picture was to go with them")
+        if request.reference is not None and not self.takes_images:
+            return Failed(f"{self.name} takes words only, but an image was to go with them")
         try:
             painted = await self._door.politely(lambda: self._provider.paint(request))
         except CallError as error:
@@ -52,12 +52,12 @@ class RemoteImageModel:
         return Generated(painted.data, without_keys(painted.served), self._price.cost(painted.usage))
 
 
-def remote(provider: ImageProvider, *, manners: Manners = USUAL, door: Door | None = None) -> RemoteImageModel:
+def remote(provider: ImageProvider, *, retry_policy: RetryPolicy = USUAL, door: Door | None = None) -> RemoteImageModel:
     """An image model of a provider's calls: with limits, retries, time-outs and prices.
 
     Args:
         provider: makes the calls.
-        manners: how.
+        retry_policy: how.
         door: the way to the model, if several share one limit; a new one if None.
     """
-    return RemoteImageModel(provider, door or Door(manners), manners.concurrency, price(provider.name))
+    return RemoteImageModel(provider, door or Door(retry_policy), retry_policy.concurrency, price(provider.name))

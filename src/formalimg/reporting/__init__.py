@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from formalimg.reporting.exhibits import Exhibit
     from formalimg.reporting.exporting import Exported, export_concepts
     from formalimg.reporting.formats import Format, format_of
-    from formalimg.reporting.html import curve, more_table, page_style, picture, table, theme_script
+    from formalimg.reporting.html import curve, image, more_table, page_style, table, theme_script
     from formalimg.reporting.reference import ReferenceRow, reference_rows
     from formalimg.reporting.rendering import render
     from formalimg.reporting.tables import Figure, Table, TableRow
@@ -45,7 +45,7 @@ __getattr__ = lazily(
         "exhibits": ["Exhibit"],
         "exporting": ["Exported", "export_concepts"],
         "formats": ["Format", "format_of"],
-        "html": ["curve", "more_table", "page_style", "picture", "table", "theme_script"],
+        "html": ["curve", "more_table", "page_style", "image", "table", "theme_script"],
         "reference": ["ReferenceRow", "reference_rows"],
         "rendering": ["render"],
         "tables": ["Figure", "Table", "TableRow"],
@@ -80,11 +80,11 @@ __all__ = [
     "drawings_of_study",
     "export_concepts",
     "format_of",
+    "image",
     "level_name",
     "level_word",
     "more_table",
     "page_style",
-    "picture",
     "reference_rows",
     "render",
     "table",

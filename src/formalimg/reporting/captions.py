@@ -22,13 +22,13 @@ def caption(section: Section, comparison: Comparison, with_interval: WithInterva
     of_scores = section.suite.kind == "counterfactual"
     sentences = [
         *(_scores(section, comparison) if of_scores else _rates(section, comparison, with_interval)),
-        *([f"{INCOMPLETE} not all pictures were scored"] if any(map(_has_mark, section.rows)) else []),
+        *([f"{INCOMPLETE} not all images were scored"] if any(map(_has_mark, section.rows)) else []),
     ]
     return f"{'. '.join(sentences)}."
 
 
 def _rates(section: Section, comparison: Comparison, with_interval: WithInterval) -> Iterator[str]:
-    yield f"{section.suite.title}: pictures that show all that was asked, in percent, by {section.suite.level}"
+    yield f"{section.suite.title}: images that show all that was asked, in percent, by {section.suite.level}"
     yield from _runs(section)
     yield rule_text(comparison.missing)
     sureness = f"{100 * comparison.confidence:g} %"
@@ -37,14 +37,14 @@ def _rates(section: Section, comparison: Comparison, with_interval: WithInterval
     if section.epsilon is not None:
         held = (
             f"G{epsilon_text(section.epsilon)}: the largest {section.suite.level} up to which "
-            f"at least {percent(section.epsilon).removesuffix('.0')} % of pictures pass"
+            f"at least {percent(section.epsilon).removesuffix('.0')} % of images pass"
         )
         yield f"{held}, with its {sureness} interval" if with_interval == "G alone" else held
 
 
 def _scores(section: Section, comparison: Comparison) -> Iterator[str]:
     about = section.suite
-    yield f"{about.title}: mean scores of pictures, from 0 to 1{levels_told(about)}"
+    yield f"{about.title}: mean scores of images, from 0 to 1{levels_told(about)}"
     yield from _runs(section)
     yield from scoring_rules(about, comparison.missing, comparison.threshold, comparison.profile)
     yield f"Intervals: {100 * comparison.confidence:g} %, over groups"
@@ -53,7 +53,7 @@ def _scores(section: Section, comparison: Comparison) -> Iterator[str]:
 def _runs(section: Section) -> Iterator[str]:
     """How much was asked, and who judged; where judges differ, the notes say it."""
     yield "; ".join(dict.fromkeys(map(extent, section.rows)))
-    judges = [row.card.judge for row in section.rows]
+    judges = [row.manifest.judge for row in section.rows]
     if judges[0] is not None and judges.count(judges[0]) == len(judges):
         yield f"Judged by {judges[0].name}"
 
@@ -65,22 +65,22 @@ def remarks(section: Section) -> list[str]:
         if row.unscored:
             found.append(
                 f"{row.name}: {row.summary.overall.expected - row.summary.overall.scored:,} of "
-                f"{counted(row.summary.overall.expected, 'picture')} unscored: {_reasons(row)}."
+                f"{counted(row.summary.overall.expected, 'image')} unscored: {_reasons(row)}."
             )
         if row.by_rule:
             found.append(
-                f"{row.name}: {counted(sum(row.by_rule.values()), 'picture')} failed by rule: {told(row.by_rule)}."
+                f"{row.name}: {counted(sum(row.by_rule.values()), 'image')} failed by rule: {told(row.by_rule)}."
             )
     return found
 
 
 def extent(row: Row) -> str:
-    """How much was asked: `20 items, 2 pictures of each`, or `1 to 2 pictures of each, 32 in all`."""
-    fewest, most = row.pictures_of_each
+    """How much was asked: `20 items, 2 images of each`, or `1 to 2 images of each, 32 in all`."""
+    fewest, most = row.images_of_each
     if fewest == most:
-        return f"{counted(row.items, 'item')}, {counted(most, 'picture')} of each"
+        return f"{counted(row.items, 'item')}, {counted(most, 'image')} of each"
     return (
-        f"{counted(row.items, 'item')}, {fewest} to {counted(most, 'picture')} of each, "
+        f"{counted(row.items, 'item')}, {fewest} to {counted(most, 'image')} of each, "
         f"{row.summary.overall.expected:,} in all"
     )
 

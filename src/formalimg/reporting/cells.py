@@ -8,7 +8,7 @@ from formalimg.reporting.tables import Cell, Figure, Table
 
 
 def cell_text(cell: Cell) -> str:
-    """A cell in words, with what belongs to it: an interval, a ±, the mark of figures that lack pictures."""
+    """A cell in words, with what belongs to it: an interval, a ±, the mark of figures that lack images."""
     if isinstance(cell, str):
         return cell
     text = figure_text(cell) + (INCOMPLETE if cell.is_incomplete else "")
@@ -55,7 +55,7 @@ def bounds_text(figure: Figure) -> str:
 def note_of(table: Table) -> str:
     """What stands under the table: how its figures were made, and what their marks mean."""
     marked = any(isinstance(cell, Figure) and cell.is_incomplete for row in table.rows for cell in row.cells)
-    return f"{table.note} {INCOMPLETE} not all pictures were scored." if marked else table.note
+    return f"{table.note} {INCOMPLETE} not all images were scored." if marked else table.note
 
 
 def words_in_front(table: Table) -> int:

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored, UnscoredReason, Verdict
-from formalimg.reporting.comparison import Comparison, Detail, PicturesOfEach, PublishedRow, Row, Section, Tally
-from formalimg.reporting.counterfactual import WHY_NOT_COUNTED, graded_pictures, score_summary
+from formalimg.reporting.comparison import Comparison, Detail, ImagesOfEach, PublishedRow, Row, Section, Tally
+from formalimg.reporting.counterfactual import WHY_NOT_COUNTED, graded_images, score_summary
 from formalimg.reporting.figures import counted, told
 from formalimg.reporting.more_tables import more_tables
 from formalimg.reporting.naming import names_of
 from formalimg.reporting.noting import notes_on
 from formalimg.reporting.published import published_rows, worked_out
-from formalimg.reporting.reading import GradedPicture, HowCounted, SeenPicture, SeenRun
+from formalimg.reporting.reading import GradedImage, HowCounted, SeenImage, SeenRun
 from formalimg.runs import Judged, RunRecord
 from formalimg.stats import Missing, Observation, Summary, summarize
 from formalimg.suites import Profile, Suite, suite
@@ -42,22 +42,24 @@ def compare(
 
     Args:
         runs: the runs; those of one suite share a table, in the order given.
-        missing: what is done with pictures that have no verdict: left out of the rates (`exclude`), counted as
+        missing: what is done with images that have no verdict: left out of the rates (`exclude`), counted as
             failures (`fail`), or not accepted (`error`).
         epsilon: the rate that a model has to hold for its generalizability. Default: what the suite says.
         references: whether published figures of other models stand beside the runs.
         profile: whose rules hold where a paper and its published code differ: `paper`, or `official-code`.
-        threshold: the score of its factual picture that opens the gate of a group of CF-World.
+        threshold: the score of its factual image that opens the gate of a group of CF-World.
 
     Raises:
-        FormalimgError: if there is no run, or a picture has no verdict and `missing` is `error`.
+        FormalimgError: if there is no run, or an image has no verdict and `missing` is `error`.
     """
     if not runs:
         raise FormalimgError("there is nothing to report: name at least one run folder")
-    names = list(dict.fromkeys(run.card.suite for run in runs))
+    names = list(dict.fromkeys(run.manifest.suite for run in runs))
     how = HowCounted(missing, CONFIDENCE, profile, references, threshold)
     return Comparison(
-        tuple(_section(suite(name), [run for run in runs if run.card.suite == name], epsilon, how) for name in names),
+        tuple(
+            _section(suite(name), [run for run in runs if run.manifest.suite == name], epsilon, how) for name in names
+        ),
         missing,
         CONFIDENCE,
         threshold,
@@ -73,7 +75,7 @@ def _section(about: Suite, runs: Sequence[RunRecord], epsilon: float | None, how
     summed = [_summed_up(run, read, about, held, how) for run, read in zip(runs, found, strict=True)]
     rows = tuple(map(_row, names_of(runs), runs, found, summed, repeat(how)))
     seen = [
-        SeenRun(row.name, run, row.summary, read.pictures, sums.graded)
+        SeenRun(row.name, run, row.summary, read.images, sums.graded)
         for row, run, read, sums in zip(rows, runs, found, summed, strict=True)
     ]
     notes = tuple(notes_on(runs, rows, published, worked_out(about, held)))
@@ -86,7 +88,7 @@ class _SummedUp(NamedTuple):
     summary: Callable[[], Summary]
     unscored: Mapping[str, int]
     details: Mapping[str, Detail]
-    graded: tuple[GradedPicture, ...] = ()
+    graded: tuple[GradedImage, ...] = ()
 
 
 def _summed_up(run: RunRecord, found: _Found, about: Suite, epsilon: float | None, how: HowCounted) -> _SummedUp:
@@ -100,8 +102,8 @@ def _summed_up(run: RunRecord, found: _Found, about: Suite, epsilon: float | Non
             confidence=how.confidence,
         )
         return _SummedUp(summary, _most_first(found.unscored), found.details)
-    graded = graded_pictures(run, found.pictures, about, how)
-    unscored = Counter(picture.reason for picture in graded if picture.counting is None)
+    graded = graded_images(run, found.images, about, how)
+    unscored = Counter(image.reason for image in graded if image.counting is None)
     details = {**found.details, **{reason: Detail(why, unscored[reason]) for reason, why in WHY_NOT_COUNTED.items()}}
     known = {reason: details[reason] for reason in details if reason in unscored}
     return _SummedUp(partial(score_summary, graded, about, how), _most_first(unscored), known, graded)
@@ -111,15 +113,15 @@ def _row(name: str, run: RunRecord, found: _Found, summed: _SummedUp, how: HowCo
     unscored = summed.unscored
     if how.missing == "error" and unscored:
         raise FormalimgError(
-            f"{name} has {counted(sum(unscored.values()), 'picture')} without a verdict ({told(unscored)}): "
+            f"{name} has {counted(sum(unscored.values()), 'image')} without a verdict ({told(unscored)}): "
             f"{_remedy(run)}, or choose --missing exclude or --missing fail"
         )
     return Row(
         name,
         run.folder,
-        run.card,
+        run.manifest,
         len(run.items),
-        _pictures_of_each(found.observations),
+        _images_of_each(found.observations),
         summed.summary(),
         unscored,
         summed.details,
@@ -127,17 +129,17 @@ def _row(name: str, run: RunRecord, found: _Found, summed: _SummedUp, how: HowCo
         found.kinds,
         found.predicates,
         run.spent(),
-        frozenset((picture.item, picture.sample) for picture in summed.graded if picture.is_gated),
+        frozenset((image.item, image.sample) for image in summed.graded if image.is_gated),
     )
 
 
 def _remedy(run: RunRecord) -> str:
-    return "resume the run" if run.card.judge else f"use `formalimg judge {shlex.quote(str(run.folder))}`"
+    return "resume the run" if run.manifest.judge else f"use `formalimg judge {shlex.quote(str(run.folder))}`"
 
 
-def _pictures_of_each(observations: Sequence[Observation]) -> PicturesOfEach:
+def _images_of_each(observations: Sequence[Observation]) -> ImagesOfEach:
     counts = Counter(seen.item for seen in observations).values()
-    return PicturesOfEach(min(counts, default=0), max(counts, default=0))
+    return ImagesOfEach(min(counts, default=0), max(counts, default=0))
 
 
 class _Found(NamedTuple):
@@ -147,7 +149,7 @@ class _Found(NamedTuple):
     by_rule: Mapping[str, int]
     kinds: Mapping[str, Tally]
     predicates: Mapping[str, Tally]
-    pictures: tuple[SeenPicture, ...]
+    images: tuple[SeenImage, ...]
 
 
 def _read(run: RunRecord, about: Suite) -> _Found:
@@ -158,11 +160,11 @@ def _read(run: RunRecord, about: Suite) -> _Found:
     by_rule: Counter[str] = Counter()
     asked: Counter[tuple[str, str]] = Counter()
     failed: Counter[tuple[str, str]] = Counter()
-    pictures: list[SeenPicture] = []
+    images: list[SeenImage] = []
     for judged in run.judged():
         outcome, verdict = judged.outcome, judged.verdict
         observations.append(Observation(outcome.item, outcome.level, outcome.passed))
-        pictures.append(_seen(judged))
+        images.append(_seen(judged))
         if isinstance(verdict, Unscored):
             unscored[verdict.reason] += 1
             if verdict.detail:
@@ -180,15 +182,15 @@ def _read(run: RunRecord, about: Suite) -> _Found:
         by_rule,
         _tallies("kind", asked, failed),
         _tallies("predicate", asked, failed),
-        tuple(pictures),
+        tuple(images),
     )
 
 
-def _seen(judged: Judged) -> SeenPicture:
+def _seen(judged: Judged) -> SeenImage:
     outcome, verdict = judged.outcome, judged.verdict
     scored = isinstance(verdict, Verdict)
     by_rule = scored and "rule" in verdict.evidence
-    return SeenPicture(
+    return SeenImage(
         outcome.item,
         outcome.level,
         outcome.passed,

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.reporting.tables import Table
-from formalimg.runs import RunCard, Spent
+from formalimg.runs import RunManifest, Spent
 from formalimg.stats import Missing, Summary
 from formalimg.suites import Profile, Suite
 
 
 class Tally(NamedTuple):
-    """How often something was asked of pictures that a judge looked at and scored, and how often it was not shown."""
+    """How often something was asked of images that a judge looked at and scored, and how often it was not shown."""
 
     failed: int
     asked: int
@@ -25,15 +25,15 @@ class Tally(NamedTuple):
         return self.failed / self.asked if self.asked else 0.0
 
 
-class PicturesOfEach(NamedTuple):
-    """How many pictures were to be made of each item, at least and at most."""
+class ImagesOfEach(NamedTuple):
+    """How many images were to be made of each item, at least and at most."""
 
     fewest: int
     most: int
 
 
 class Detail(NamedTuple):
-    """What happened most often where pictures have no verdict for one reason, and how often."""
+    """What happened most often where images have no verdict for one reason, and how often."""
 
     text: str
     times: int
@@ -48,24 +48,24 @@ class Row:
         folder: where the run lies.
         card: what was asked of the run.
         items: how many items it is over.
-        pictures_of_each: how many pictures of an item there should be.
+        images_of_each: how many images of an item there should be.
         summary: its numbers.
-        unscored: how many pictures have no verdict, by reason.
-        details: what happened to these pictures, the commonest for each reason that has details.
-        by_rule: how many pictures failed by a rule before anyone looked for things in them, by rule.
+        unscored: how many images have no verdict, by reason.
+        details: what happened to these images, the commonest for each reason that has details.
+        by_rule: how many images failed by a rule before anyone looked for objects in them, by rule.
         kinds: parts of verdicts by their kind: clauses by what they speak of, concepts by category. Verdicts
             by rule have none.
         predicates: the same by their words: clauses by predicate, each counting for all of its predicates; concepts by
             category and value.
         spent: what the run has cost.
-        gated: the pictures (item and sample) that count as 0 because the gate of their group is closed.
+        gated: the images (item and sample) that count as 0 because the gate of their group is closed.
     """
 
     name: str
     folder: Path
-    card: RunCard
+    manifest: RunManifest
     items: int
-    pictures_of_each: PicturesOfEach
+    images_of_each: ImagesOfEach
     summary: Summary
     unscored: Mapping[str, int]
     details: Mapping[str, Detail]
@@ -86,7 +86,7 @@ class PublishedRow:
         rates: the rate, 0 to 1, for each level.
         bands: the means of the rates, or what was printed in their place; None where a level is not published.
         generalizability: the largest level up to which the rates hold; None where a level is not published.
-        judge: who graded the pictures, where that is not the same for all rows of a suite.
+        judge: who graded the images, where that is not the same for all rows of a suite.
     """
 
     model: str
@@ -136,7 +136,7 @@ class Comparison:
 
     Attributes:
         sections: one for each suite.
-        missing: what was done with pictures that have no verdict.
+        missing: what was done with images that have no verdict.
         confidence: how sure the intervals are.
         threshold: the score that opens the gate of a group, for suites that have one.
         profile: whose rules hold where a paper and its published code differ.

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from formalimg.reporting.captions import caption, remarks
 from formalimg.reporting.cells import note_of
 from formalimg.reporting.comparison import Comparison, PublishedRow, Row, Section, Tally
-from formalimg.reporting.tables import Cell, Table
+from formalimg.reporting.tables import Cell, Table, exported_label
 from formalimg.stats import Band, Interval, Rate, Summary
 
 
@@ -39,26 +39,26 @@ def _section(section: Section, comparison: Comparison) -> dict[str, object]:
 
 
 def _run(row: Row) -> dict[str, object]:
-    card = row.card
+    manifest = row.manifest
     return {
         "name": row.name,
         "folder": str(row.folder),
-        "suite_version": card.suite_version,
-        "items_digest": card.items_digest,
+        "suite_version": manifest.suite_version,
+        "items_digest": manifest.items_digest,
         "items": row.items,
-        "pictures_of_each": row.pictures_of_each._asdict(),
-        "model": asdict(card.model),
-        "judge": asdict(card.judge) if card.judge else None,
-        "samples": card.samples,
-        "seed": card.seed,
-        "size": card.size,
-        "task": card.task,
-        "condition": card.condition,
-        "style": card.style,
-        "prompts": card.prompts,
-        "layouts": card.layouts,
-        "created": card.created,
-        "made_with": card.made_with,
+        "pictures_of_each": row.images_of_each._asdict(),
+        "model": asdict(manifest.model),
+        "judge": asdict(manifest.judge) if manifest.judge else None,
+        "samples": manifest.samples,
+        "seed": manifest.seed,
+        "size": manifest.size,
+        "task": manifest.task,
+        "condition": manifest.condition,
+        "style": manifest.style,
+        "prompts": manifest.prompts,
+        "layouts": manifest.layouts,
+        "created": manifest.created,
+        "made_with": manifest.made_with,
         **_summary(row.summary),
         "gated": len(row.gated),
         "unscored": dict(row.unscored),
@@ -107,7 +107,7 @@ def _table(table: Table) -> dict[str, object]:
         "name": table.name,
         "title": table.title,
         "note": note_of(table),
-        "heads": list(table.heads),
+        "heads": [exported_label(head) for head in table.heads],
         "rows": [
             {"run": row.run or None, "published": row.published, "cells": [_cell(cell) for cell in row.cells]}
             for row in table.rows

@@ -1,4 +1,4 @@
-"""Pictures to be looked at: which ones, and what is shown of them."""
+"""Images to be looked at: which ones, and what is shown of them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from formalimg.reporting.thumbnails import Shown
-from formalimg.runs import Judged, Outcome, PicturePlace, PlannedItem, RunRecord
+from formalimg.runs import ImageLocation, Judged, Outcome, PlannedItem, RunRecord
 
 _UNSCORED_SHARE = 6
-"""At most one in so many pictures shown is an unscored one, unless there are no others."""
+"""At most one in so many images shown is an unscored one, unless there are no others."""
 
 
 @dataclass(frozen=True)
 class Exhibit:
-    """One picture of a gallery.
+    """One image of a gallery.
 
     Attributes:
         item: what was asked.
-        judged: what is known of the picture.
-        thumbnail: the picture, made small; or why it cannot be shown; empty where pictures are left out on purpose.
+        judged: what is known of the image.
+        thumbnail: the image, made small; or why it cannot be shown; empty where images are left out on purpose.
     """
 
     item: PlannedItem
@@ -28,20 +28,20 @@ class Exhibit:
     thumbnail: Shown | str
 
 
-def exhibits_of(run: RunRecord, count: int, showing: Callable[[PicturePlace], Shown | str]) -> tuple[Exhibit, ...]:
-    """Up to `count` pictures of a run: passes and failures of all levels in equal parts, and some unscored ones.
+def exhibits_of(run: RunRecord, count: int, showing: Callable[[ImageLocation], Shown | str]) -> tuple[Exhibit, ...]:
+    """Up to `count` images of a run: passes and failures of all levels in equal parts, and some unscored ones.
 
     Args:
         run: the run.
         count: how many.
-        showing: makes what is shown of the file of a picture.
+        showing: makes what is shown of the file of an image.
     """
     wanted = [(outcome.item, outcome.sample) for outcome in choose(run.outcomes(), count)]
     return tuple(
         Exhibit(
             run.items[judged.outcome.item],
             judged,
-            "no picture" if judged.image is None else showing(judged.image),
+            "no image" if judged.image is None else showing(judged.image),
         )
         for judged in (run.judged(wanted) if wanted else ())
     )
@@ -50,7 +50,7 @@ def exhibits_of(run: RunRecord, count: int, showing: Callable[[PicturePlace], Sh
 def choose(outcomes: Sequence[Outcome], count: int) -> list[Outcome]:
     """Up to `count` outcomes, in the order of levels: half passes and half failures, and some unscored.
 
-    Each sort is spread over the levels, the unscored over their reasons. Pictures that were not made yet are
+    Each sort is spread over the levels, the unscored over their reasons. Images that were not made yet are
     left out: there is nothing to see.
     """
     failed = list(_in_turns((outcome for outcome in outcomes if outcome.passed is False), lambda one: one.level))

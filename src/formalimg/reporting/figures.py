@@ -10,7 +10,7 @@ NOTHING = "–"
 """Stands where there is no figure."""
 
 INCOMPLETE = "†"
-"""Marks a figure for which some pictures were not scored."""
+"""Marks a figure for which some images were not scored."""
 
 
 def percent(value: float | None) -> str:
@@ -19,7 +19,7 @@ def percent(value: float | None) -> str:
 
 
 def incomplete(rate: Rate | Band | None) -> str:
-    """The mark of a figure that not all pictures went into; empty if all did."""
+    """The mark of a figure that not all images went into; empty if all did."""
     return INCOMPLETE if rate is not None and rate.value is not None and rate.coverage < 1 else ""
 
 
@@ -39,7 +39,7 @@ def bounds_held(held: Generalizability | None) -> str:
 
 
 def scored_text(rate: Rate) -> str:
-    """How many of the pictures were scored, such as 198/200."""
+    """How many of the images were scored, such as 198/200."""
     return f"{rate.scored}/{rate.expected}"
 
 

@@ -37,7 +37,7 @@ class Grid(NamedTuple):
 
 
 def grid_of(section: Section) -> Grid:
-    """The section as texts: figures as the suite writes them, marked where not all pictures were scored."""
+    """The section as texts: figures as the suite writes them, marked where not all images were scored."""
     return Grid(
         level_word(section.suite),
         tuple(level_head(section.suite, level) for level in section.levels),

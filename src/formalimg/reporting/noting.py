@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from formalimg.analysis import judge_names
 from formalimg.reporting.comparison import PublishedRow, Row
 from formalimg.reporting.figures import listed
 from formalimg.reporting.parties import party_text
 from formalimg.runs import PlannedItem, RunRecord, StoredRun
-from formalimg.analysis import judge_names
 
 
 def notes_on(
@@ -22,7 +22,7 @@ def notes_on(
         published: the figures of others beside them.
         computed: the figures among these that were worked out from the others.
     """
-    if len({run.card.items_digest for run in runs}) > 1:
+    if len({run.manifest.items_digest for run in runs}) > 1:
         shared = len(set.intersection(*({_asked(item) for item in run.items.values()} for run in runs)))
         counts = _by_value(rows, lambda row: f"{row.items:,}")
         yield f"The runs are over different items: {counts}; {shared:,} are the same in all. Compare them with care."
@@ -31,8 +31,8 @@ def notes_on(
             yield f"The runs differ in their {what}: {_by_value(rows, tell)}."
     yield from _note_on_judges(rows)
     for row in rows:
-        if row.card.judge is None:
-            yield f"{row.name}: nobody has judged the pictures yet."
+        if row.manifest.judge is None:
+            yield f"{row.name}: nobody has judged the images yet."
     yield from _note_on_hidden_judges(runs, rows)
     if published:
         sources = "; ".join(dict.fromkeys(row.source for row in published))
@@ -43,11 +43,11 @@ def notes_on(
 
 def _note_on_judges(rows: Sequence[Row]) -> Iterator[str]:
     """That judges differ; and who judged which run, unless the names of the runs say it."""
-    judges = [row.card.judge for row in rows if row.card.judge]
+    judges = [row.manifest.judge for row in rows if row.manifest.judge]
     names = dict(zip(map(party_text, judges), judge_names(judges), strict=True))
 
     def judge_of(row: Row) -> str:
-        return names[party_text(row.card.judge)] if row.card.judge else "none"
+        return names[party_text(row.manifest.judge)] if row.manifest.judge else "none"
 
     if len(set(map(judge_of, rows))) > 1:
         is_told = all(row.name.endswith(f"by {judge_of(row)}") for row in rows)
@@ -56,7 +56,7 @@ def _note_on_judges(rows: Sequence[Row]) -> Iterator[str]:
 
 def _note_on_hidden_judges(runs: Sequence[RunRecord], rows: Sequence[Row]) -> Iterator[str]:
     """Whose verdicts are there, but not shown: a run shows those of one judge."""
-    shown = {(run.folder, party_text(run.card.judge)) for run in runs}
+    shown = {(run.folder, party_text(run.manifest.judge)) for run in runs}
     hidden: dict[str, str] = {}
     for run, row in zip(runs, rows, strict=True):
         others = [
@@ -65,7 +65,7 @@ def _note_on_hidden_judges(runs: Sequence[RunRecord], rows: Sequence[Row]) -> It
             if (run.folder, party_text(judge)) not in shown
         ]
         if others:
-            names = judge_names([*others, *([row.card.judge] if row.card.judge else [])])
+            names = judge_names([*others, *([row.manifest.judge] if row.manifest.judge else [])])
             hidden[row.name] = listed(list(dict.fromkeys(names[: len(others)])))
     if hidden:
         found = _by_value([row for row in rows if row.name in hidden], lambda row: hidden[row.name])
@@ -77,14 +77,14 @@ def _asked(item: PlannedItem) -> tuple[str, str, str]:
 
 
 _DIFFERENCES: dict[str, Callable[[Row], str]] = {
-    "tasks": lambda row: row.card.task,
-    "conditions": lambda row: row.card.condition or "words alone",
-    "style texts": lambda row: row.card.style,
-    "layouts": lambda row: row.card.layouts or "none",
-    "versions of the suite": lambda row: row.card.suite_version or "unknown",
-    "pictures per item": lambda row: str(row.card.samples),
-    "sizes of pictures": lambda row: f"{row.card.size} px",
-    "seeds": lambda row: str(row.card.seed),
+    "tasks": lambda row: row.manifest.task,
+    "conditions": lambda row: row.manifest.condition or "words alone",
+    "style texts": lambda row: row.manifest.style,
+    "layouts": lambda row: row.manifest.layouts or "none",
+    "versions of the suite": lambda row: row.manifest.suite_version or "unknown",
+    "images per item": lambda row: str(row.manifest.samples),
+    "sizes of images": lambda row: f"{row.manifest.size} px",
+    "seeds": lambda row: str(row.manifest.seed),
 }
 
 

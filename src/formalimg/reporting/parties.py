@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from formalimg.runs import Party
+from formalimg.runs import Identity
 
 
-def party_text(party: Party | None) -> str:
+def party_text(party: Identity | None) -> str:
     """The name with all settings, such as `icons (judging_rules=1)`; `none` for nobody."""
     if party is None:
         return "none"

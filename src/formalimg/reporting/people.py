@@ -1,4 +1,4 @@
-"""What people say about the pictures of runs, in the forms that reports are written in."""
+"""What people say about the images of runs, in the forms that reports are written in."""
 
 from __future__ import annotations
 

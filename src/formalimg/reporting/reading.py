@@ -1,4 +1,4 @@
-"""What the tables are made from: each picture of a run, read once."""
+"""What the tables are made from: each image of a run, read once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from formalimg.stats import Missing, Summary
 from formalimg.suites import Profile
 
 
-class SeenPicture(NamedTuple):
+class SeenImage(NamedTuple):
     """What a verdict tells the tables.
 
     Attributes:
@@ -18,9 +18,9 @@ class SeenPicture(NamedTuple):
         level: the item's level.
         passed: the verdict; None if unscored.
         parts: what was asked, piece by piece; none if unscored.
-        looked_at: did a judge look at the picture?
+        looked_at: did a judge look at the image?
         cost: what judging it cost, in US dollars; None if nobody knows the price.
-        sample: which of the item's pictures, from 0.
+        sample: which of the item's images, from 0.
         score: the score as the judge gave it; None if unscored.
         reason: why it is unscored; empty if scored.
         by_rule: did it fail by a rule, before anybody looked?
@@ -38,14 +38,14 @@ class SeenPicture(NamedTuple):
     by_rule: bool
 
 
-class GradedPicture(NamedTuple):
-    """A picture of a suite whose pictures have scores, such as CF-World.
+class GradedImage(NamedTuple):
+    """An image of a suite whose images have scores, such as CF-World.
 
     Attributes:
         item: the item's id.
         group: the group that the item belongs to.
         level: the item's level.
-        sample: which of the item's pictures, from 0.
+        sample: which of the item's images, from 0.
         score: the score as the judge gave it; None if unscored.
         counting: the score that counts, after the gate; None if unscored, or if nobody knows whether the gate is open.
         is_gated: does it count as 0 because the gate of its group is closed?
@@ -69,23 +69,23 @@ class GradedPicture(NamedTuple):
 
 
 class SeenRun(NamedTuple):
-    """A run as the tables need it: its name in the report, its record, its numbers, and its pictures.
+    """A run as the tables need it: its name in the report, its record, its numbers, and its images.
 
-    Those of suites whose pictures have scores are also there with all that is known of their scores.
+    Those of suites whose images have scores are also there with all that is known of their scores.
     """
 
     name: str
     record: RunRecord
     summary: Summary
-    pictures: tuple[SeenPicture, ...]
-    graded: tuple[GradedPicture, ...] = ()
+    images: tuple[SeenImage, ...]
+    graded: tuple[GradedImage, ...] = ()
 
 
 class HowCounted(NamedTuple):
     """By which rules figures are made.
 
     Attributes:
-        missing: what is done with pictures that have no verdict.
+        missing: what is done with images that have no verdict.
         confidence: how sure the intervals are.
         profile: whose rules hold where a paper and its published code differ.
         references: whether published figures stand beside the runs.

@@ -37,9 +37,9 @@ def render(
     Args:
         comparison: what `compare` gave back.
         format: `terminal` (as wide as the terminal), `md`, `latex` (booktabs), `csv` (one line per run and figure),
-            `json` (everything), or `html` (one page, without pictures; `write_html` adds them).
+            `json` (everything), or `html` (one page, without images; `write_html` adds them).
         details: whether a terminal shows the tables besides the main one too; the other formats always have them.
-        studied: what people say about the pictures, as `formalimg.analysis.study_people` gave it back.
+        studied: what people say about the images, as `formalimg.analysis.study_people` gave it back.
     """
     match format:
         case "terminal":

@@ -30,7 +30,7 @@ class Scale(NamedTuple):
         return NOTHING if value is None else f"{self.times * value:.{self.decimals}f}"
 
     def marked(self, figure: Rate | Band | None) -> str:
-        """The figure, marked if some of its pictures were not scored."""
+        """The figure, marked if some of its images were not scored."""
         return self.text(None if figure is None else figure.value) + incomplete(figure)
 
     def interval(self, interval: Interval | None) -> str:

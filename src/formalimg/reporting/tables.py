@@ -43,7 +43,7 @@ class Figure(NamedTuple):
 
     @property
     def is_incomplete(self) -> bool:
-        """Were some of the pictures behind it not scored?"""
+        """Were some of the images behind it not scored?"""
         counts = self.value is not None and self.scored is not None and self.expected is not None
         return counts and (self.scored or 0) < (self.expected or 0)
 
@@ -89,3 +89,8 @@ class Table(NamedTuple):
     heads: tuple[str, ...]
     rows: tuple[TableRow, ...]
     folded: bool | None = None
+
+
+def exported_label(text: str) -> str:
+    """Return a label as CSV and JSON files have it: they keep the word of earlier versions, so that scripts go on."""
+    return text.replace("image", "picture")

@@ -114,7 +114,7 @@ def _run_by_run(section: Section) -> Iterator[Table]:
             table.add_row(level_head(section.suite, level), *figures)
         table.add_section()
         for name, band in row.summary.bands.items():
-            whole = all(level in row.summary.levels for level in band.levels)  # or its share would be of other pictures
+            whole = all(level in row.summary.levels for level in band.levels)  # or its share would be of other images
             scored = f"{percent(band.coverage)} %" if whole else NOTHING
             table.add_row(name, mark_in_front(scale.marked(band)), scale.interval(band.interval), scored)
         yield _with_held(table, section, row)

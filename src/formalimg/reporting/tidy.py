@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from formalimg.reporting.cells import words_in_front
 from formalimg.reporting.comparison import Comparison, PublishedRow, Row, Section
 from formalimg.reporting.counterfactual.graded import has_gate
-from formalimg.reporting.tables import Figure, Table, TableRow
+from formalimg.reporting.tables import Figure, Table, TableRow, exported_label
 from formalimg.stats import Band, Interval, Rate
 
 COLUMNS = (
@@ -63,13 +63,13 @@ def _about_run(row: Row, section: Section, comparison: Comparison) -> dict[str, 
     return {
         "suite": section.suite.name,
         "run": row.name,
-        "model": row.card.model.name,
-        "task": row.card.task,
-        "condition": row.card.condition,
-        "judge": row.card.judge.name if row.card.judge else None,
-        "samples": row.card.samples,
-        "seed": row.card.seed,
-        "size": row.card.size,
+        "model": row.manifest.model.name,
+        "task": row.manifest.task,
+        "condition": row.manifest.condition,
+        "judge": row.manifest.judge.name if row.manifest.judge else None,
+        "samples": row.manifest.samples,
+        "seed": row.manifest.seed,
+        "size": row.manifest.size,
         "missing": comparison.missing,
         "confidence": comparison.confidence,
         "profile": comparison.profile,
@@ -89,7 +89,7 @@ def _figures_of_line(line: TableRow, table: Table) -> Iterator[dict[str, object]
     for head, cell in zip(table.heads, line.cells, strict=True):
         if isinstance(cell, Figure):
             counts = {"passed": cell.passed, "scored": cell.scored, "expected": cell.expected}
-            name = ", ".join([*words, head])
+            name = exported_label(", ".join([*words, head]))
             yield {"figure": table.name, "name": name, **counts, "value": cell.value, **_bounds(cell.interval)}
 
 
@@ -99,7 +99,7 @@ def _figures_of_run(row: Row) -> Iterator[dict[str, object]]:
         yield _rate("level", str(level), rate)
     for name, band in summary.bands.items():
         yield _band(name, band, row)
-    yield _rate("overall", "all pictures", summary.overall)
+    yield _rate("overall", exported_label("all images"), summary.overall)
     held = summary.generalizability
     if held is not None:
         bounds = {"value": held.value, "low": held.low, "high": held.high}

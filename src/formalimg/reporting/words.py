@@ -1,4 +1,4 @@
-"""What things are called, suite by suite, and the rules that several tables have in common, in words."""
+"""What objects are called, suite by suite, and the rules that several tables have in common, in words."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Words(NamedTuple):
         part: what one part is.
         kind: what sorts of parts are called.
         about: what failures are grouped by besides.
-        holds, hold: what is said of one part, and of several, that a picture shows.
-        failed: what is said of parts that a picture does not show.
+        holds, hold: what is said of one part, and of several, that an image shows.
+        failed: what is said of parts that an image does not show.
         more: the heading over the tables besides the main one.
         figures: what the figures of the main table are called.
         bands: what the figures behind those of the levels are.
@@ -83,22 +83,22 @@ _LEVELS: dict[str, dict[int, str]] = {
 """What the levels of suites are called where they are no numbers."""
 
 RULES: dict[Missing, str] = {
-    "exclude": "Pictures without a verdict are left out of the rates",
-    "fail": "Pictures without a verdict count as failures",
-    "error": "Every picture has a verdict",
+    "exclude": "Images without a verdict are left out of the rates",
+    "fail": "Images without a verdict count as failures",
+    "error": "Every image has a verdict",
 }
-"""What is done with pictures that have no verdict."""
+"""What is done with images that have no verdict."""
 
 SCORE_RULES: dict[Missing, str] = {
-    "exclude": "Pictures without a score are left out of the means",
-    "fail": "Pictures without a score count as 0",
-    "error": "Every picture has a score",
+    "exclude": "Images without a score are left out of the means",
+    "fail": "Images without a score count as 0",
+    "error": "Every image has a score",
 }
-"""What is done with pictures that have no score."""
+"""What is done with images that have no score."""
 
 
-FAILURES_COUNTED = "Only scored pictures count, without those that failed by rule, in which nobody looked for anything."
-"""Which pictures are behind what is said to fail."""
+FAILURES_COUNTED = "Only scored images count, without those that failed by rule, in which nobody looked for anything."
+"""Which images are behind what is said to fail."""
 
 
 def words_of(suite: Suite) -> Words:

@@ -11,13 +11,13 @@ from formalimg.reporting.comparing import compare
 from formalimg.reporting.exhibits import exhibits_of
 from formalimg.reporting.figures import counted
 from formalimg.reporting.html import Gallery, html_page
-from formalimg.reporting.picture_files import (
+from formalimg.reporting.image_files import (
     Images,
     InFolder,
     folder_beside,
-    remove_other_pictures,
+    remove_other_images,
     showing,
-    write_pictures,
+    write_images,
 )
 from formalimg.runs import RunRecord, write_atomically
 from formalimg.stats import Missing
@@ -31,7 +31,7 @@ _ROOM_FOR_REMARK = 1000
 
 
 class _Page(NamedTuple):
-    """The bytes of a page, and the pictures that it shows."""
+    """The bytes of a page, and the images that it shows."""
 
     whole: bytes
     shown: Gallery
@@ -51,7 +51,7 @@ def write_html(
     threshold: float = 0.5,
     studied: Sequence[StudyOfPeople] = (),
 ) -> None:
-    """Write one self-contained page about these runs: curves, tables, failures, and a gallery of pictures.
+    """Write one self-contained page about these runs: curves, tables, failures, and a gallery of images.
 
     Args:
         runs: the runs; those of one suite share a section.
@@ -59,16 +59,16 @@ def write_html(
         missing: as for `compare`.
         epsilon: as for `compare`.
         references: as for `compare`.
-        gallery: how many pictures of each run are shown.
-        images: `embed` puts small pictures into the page, `folder` larger ones into a folder beside it
+        gallery: how many images of each run are shown.
+        images: `embed` puts small images into the page, `folder` larger ones into a folder beside it
             (`report_files` for `report.html`), and `none` shows prompts and reasons alone.
-        most_megabytes: how large the page may be. Where it would be larger, fewer pictures are shown, and it says so.
+        most_megabytes: how large the page may be. Where it would be larger, fewer images are shown, and it says so.
         profile: as for `compare`.
         threshold: as for `compare`.
-        studied: what people say about the pictures, as `formalimg.analysis.study_people` gave it back.
+        studied: what people say about the images, as `formalimg.analysis.study_people` gave it back.
 
     Raises:
-        FormalimgError: if it cannot be written, or is too large even without pictures.
+        FormalimgError: if it cannot be written, or is too large even without images.
     """
     comparison = compare(
         runs, missing=missing, epsilon=epsilon, references=references, profile=profile, threshold=threshold
@@ -81,7 +81,7 @@ def write_html(
         shown = {
             section.suite.name: {
                 number: exhibits_of(run, count, show)
-                for number, run in enumerate(run for run in runs if run.card.suite == section.suite.name)
+                for number, run in enumerate(run for run in runs if run.manifest.suite == section.suite.name)
             }
             for section in comparison.sections
         }
@@ -96,25 +96,25 @@ def write_html(
         if isinstance(exhibit.thumbnail, InFolder)
     }
     if images == "folder":
-        write_pictures(folder, beside)
+        write_images(folder, beside)
     write_atomically(path, [whole])
     if images == "folder":
-        remove_other_pictures(folder, beside)
+        remove_other_images(folder, beside)
 
 
 def _small_enough(page: Callable[[int, str], _Page], wanted: int, most_megabytes: float) -> _Page:
-    """The page with as many pictures of each run as it has room for."""
+    """The page with as many images of each run as it has room for."""
     most = int(most_megabytes * _MEGABYTE)
     count, made = wanted, page(wanted, "")
     bare = len(page(0, "").whole) if len(made.whole) > most else 0
     if bare + _ROOM_FOR_REMARK > most and len(made.whole) > most:
         raise FormalimgError(
-            f"the page has {bare / _MEGABYTE:.1f} MB even without pictures: allow it more, or report fewer runs at once"
+            f"the page has {bare / _MEGABYTE:.1f} MB even without images: allow it more, or report fewer runs at once"
         )
     while len(made.whole) > most:
-        # Pictures differ in size, so this may take a few steps; each has at least one picture less.
+        # Images differ in size, so this may take a few steps; each has at least one image less.
         count = min(count - 1, count * (most - bare) // (len(made.whole) - bare))
-        fewer = f"{counted(count, 'picture')} of each run instead of {wanted:,}"
+        fewer = f"{counted(count, 'image')} of each run instead of {wanted:,}"
         remark = f"{fewer}, to keep the page below {most_megabytes:g} MB."
         made = page(count, remark)
     return made

@@ -7,7 +7,7 @@ from formalimg.logic import FormulaError, Problem
 
 
 class PairError(FormalimgError):
-    """A pair that cannot be scored, for what was given with its picture.
+    """A pair that cannot be scored, for what was given with its image.
 
     Attributes:
         place: the pair's place among all that were given, from 0.

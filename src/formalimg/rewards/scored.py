@@ -1,4 +1,4 @@
-"""What comes back for a picture: a score from 0 to 1 with its parts, or why there is none."""
+"""What comes back for an image: a score from 0 to 1 with its parts, or why there is none."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from formalimg.judges import Part, Unscored, UnscoredReason
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The reward of a picture.
+    """The reward of an image.
 
     Attributes:
         score: 0 to 1, the weighted share of the parts; None if nobody can tell, which is never the same as 0.
-        passed: does the picture show all that was asked for? None if nobody can tell.
+        passed: does the image show all that was asked for? None if nobody can tell.
         parts: the clauses or questions, each with its score, kind, weight and reason.
         reason: the first part that falls short, in words, or why there is no score; empty if nothing falls short.
         unscored: the sort of reason why there is no score; None if there is one.
@@ -44,7 +44,7 @@ class Scored:
 
         Args:
             passed: what the judge decided.
-            parts: the clauses or questions; without any, a picture that failed has 0.
+            parts: the clauses or questions; without any, an image that failed has 0.
             cost: what judging cost.
             reason: why it failed, where no part tells.
             score: what the parts add up to, where that is known exactly.

@@ -1,4 +1,4 @@
-"""The scorer: opened once, holds who looks and what was made ready, and gives a reward for each picture."""
+"""The scorer: opened once, holds who looks and what was made ready, and gives a reward for each image."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
 from formalimg.errors import FormalimgError, presentable
-from formalimg.judges import Grounder, Judge, Picture, Unscored, open_grounder, open_judge
+from formalimg.judges import Grounder, Judge, LoadedImage, Unscored, open_grounder, open_judge
 from formalimg.models import Named, Setting, redacted
+from formalimg.rewards.images import ImageLike, StyledScene, image_in, scene_in
 from formalimg.rewards.pair_error import PairError
-from formalimg.rewards.pictures import PictureLike, StyledScene, picture_in, scene_in
 from formalimg.rewards.scored import Scored
 from formalimg.rewards.tasks import Task, TaskLike, Tasks
 from formalimg.rewards.weighing import by_logic, by_verdict
@@ -23,8 +23,8 @@ from formalimg.rewards.weights import Weights, checked_weights, in_whole_numbers
 from formalimg.runs import failed_by_rule
 from formalimg.suites import Item, suite
 
-Pair: TypeAlias = tuple[PictureLike, TaskLike]
-"""A picture, and what it is to show."""
+Pair: TypeAlias = tuple[ImageLike, TaskLike]
+"""An image, and what it is to show."""
 
 RULES = 1
 """The version of the rules from verdicts to rewards: a new number wherever a reward may come out differently."""
@@ -36,16 +36,16 @@ _HEAD, _TAIL = 400, 100
 
 
 class _Waiting(NamedTuple):
-    """A picture that somebody has to look at, and its place among all; without a judge, the grounder and logic do."""
+    """An image that somebody has to look at, and its place among all; without a judge, the grounder and logic do."""
 
     place: int
-    picture: PictureLike
+    image: ImageLike
     task: Task
     judge: Judge | None
 
 
 class Scorer:
-    """Gives pictures dense rewards.
+    """Gives images dense rewards.
 
     Open it once and keep it: it holds who looks, and remembers formulas that it has made ready. It may be used by
     several threads and event loops at the same time, and sent (pickled) to other processes, which open their own.
@@ -66,9 +66,9 @@ class Scorer:
         """A scorer with these eyes.
 
         Args:
-            grounder: who finds the things in pictures: `builtin/icons`, `detector/…`, a chat model, or a grounder.
+            grounder: who finds the objects in images: `builtin/icons`, `detector/…`, a chat model, or a grounder.
             judge: the chat model that is asked about Natural, ConceptMix, CF-World, and questions of one's own. None:
-                such pictures are refused.
+                such images are refused.
             grounder_options: options of the grounder, as after `-J`.
             judge_options: options of the judge, as after `-J`. Unless told otherwise, the clauses of Natural decide.
             judges: judges of one's own, by suite, in place of those that would be opened.
@@ -112,7 +112,7 @@ class Scorer:
 
     @property
     def looking(self) -> Mapping[str, Named]:
-        """Who looks at pictures: the `grounder`, and by suite the judges that were opened so far.
+        """Who looks at images: the `grounder`, and by suite the judges that were opened so far.
 
         Their settings are all that shapes what they say. A chat model is opened when its suite is first asked for.
         """
@@ -124,24 +124,24 @@ class Scorer:
         return self._tasks.digests()
 
     def ready(self, task: TaskLike) -> Task:
-        """What a picture is scored by, made ready; pairs may hold it too.
+        """What an image is scored by, made ready; pairs may hold it too.
 
         Raises:
-            FormalimgError: if it is nothing that pictures can be scored by.
+            FormalimgError: if it is nothing that images can be scored by.
         """
         return self._tasks.ready(task)
 
     def score_all(self, pairs: Iterable[Pair], *, parts: bool = True) -> list[Scored]:
-        """The rewards of pictures, in their order; also where an event loop is running, as in notebooks.
+        """The rewards of images, in their order; also where an event loop is running, as in notebooks.
 
         What cannot be told is a `Scored` without a score.
 
         Args:
-            pairs: pictures, and what each is to show.
+            pairs: images, and what each is to show.
             parts: whether to tell the parts, and why some fall short. Without, the scores are the same and come sooner.
 
         Raises:
-            PairError: if nothing can be scored by what was given for a picture, or nobody is there to look.
+            PairError: if nothing can be scored by what was given for an image, or nobody is there to look.
             FormalimgError: if whoever looks cannot work at all, for instance for a wrong key.
         """
         found, waiting = self._sorted_out(list(pairs), parts)
@@ -153,7 +153,7 @@ class Scorer:
     async def score(self, pairs: Iterable[Pair], *, parts: bool = True) -> list[Scored]:
         """The same for programs with an event loop.
 
-        Scenes are judged in a thread, and pictures as many at a time as whoever looks at them takes, whoever else is
+        Scenes are judged in a thread, and images as many at a time as whoever looks at them takes, whoever else is
         scoring in this loop.
         """
         found, waiting = await asyncio.to_thread(self._sorted_out, list(pairs), parts)
@@ -162,15 +162,15 @@ class Scorer:
         return [found[place] for place in range(len(found))]
 
     def _sorted_out(self, pairs: Sequence[Pair], parts: bool) -> tuple[dict[int, Scored], list[_Waiting]]:
-        """The rewards of scenes, and the pictures that somebody has to look at."""
+        """The rewards of scenes, and the images that somebody has to look at."""
         found: dict[int, Scored] = {}
         waiting: list[_Waiting] = []
-        for place, (picture, given) in enumerate(pairs):
+        for place, (image, given) in enumerate(pairs):
             try:
                 task = self._tasks.ready(given)
-                seen = scene_in(picture)
+                seen = scene_in(image)
                 if seen is None:
-                    waiting.append(_Waiting(place, picture, task, self._judge_of(task)))
+                    waiting.append(_Waiting(place, image, task, self._judge_of(task)))
                 else:
                     found[place] = self._of_scene(task, seen, parts)
             except FormalimgError as error:
@@ -179,7 +179,7 @@ class Scorer:
 
     def _of_scene(self, task: Task, seen: StyledScene | Unscored, parts: bool) -> Scored:
         if task.formula is None:
-            raise FormalimgError("a scene can be scored by a formula only: give a picture, or a formula")
+            raise FormalimgError("a scene can be scored by a formula only: give an image, or a formula")
         if isinstance(seen, Unscored):
             return Scored.missing(seen)
         return by_logic(task.formula, seen.scene, seen.style, self._weights, parts=parts)
@@ -193,10 +193,10 @@ class Scorer:
                 return None
             if self._judge_name is None:
                 raise FormalimgError(
-                    f"{name} needs a chat model that looks at pictures: open the scorer, or start the server, with a "
+                    f"{name} needs a chat model that looks at images: open the scorer, or start the server, with a "
                     "judge such as openai/gpt-4o, or give scenes and formulas"
                 )
-            # A reward is 1 if and only if a picture passes: so, unless told otherwise, the clauses decide.
+            # A reward is 1 if and only if an image passes: so, unless told otherwise, the clauses decide.
             own = {"decide": "clauses", **self._judge_options} if name == "natural" else self._judge_options
             self._judges[name] = open_judge(name, self._judge_name, own)
             return self._judges[name]
@@ -214,34 +214,34 @@ class Scorer:
 
     async def _looked_at(self, entry: _Waiting) -> Scored:
         async with self._turn(entry.judge or self._grounder):
-            picture = await asyncio.to_thread(picture_in, entry.picture)
-            if isinstance(picture, Unscored):
-                return Scored.missing(picture)
-            flat = failed_by_rule(picture)
+            image = await asyncio.to_thread(image_in, entry.image)
+            if isinstance(image, Unscored):
+                return Scored.missing(image)
+            flat = failed_by_rule(image)
             if flat is not None:
                 return Scored.of_parts(flat.passed, flat.parts, flat.cost, str(flat.evidence["explanation"]))
             try:
-                return await self._judged(entry, picture)
+                return await self._judged(entry, image)
             except FormalimgError:
                 raise
             except Exception as error:  # of whoever looks
                 told = presentable(redacted(" ".join(f"{type(error).__name__}: {error}".split())), _HEAD, _TAIL)
                 return Scored.missing(Unscored("judge failed", told))
 
-    async def _judged(self, entry: _Waiting, picture: Picture) -> Scored:
+    async def _judged(self, entry: _Waiting, image: LoadedImage) -> Scored:
         task = entry.task
         if entry.judge is not None:
-            verdict = await entry.judge.judge(task.item, picture)
+            verdict = await entry.judge.judge(task.item, image)
             if isinstance(verdict, Unscored):
                 return Scored.missing(verdict)
             return by_verdict(task, verdict, self._weights)
         assert task.formula is not None, "grounders look for what formulas speak of"
-        seen = await self._grounder.ground(picture, task.item.spec.object_classes)
+        seen = await self._grounder.ground(image, task.item.spec.object_classes)
         if isinstance(seen, Unscored):
             return Scored.missing(seen)
         return await asyncio.to_thread(by_logic, task.formula, seen.scene, None, self._weights, seen.cost)
 
     def _turn(self, looking: Grounder | Judge) -> asyncio.Semaphore:
-        """A place among the pictures that are looked at; all calls in a loop share them."""
+        """A place among the images that are looked at; all calls in a loop share them."""
         turns = self._turns.setdefault(asyncio.get_running_loop(), {})
         return turns.setdefault(id(looking), asyncio.Semaphore(max(1, looking.concurrency)))

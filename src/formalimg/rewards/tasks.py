@@ -1,4 +1,4 @@
-"""What a picture is scored by: an item of a suite, a formula, or questions of one's own."""
+"""What an image is scored by: an item of a suite, a formula, or questions of one's own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from formalimg.suites import FormulaSpec, Item, default_digest, instruction_dige
 Ready = TypeVar("Ready")
 
 TaskLike: TypeAlias = "Task | Item[Any] | tuple[str, str] | Formula | str | Mapping[str, Any]"
-"""What a picture is to show: an `Item`; suite and id; a formula, parsed or as text; what was made ready before; or
+"""What an image is to show: an `Item`; suite and id; a formula, parsed or as text; what was made ready before; or
 
 - `{"suite": "knolling", "id": "17"}`,
 - `{"formula": "(exists ?x …)", "vocabulary": "knolling"}`; with a vocabulary, the formula is checked against it,
@@ -50,7 +50,7 @@ _KNOLLING, _NATURAL = "knolling", "natural"
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What a picture is scored by, made ready.
+    """What an image is scored by, made ready.
 
     Attributes:
         item: what a judge is asked about.

@@ -26,8 +26,8 @@ def by_logic(
 
     Args:
         formula: the formula, prepared with these weights.
-        scene: what is in the picture.
-        style: the style of the picture, if it is known.
+        scene: what is in the image.
+        style: the style of the image, if it is known.
         weights: what clauses count, by their kind.
         cost: what looking cost.
         parts: whether to tell the parts and why some fall short.
@@ -60,10 +60,10 @@ def _by_clauses(
 
 
 def by_verdict(task: Task, verdict: Verdict, weights: Weights) -> Scored:
-    """The reward of a picture that a judge has looked at: the weighted share of what it found.
+    """The reward of an image that a judge has looked at: the weighted share of what it found.
 
-    A judge that contradicts itself, so that all parts hold and the picture fails or the other way round, gives no
-    reward. Only CF-World's pictures may pass with less than all.
+    A judge that contradicts itself, so that all parts hold and the image fails or the other way round, gives no
+    reward. Only CF-World's images may pass with less than all.
     """
     own = task.weights or (1.0,) * len(verdict.parts)
     parts = tuple(_weighed(part, weight, weights) for part, weight in zip(verdict.parts, own, strict=True))
@@ -71,7 +71,7 @@ def by_verdict(task: Task, verdict: Verdict, weights: Weights) -> Scored:
     found = Scored.of_parts(verdict.passed, parts, verdict.cost, str(explanation or "") if not verdict.passed else "")
     if not isinstance(task.item.spec, CounterfactualSpec) and (found.score == 1) is not verdict.passed:
         told = "passes" if verdict.passed else "fails"
-        detail = f"the judge contradicts itself: the picture {told}, and its parts have {found.score:.3g}"
+        detail = f"the judge contradicts itself: the image {told}, and its parts have {found.score:.3g}"
         return Scored.missing(Unscored("not understood", detail, cost=verdict.cost))
     return found
 

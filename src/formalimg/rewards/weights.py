@@ -7,7 +7,7 @@ from math import gcd
 from typing import TypeAlias, get_args
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import ClauseKind, nearest
+from formalimg.logic import ClauseKind, closest_match
 from formalimg.suites import CATEGORIES, DIMENSIONS
 
 Weights: TypeAlias = Mapping[str, float]
@@ -32,7 +32,7 @@ def checked_weights(weights: Weights) -> dict[str, float]:
     """
     for kind, weight in weights.items():
         if kind not in KINDS:
-            near = nearest(str(kind), KINDS)
+            near = closest_match(str(kind), KINDS)
             raise FormalimgError(
                 f"there is no kind {kind!r} to weigh: " + (f"did you mean {near}?" if near else ", ".join(KINDS))
             )

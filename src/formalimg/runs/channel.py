@@ -6,26 +6,26 @@ import asyncio
 from collections.abc import Iterator
 from typing import Generic, TypeVar
 
-Thing = TypeVar("Thing")
+T = TypeVar("T")
 
 _LONGEST = 32
 
 
-class Channel(Generic[Thing]):
-    """Any number of tasks put things in and read it with `async for`; a full one makes the former wait."""
+class Channel(Generic[T]):
+    """Any number of tasks put objects in and read it with `async for`; a full one makes the former wait."""
 
     def __init__(self, size: int) -> None:
-        self._queue: asyncio.Queue[tuple[Thing] | None] = asyncio.Queue(size)
+        self._queue: asyncio.Queue[tuple[T] | None] = asyncio.Queue(size)
 
-    async def put(self, thing: Thing) -> None:
+    async def put(self, obj: T) -> None:
         """Put something in, as soon as there is room."""
-        await self._queue.put((thing,))
+        await self._queue.put((obj,))
 
     async def close(self) -> None:
         """Nothing more will come."""
         await self._queue.put(None)
 
-    def more(self, limit: int) -> Iterator[Thing]:
+    def more(self, limit: int) -> Iterator[T]:
         """What lies there already, up to so many; does not wait."""
         for _ in range(limit):
             if self._queue.empty():
@@ -36,10 +36,10 @@ class Channel(Generic[Thing]):
                 return
             yield entry[0]
 
-    def __aiter__(self) -> Channel[Thing]:
+    def __aiter__(self) -> Channel[T]:
         return self
 
-    async def __anext__(self) -> Thing:
+    async def __anext__(self) -> T:
         entry = await self._queue.get()
         if entry is None:
             self._queue.put_nowait(None)  # for the next reader; there is room, as one was just taken

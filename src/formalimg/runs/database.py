@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from formalimg.errors import FormalimgError
-from formalimg.runs.card import SCHEMA
+from formalimg.runs.manifest import SCHEMA
 
 RESULTS_FILE = "results.sqlite"
 _PATIENCE = 30

@@ -1,4 +1,4 @@
-"""The engine: pictures are made, kept and judged at the same time, through short queues, until all is done.
+"""The engine: images are made, kept and judged at the same time, through short queues, until all is done.
 
 Stages run beside each other. Makers ask the image model; keepers decode and store what came, so that a model never
 waits for the disk; judges look; what they say is recorded. Between the stages are short queues, so a slow stage slows
@@ -23,7 +23,7 @@ from formalimg.judges import Judge, Unscored, Verdict
 from formalimg.models import Failed, ImageModel, ImageRequest
 from formalimg.runs.channel import Channel, room_for
 from formalimg.runs.handing import Arrived, Judgement, Planned, Waiting, in_batches
-from formalimg.runs.heeding import NotBegunError, let_heed
+from formalimg.runs.heeding import NotStartedError, let_heed
 from formalimg.runs.inspection import Seen
 from formalimg.runs.keeping import keep, read, together
 from formalimg.runs.progress import Progress
@@ -41,7 +41,7 @@ Result = TypeVar("Result")
 
 
 class Engine:
-    """Makes and judges the pictures of one run.
+    """Makes and judges the images of one run.
 
     Attributes:
         progress: how far it is.
@@ -61,10 +61,10 @@ class Engine:
 
         Args:
             store: where everything goes.
-            model: who makes pictures; None if nothing has to be made.
+            model: who makes images; None if nothing has to be made.
             judge: who looks at them; None if nobody is to.
-            ask: the request for a planned picture.
-            scored: questions with pictures (their digests) that the judge need not look at again, should they come.
+            ask: the request for a planned image.
+            scored: questions with images (their digests) that the judge need not look at again, should they come.
             told: is called after each step.
         """
         self._store = store
@@ -90,12 +90,12 @@ class Engine:
         self.progress.stopped |= anything_left and self.progress.over_budget
 
     async def run(self, to_make: Sequence[Planned], to_judge: Sequence[Waiting] = ()) -> Progress:
-        """Make and judge these; what goes wrong with a single picture is recorded with it.
+        """Make and judge these; what goes wrong with a single image is recorded with it.
 
         Raises:
             FormalimgError: if nothing can go on: a full disk, a model that does not exist. What is done is kept.
         """
-        self.progress.pictures = len(to_make)
+        self.progress.images = len(to_make)
         self.progress.verdicts = len(to_make) + len(to_judge) if self._judge else 0
         arrived = Channel[Arrived](room_for(self._model.batch * self._model.concurrency if self._model else 0))
         waiting = Channel[Waiting](room_for(self._judge.concurrency if self._judge else 0))
@@ -139,7 +139,7 @@ class Engine:
         for batch in batches:
             if self.progress.stopped:
                 return
-            assert self._ask is not None, "who makes pictures must know what to ask"
+            assert self._ask is not None, "who makes images must know what to ask"
             began = time.monotonic()
             left = list(batch)
             reason = "the model gave no answer"
@@ -148,13 +148,13 @@ class Engine:
                     async for answer in answers:
                         if not left:
                             raise FormalimgError(
-                                f"{model.name} gave more pictures than the {len(batch)} it was asked for, so nobody "
+                                f"{model.name} gave more images than the {len(batch)} it was asked for, so nobody "
                                 "knows which is which: mend the model, then start a new run"
                             )
                         known = as_answer(answer)
                         self.progress.spend(*paid(known))
                         await arrived.put(Arrived(left.pop(0), known, time.monotonic() - began))
-            except NotBegunError:
+            except NotStartedError:
                 return
             except FormalimgError as error:
                 self._end(error)
@@ -184,7 +184,7 @@ class Engine:
             await self._pass_on(entry, waiting)
 
     async def _pass_on(self, entry: Waiting, waiting: Channel[Waiting]) -> None:
-        """Let a judge look, unless one has or is about to: the same question about the same picture has one verdict."""
+        """Let a judge look, unless one has or is about to: the same question about the same image has one verdict."""
         look = (entry.question, entry.made.sha256)
         if look in self._scored:
             self.progress.verdicts -= 1
@@ -195,7 +195,7 @@ class Engine:
     async def _keep(self, arrived: Channel[Arrived], waiting: Channel[Waiting]) -> None:
         async for first in arrived:
             for kept in await self._in_thread(partial(keep, self._store, together(first, arrived))):
-                self.progress.count_picture(kept.row.status)
+                self.progress.count_image(kept.row.status)
                 self.tell()
                 if kept.made is not None and self._judge:
                     entry = Waiting(kept.planned.item, kept.planned.question, kept.made, kept.seen)
@@ -215,7 +215,7 @@ class Engine:
                 began = time.monotonic()
                 try:
                     row = await self._row(judge, entry)
-                except NotBegunError:
+                except NotStartedError:
                     continue
                 except FormalimgError as error:
                     self._end(error)
@@ -234,7 +234,7 @@ class Engine:
     async def _row(self, judge: Judge, entry: Waiting) -> VerdictRow:
         try:
             return verdict_row(await self._verdict(judge, entry))
-        except (FormalimgError, NotBegunError):
+        except (FormalimgError, NotStartedError):
             raise
         except (Exception, asyncio.CancelledError) as error:  # of the judge, or of what it gave
             if given_up(error):
@@ -247,7 +247,7 @@ class Engine:
             seen = await self._in_thread(partial(read, self._store, entry.made))
         if isinstance(seen, Unscored):
             return seen
-        return seen.by_rule or await judge.judge(entry.item, seen.picture)
+        return seen.by_rule or await judge.judge(entry.item, seen.image)
 
     async def _in_thread(self, work: Callable[[], Result]) -> Result:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)

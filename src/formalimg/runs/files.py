@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from formalimg.errors import FormalimgError
-from formalimg.models import picture_type
+from formalimg.models import image_type
 
 IMAGES = "images"
 METADATA = "metadata.jsonl"
@@ -46,35 +46,35 @@ def remove_partial(folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def outdated(there: Iterable[str], pictures: Iterable[tuple[str, int]], named: Collection[str]) -> list[str]:
-    """Which of the files that are there belong to these pictures (item and sample), but are not among the named ones.
+def outdated(there: Iterable[str], images: Iterable[tuple[str, int]], named: Collection[str]) -> list[str]:
+    """Which of the files that are there belong to these images (item and sample), but are not among the named ones.
 
-    A picture that is made anew may come as another type of file, and an ImageFolder must hold no file that its metadata
-    does not name. Files that belong to no picture of the run are left alone.
+    An image that is made anew may come as another type of file, and an ImageFolder must hold no file that its metadata
+    does not name. Files that belong to no image of the run are left alone.
     """
-    stems = {picture_stem(*picture) for picture in pictures}
+    stems = {image_stem(*image) for image in images}
     parted = ((name, *name.rpartition(".")) for name in there)
     return [name for name, stem, _, ending in parted if name not in named and ending in _ENDINGS and stem in stems]
 
 
-def picture_name(item: str, sample: int, data: bytes) -> str:
-    """The name of a picture's file: `<item>.png`, and `<item>_<sample>.png` for further samples."""
-    return f"{picture_stem(item, sample)}.{picture_type(data) or 'webp'}"
+def image_name(item: str, sample: int, data: bytes) -> str:
+    """The name of an image's file: `<item>.png`, and `<item>_<sample>.png` for further samples."""
+    return f"{image_stem(item, sample)}.{image_type(data) or 'webp'}"
 
 
-def picture_stem(item: str, sample: int) -> str:
-    """The name of a picture's file without its ending; never the same for two pictures."""
-    # The first picture of an item called a_1 must not be taken for the second of a.
+def image_stem(item: str, sample: int) -> str:
+    """The name of an image's file without its ending; never the same for two images."""
+    # The first image of an item called a_1 must not be taken for the second of a.
     return f"{item}_{sample}" if sample or re.search(r"_[0-9]+$", item) else item
 
 
 def metadata_lines(rows: Iterable[Mapping[str, object]]) -> Iterator[bytes]:
-    """The lines of `metadata.jsonl`, by which the pictures load as a Hugging Face ImageFolder."""
+    """The lines of `metadata.jsonl`, by which the images load as a Hugging Face ImageFolder."""
     return (f"{json.dumps(row, ensure_ascii=False)}\n".encode() for row in rows)
 
 
 def refuse_strange(folder: Path) -> None:
-    """Refuse a folder that holds pictures of somebody else's: they would be written over.
+    """Refuse a folder that holds images of somebody else's: they would be written over.
 
     Raises:
         FormalimgError: if there is something in its `images`, but no run.

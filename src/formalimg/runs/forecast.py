@@ -1,4 +1,4 @@
-"""What a run would do, before it does anything: how many pictures and questions, and about what they cost."""
+"""What a run would do, before it does anything: how many images and questions, and about what they cost."""
 
 from __future__ import annotations
 
@@ -10,62 +10,62 @@ from typing import NamedTuple
 
 from formalimg.judges import Judge
 from formalimg.models import ImageRequest, Matches, Usage, price
-from formalimg.runs.card import CARD_FILE, read_card, require_same
 from formalimg.runs.files import refuse_strange
-from formalimg.runs.plan import plan_pictures
+from formalimg.runs.manifest import CARD_FILE, read_card, require_same
+from formalimg.runs.plan import plan_images
 from formalimg.runs.reading import MadeBefore, open_run
-from formalimg.runs.running import Order, card_of, wanted_of
+from formalimg.runs.running import RunConfig, card_of, wanted_of
 from formalimg.suites import Item
 
 _QUESTION = Usage(input_tokens=2_000, output_tokens=400)
-"""What a question about a picture takes, roughly: the picture, our words, and an answer with its reasons."""
+"""What a question about an image takes, roughly: the image, our words, and an answer with its reasons."""
 
 
 @dataclass(frozen=True)
-class Forecast:
+class RunEstimate:
     """What a run would do.
 
     Attributes:
-        pictures: how many pictures would be made.
-        verdicts: how many pictures would be judged.
+        images: how many images would be made.
+        verdicts: how many images would be judged.
         questions: how many questions the judge would ask of a chat model for that.
-        picture_cost: about what the pictures would cost, in US dollars; None if the price is not known.
+        image_cost: about what the images would cost, in US dollars; None if the price is not known.
         judge_cost: the same for judging.
-        first: what would be sent for the first picture.
+        first: what would be sent for the first image.
     """
 
-    pictures: int
+    images: int
     verdicts: int
     questions: int
-    picture_cost: float | None
+    image_cost: float | None
     judge_cost: float | None
     first: str
 
 
-def foresee(order: Order, folder: Path, judge: Judge | None) -> Forecast:
-    """What `carry_out` would do with the same arguments. Nothing is called, made or written.
+def estimate(order: RunConfig, folder: Path, judge: Judge | None) -> RunEstimate:
+    """What `execute` would do with the same arguments. Nothing is called, made or written.
 
     Raises:
-        FormalimgError: as `carry_out` would, if the folder holds another run.
+        FormalimgError: as `execute` would, if the folder holds another run.
     """
     chosen = order.selection.of(order.items)
     if isinstance(order.model, Matches):
         order.model.match(wanted_of(chosen, order.samples))
     items = list(chosen.values())
-    pictures = plan_pictures(items, order.asking, samples=order.samples, seed=order.seed)
+    images = plan_images(items, order.asking, samples=order.samples, seed=order.seed)
     there = _there(order, folder, judge)
-    to_make = [it for it in pictures if there.made.get((it.item.id, it.sample), MadeBefore("", "")).key != it.key]
+    to_make = [it for it in images if there.made.get((it.item.id, it.sample), MadeBefore("", "")).key != it.key]
     unseen = {(it.item.id, it.sample) for it in to_make}
-    made = [it for it in pictures if (it.item.id, it.sample) not in unseen]
+    made = [it for it in images if (it.item.id, it.sample) not in unseen]
     looks = {(it.question, there.made[it.item.id, it.sample].sha256): it for it in made}
     to_judge = [*to_make, *(it for look, it in looks.items() if look not in there.scored)] if judge else []
     asked: Callable[[Item[object]], int] = getattr(judge, "questions", lambda item: 0)
     questions = sum(asked(it.item) for it in to_judge)
     one = price(order.model.name).cost(_QUESTION if order.task == "layout" else Usage(images=1))
     a_question = price(judge.name).cost(_QUESTION) if judge and questions else 0.0
-    request = order.asking.request(pictures[0].item, 0, pictures[0].seed)
+    request = order.asking.request(images[0].item, 0, images[0].seed)
     sent: Callable[[ImageRequest], str] = getattr(order.model, "sent", lambda request: request.prompt)
-    return Forecast(
+    return RunEstimate(
         len(to_make),
         len(to_judge),
         questions,
@@ -80,8 +80,8 @@ class _There(NamedTuple):
     scored: Set[tuple[str, str]]
 
 
-def _there(order: Order, folder: Path, judge: Judge | None) -> _There:
-    """What the folder holds already: pictures, and what this judge has said of them."""
+def _there(order: RunConfig, folder: Path, judge: Judge | None) -> _There:
+    """What the folder holds already: images, and what this judge has said of them."""
     if not (folder / CARD_FILE).exists():
         refuse_strange(folder)
         return _There({}, frozenset())

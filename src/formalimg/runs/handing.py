@@ -12,12 +12,12 @@ from formalimg.suites import Item
 
 
 class Planned(NamedTuple):
-    """A picture to be made.
+    """An image to be made.
 
     Attributes:
         item: of which item.
-        sample: which of the item's pictures, from 0.
-        key: the key of everything that shapes the picture.
+        sample: which of the item's images, from 0.
+        key: the key of everything that shapes the image.
         seed: the seed to make it with.
         question: the key of what the item asks, under which it is judged.
     """
@@ -29,8 +29,8 @@ class Planned(NamedTuple):
     question: str
 
 
-class MadePicture(NamedTuple):
-    """A picture that is stored: its file in `images`, and the digest of its bytes."""
+class MadeImage(NamedTuple):
+    """An image that is stored: its file in `images`, and the digest of its bytes."""
 
     file: str
     sha256: str
@@ -45,16 +45,16 @@ class Arrived(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """A stored picture that waits for a judge; already looked at, if it was just made."""
+    """A stored image that waits for a judge; already looked at, if it was just made."""
 
     item: Item[object]
     question: str
-    made: MadePicture
+    made: MadeImage
     seen: Seen | None = None
 
 
 class Judgement(NamedTuple):
-    """What a judge said of a picture, and after how many seconds."""
+    """What a judge said of an image, and after how many seconds."""
 
     entry: Waiting
     row: VerdictRow

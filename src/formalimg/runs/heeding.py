@@ -12,11 +12,11 @@ class Heeds(Protocol):
     """A model or a judge that looks whether a run is stopped before it begins with what it was asked for."""
 
     def heed(self, progress: Progress) -> None:
-        """Look there from now on, and raise `NotBegunError` in place of beginning."""
+        """Look there from now on, and raise `NotStartedError` in place of beginning."""
         ...
 
 
-class NotBegunError(Exception):
+class NotStartedError(Exception):
     """The run was stopped before anything was done for what was asked: it is left for when the run goes on."""
 
 

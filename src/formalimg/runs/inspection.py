@@ -1,4 +1,4 @@
-"""Looking at a file before anyone judges it: is it a picture, and does it show anything?"""
+"""Looking at a file before anyone judges it: is it an image, and does it show anything?"""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ import threading
 import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
-from formalimg.judges import Picture, Unscored, Verdict
+from formalimg.judges import LoadedImage, Unscored, Verdict
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 MAX_PIXELS = 64_000_000
-"""Pictures with more pixels than this are not decoded."""
+"""Images with more pixels than this are not decoded."""
 _FLAT = 3
-"""A picture whose channels each vary by no more than this is one flat colour; JPEG makes that much of its own."""
+"""An image whose channels each vary by no more than this is one flat colour; JPEG makes that much of its own."""
 _FORMATS = ("PNG", "JPEG", "WEBP")
 _opening = threading.Lock()
 """Warnings can be silenced by one thread at a time only."""
 
 
 class Seen(NamedTuple):
-    """A picture, and the verdict on it if there is one that needs no judge."""
+    """An image, and the verdict on it if there is one that needs no judge."""
 
-    picture: Picture
+    image: LoadedImage
     by_rule: Verdict | None
 
 
 def look(data: bytes) -> Seen | Unscored:
-    """The picture in a file with what can be said of it by rule, or why there is none to look at."""
-    picture = inspect(data)
-    return picture if isinstance(picture, Unscored) else Seen(picture, failed_by_rule(picture))
+    """The image in a file with what can be said of it by rule, or why there is none to look at."""
+    image = inspect(data)
+    return image if isinstance(image, Unscored) else Seen(image, failed_by_rule(image))
 
 
-def inspect(data: bytes) -> Picture | Unscored:
-    """The picture in a file, upright and in RGB (transparent parts on white), or why there is none to look at."""
+def inspect(data: bytes) -> LoadedImage | Unscored:
+    """The image in a file, upright and in RGB (transparent parts on white), or why there is none to look at."""
     from PIL import ExifTags, Image, ImageOps
 
     try:
@@ -44,21 +44,19 @@ def inspect(data: bytes) -> Picture | Unscored:
             if width * height > MAX_PIXELS:
                 return Unscored("too large", f"{width} x {height} pixels; the limit is {MAX_PIXELS:,} in all")
             turned = opened.getexif().get(ExifTags.Base.Orientation, 1) != 1
-            return Picture(data, _in_rgb(ImageOps.exif_transpose(opened) if turned else opened))
+            return LoadedImage(data, _in_rgb(ImageOps.exif_transpose(opened) if turned else opened))
     except Image.DecompressionBombError:  # the library's own limit, several times ours
         return Unscored("too large", f"far more pixels than the limit of {MAX_PIXELS:,}")
     except Exception as error:  # whatever a broken file does to the decoder
         return Unscored("unreadable image", f"{_told(data)}: {type(error).__name__}")
 
 
-def failed_by_rule(picture: Picture) -> Verdict | None:
-    """The verdict on pictures that nobody needs to look at: one flat colour shows nothing, so it fails."""
-    extremes = picture.image.getextrema()
+def failed_by_rule(image: LoadedImage) -> Verdict | None:
+    """The verdict on images that nobody needs to look at: one flat colour shows nothing, so it fails."""
+    extremes = image.pil.getextrema()
     if any(high - low > _FLAT for low, high in extremes):  # type: ignore[misc]
         return None
-    return Verdict(
-        False, (), {"rule": "flat colour", "explanation": "the picture is one flat colour: it shows nothing"}
-    )
+    return Verdict(False, (), {"rule": "flat colour", "explanation": "the image is one flat colour: it shows nothing"})
 
 
 def _opened(data: bytes) -> Image:

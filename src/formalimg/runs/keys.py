@@ -8,15 +8,15 @@ from collections.abc import Iterable
 
 from formalimg.judges import Judge
 from formalimg.models import ImageModel, ImageRequest
-from formalimg.runs.record import Party
+from formalimg.runs.record import Identity
 from formalimg.suites import Item, encode_item
 
 _FORM = 1
-"""To be raised when keys are made of other things."""
+"""To be raised when keys are made of other objects."""
 
 
-def picture_key(item: Item[object], request: ImageRequest, model: ImageModel) -> str:
-    """The key of a picture: suite, item, words, model and settings, seed, size; the spec only if the model sees it."""
+def image_key(item: Item[object], request: ImageRequest, model: ImageModel) -> str:
+    """The key of an image: suite, item, words, model and settings, seed, size; the spec only if the model sees it."""
     fingerprint = getattr(model, "fingerprint", None)
     return _digest(
         "picture",
@@ -41,13 +41,13 @@ def question_key(item: Item[object]) -> str:
     return _digest("question", encode_item(item, with_proof=False))
 
 
-def judge_key(judge: Judge | Party) -> str:
+def judge_key(judge: Judge | Identity) -> str:
     """The key of a judge, by which its verdicts are found."""
     return _digest("judge", judge.name, dict(judge.settings))
 
 
-def picture_seed(base: int, item: Item[object], sample: int) -> int:
-    """The seed of a picture: its own for each item and sample, and the same in every run with this base."""
+def image_seed(base: int, item: Item[object], sample: int) -> int:
+    """The seed of an image: its own for each item and sample, and the same in every run with this base."""
     return int(_digest("seed", base, item.suite, item.id, sample)[:8], 16) >> 1  # 31 bits: some APIs take no more
 
 

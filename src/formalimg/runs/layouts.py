@@ -13,20 +13,20 @@ def layouts_of(run: RunRecord) -> dict[str, Scene]:
     """The first layout of each item, by its id; right or wrong, as the planner made them.
 
     Raises:
-        FormalimgError: if the run holds pictures and no layouts.
+        FormalimgError: if the run holds images and no layouts.
     """
     found = {}
     for judged in run.judged():
         if judged.image is None or judged.outcome.sample:
             continue
         try:
-            picture = inspect(judged.image.read_bytes())
+            image = inspect(judged.image.read_bytes())
         except OSError as error:
             raise FormalimgError(f"cannot read the layout {judged.image}: {error.strerror}") from error
         try:
-            if isinstance(picture, Unscored):
-                raise SceneError([picture.detail])
-            found[judged.outcome.item] = read_layout(picture.image)
+            if isinstance(image, Unscored):
+                raise SceneError([image.detail])
+            found[judged.outcome.item] = read_layout(image.pil)
         except SceneError as error:
             advice = "make one with `formalimg run knolling --task layout`"
             raise FormalimgError(f"{run.folder} is no run of the layout task ({error}): {advice}") from error

@@ -6,7 +6,7 @@ import hashlib
 import re
 from pathlib import Path
 
-from formalimg.runs.picture_store_url import checked_url
+from formalimg.runs.image_store_url import checked_url
 
 _LONGEST = 80
 
@@ -19,8 +19,8 @@ def run_name(suite: str, model: str, condition: str = "") -> str:
     return f"{plain[:_LONGEST]}-{hashlib.sha256(model.encode()).hexdigest()[:8]}"
 
 
-def pictures_url(url: str, folder: Path) -> str:
-    """Where the pictures of the run in a folder lie below an address: each run has a place of its own.
+def images_url(url: str, folder: Path) -> str:
+    """Where the images of the run in a folder lie below an address: each run has a place of its own.
 
     Raises:
         FormalimgError: if the address is none of a known store, or holds what may be a secret.

@@ -1,4 +1,4 @@
-"""Pictures of a run, found and counted by the database, page by page: for those who look at large runs."""
+"""Images of a run, found and counted by the database, page by page: for those who look at large runs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from formalimg.runs.picture_store import PicturePlace, PictureStore
+from formalimg.runs.image_store import ImageLocation, ImageStore
 from formalimg.runs.record import Outcome
 
 OutcomeSort: TypeAlias = Literal["pass", "fail", "unscored"]
 
-_ALL_PICTURES = """
+_ALL_IMAGES = """
     FROM pictures JOIN items ON items.id = pictures.item
     LEFT JOIN verdicts ON judge = :judge AND verdicts.question = items.question AND picture = pictures.sha256
 """
@@ -20,7 +20,7 @@ _COLUMNS = (
     "prompt, sha256"
 )
 _OF_OUTCOME = len(_COLUMNS.split(", ")) - 2
-# A verdict belongs to a question and a picture: where a picture came to be absent, there is none, whatever was said.
+# A verdict belongs to a question and an image: where an image came to be absent, there is none, whatever was said.
 _IS_SCORED = "(status = 'made' AND passed IS NOT NULL)"
 _CONDITIONS: Mapping[OutcomeSort, str] = {
     "pass": f"{_IS_SCORED} AND passed = 1",
@@ -44,8 +44,8 @@ Ask: TypeAlias = Callable[..., Iterator[tuple[Any, ...]]]
 ReadOutcome: TypeAlias = Callable[[tuple[Any, ...]], Outcome]
 
 
-class WantedPictures(NamedTuple):
-    """Which pictures of a run are wanted. What is None or empty is not asked for.
+class ImageFilter(NamedTuple):
+    """Which images of a run are wanted. What is None or empty is not asked for.
 
     Attributes:
         level: of this level.
@@ -64,13 +64,13 @@ class WantedPictures(NamedTuple):
     about: str = ""
 
 
-class ListedPicture(NamedTuple):
-    """A picture in a list.
+class ListedImage(NamedTuple):
+    """An image in a list.
 
     Attributes:
         outcome: how it fared.
         prompt: what was asked for.
-        sha256: of its file; None if there is no picture.
+        sha256: of its file; None if there is no image.
     """
 
     outcome: Outcome
@@ -78,29 +78,29 @@ class ListedPicture(NamedTuple):
     sha256: str | None
 
 
-class PicturePage(NamedTuple):
-    """Some of the pictures that were wanted, in the order of items and samples, and how many there are in all."""
+class ImagePage(NamedTuple):
+    """Some of the images that were wanted, in the order of items and samples, and how many there are in all."""
 
-    pictures: tuple[ListedPicture, ...]
+    images: tuple[ListedImage, ...]
     total: int
 
 
-class PictureFile(NamedTuple):
-    """The file of a picture: where it lies, its digest, and its size in pixels."""
+class ImageFile(NamedTuple):
+    """The file of an image: where it lies, its digest, and its size in pixels."""
 
-    path: PicturePlace
+    path: ImageLocation
     sha256: str
     width: int
     height: int
 
 
-def picture_page(ask: Ask, read: ReadOutcome, wanted: WantedPictures, start: int, count: int) -> PicturePage:
-    """A page of the pictures that are wanted: `count` of them, from the one with number `start` on."""
+def image_page(ask: Ask, read: ReadOutcome, wanted: ImageFilter, start: int, count: int) -> ImagePage:
+    """A page of the images that are wanted: `count` of them, from the one with number `start` on."""
     where, values = _where(wanted)
     # First who and how many, then all about the few: sorting whole rows would take longer than finding them.
     found = list(
         ask(
-            f"SELECT pictures.rowid, count(*) OVER () {_ALL_PICTURES} {where} "
+            f"SELECT pictures.rowid, count(*) OVER () {_ALL_IMAGES} {where} "
             "ORDER BY position, sample LIMIT :count OFFSET :start",
             count=count,
             start=start,
@@ -108,58 +108,58 @@ def picture_page(ask: Ask, read: ReadOutcome, wanted: WantedPictures, start: int
         )
     )
     if not found:  # behind the last page nobody has counted
-        ((total,),) = ask(f"SELECT count(*) {_ALL_PICTURES} {where}", **values)
-        return PicturePage((), total)
+        ((total,),) = ask(f"SELECT count(*) {_ALL_IMAGES} {where}", **values)
+        return ImagePage((), total)
     places = ", ".join(str(rowid) for rowid, _ in found)
-    rows = ask(f"SELECT {_COLUMNS} {_ALL_PICTURES} WHERE pictures.rowid IN ({places}) ORDER BY position, sample")
-    return PicturePage(tuple(_listed(row, read) for row in rows), found[0][1])
+    rows = ask(f"SELECT {_COLUMNS} {_ALL_IMAGES} WHERE pictures.rowid IN ({places}) ORDER BY position, sample")
+    return ImagePage(tuple(_listed(row, read) for row in rows), found[0][1])
 
 
 def neighbours(
-    ask: Ask, read: ReadOutcome, wanted: WantedPictures, item: str, sample: int
-) -> tuple[ListedPicture | None, ListedPicture | None]:
-    """The wanted pictures right before and right after a picture, which need not be among them itself."""
+    ask: Ask, read: ReadOutcome, wanted: ImageFilter, item: str, sample: int
+) -> tuple[ListedImage | None, ListedImage | None]:
+    """The wanted images right before and right after an image, which need not be among them itself."""
     where, values = _where(wanted)
     found = []
     for sign, order in (("<", "DESC"), (">", "ASC")):
         beside = f"(position, sample) {sign} ((SELECT position FROM items WHERE id = :item), :sample)"
         query = (
-            f"SELECT {_COLUMNS} {_ALL_PICTURES} {where} {'AND' if where else 'WHERE'} {beside} "
+            f"SELECT {_COLUMNS} {_ALL_IMAGES} {where} {'AND' if where else 'WHERE'} {beside} "
             f"ORDER BY position {order}, sample {order} LIMIT 1"
         )
         found.append(next((_listed(row, read) for row in ask(query, item=item, sample=sample, **values)), None))
     return found[0], found[1]
 
 
-def wanted_before(ask: Ask, wanted: WantedPictures, item: str, sample: int) -> int:
-    """How many of the wanted pictures come before a picture, which need not be among them itself."""
+def wanted_before(ask: Ask, wanted: ImageFilter, item: str, sample: int) -> int:
+    """How many of the wanted images come before an image, which need not be among them itself."""
     where, values = _where(wanted)
     before = "(position, sample) < ((SELECT position FROM items WHERE id = :item), :sample)"
-    query = f"SELECT count(*) {_ALL_PICTURES} {where} {'AND' if where else 'WHERE'} {before}"
+    query = f"SELECT count(*) {_ALL_IMAGES} {where} {'AND' if where else 'WHERE'} {before}"
     ((count,),) = ask(query, item=item, sample=sample, **values)
     return int(count)
 
 
-def file_of_picture(ask: Ask, pictures: PictureStore, item: str, sample: int) -> PictureFile | None:
-    """The file of a picture; None if there is none, or if its name leads out of the place of the pictures."""
+def file_of_image(ask: Ask, images: ImageStore, item: str, sample: int) -> ImageFile | None:
+    """The file of an image; None if there is none, or if its name leads out of the place of the images."""
     query = "SELECT file, sha256, width, height FROM pictures WHERE item = :item AND sample = :sample AND file <> ''"
     for file, sha256, width, height in ask(query, item=item, sample=sample):
-        place = pictures.place(file, str(sha256 or ""))
+        place = images.place(file, str(sha256 or ""))
         # The database may come from anywhere.
         inside = Path(file).name == file and (
             not isinstance(place, Path) or place.resolve().parent == place.parent.resolve()
         )
         if inside:
-            return PictureFile(place, str(sha256 or ""), width or 1, height or 1)
+            return ImageFile(place, str(sha256 or ""), width or 1, height or 1)
     return None
 
 
-def _listed(row: tuple[Any, ...], read: ReadOutcome) -> ListedPicture:
+def _listed(row: tuple[Any, ...], read: ReadOutcome) -> ListedImage:
     *_, prompt, sha256 = row
-    return ListedPicture(read(row[:_OF_OUTCOME]), prompt, sha256)
+    return ListedImage(read(row[:_OF_OUTCOME]), prompt, sha256)
 
 
-def _where(wanted: WantedPictures) -> tuple[str, dict[str, object]]:
+def _where(wanted: ImageFilter) -> tuple[str, dict[str, object]]:
     conditions: list[str] = []
     values: dict[str, object] = {}
     if wanted.level is not None:
@@ -183,7 +183,7 @@ def _where(wanted: WantedPictures) -> tuple[str, dict[str, object]]:
     return (f"WHERE {' AND '.join(conditions)}" if conditions else ""), values
 
 
-def _failed_part(wanted: WantedPictures) -> str:
+def _failed_part(wanted: ImageFilter) -> str:
     """A failed part that is wanted. Its values are asked of the whole list, which the database parses only once."""
     kind = f"AND {_of_part('kind')} = :kind" if wanted.kind else ""
     words = "SELECT 1 FROM json_each(verdicts.parts, part.fullkey || '.about') AS word WHERE word.value = :word"

@@ -1,4 +1,4 @@
-"""What a run has to do: which items, how many pictures of each, with which seeds."""
+"""What a run has to do: which items, how many images of each, with which seeds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import get_args
 from formalimg.errors import FormalimgError
 from formalimg.models import ImageModel, ImageRequest
 from formalimg.runs.handing import Planned
-from formalimg.runs.keys import picture_key, picture_seed, question_key
+from formalimg.runs.keys import image_key, image_seed, question_key
 from formalimg.scenes import Scene
 from formalimg.suites import Condition, Item, StyleText
 from formalimg.suites import suite as suite_of
@@ -70,15 +70,15 @@ def require_covered(model: ImageModel, suite: str) -> None:
     if covered is not None and suite_of(suite).kind not in covered:
         raise FormalimgError(
             f"{model.name} draws plain scenes of FormalImg and cannot show what {suite} asks for: name an image model "
-            "(`formalimg models` lists them), or pictures that are there already, as in folder/my/pictures"
+            "(`formalimg models` lists them), or images that are there already, as in folder/my/images"
         )
 
 
 def style_for(suite: str, model: ImageModel) -> StyleText:
-    """The text about the style of picture that a model can take.
+    """The text about the style of image that a model can take.
 
     Knolling was published with a long text, and a short one for models that read few words. A model that reads few
-    has an attribute `style` that says so; embedded models and folders of pictures need none.
+    has an attribute `style` that says so; embedded models and folders of images need none.
     """
     wanted: StyleText = getattr(model, "style", "long")
     return wanted if suite == "knolling" and wanted in get_args(StyleText) else "none"
@@ -86,11 +86,11 @@ def style_for(suite: str, model: ImageModel) -> StyleText:
 
 @dataclass(frozen=True)
 class Asking:
-    """How a model is asked for the pictures of a run.
+    """How a model is asked for the images of a run.
 
     Attributes:
         model: who is asked.
-        condition: how an item becomes words, and perhaps a picture to go by.
+        condition: how an item becomes words, and perhaps an image to go by.
         layouts: the layouts of the items, by id, if the condition needs them.
         size: width and height to ask for, in pixels.
     """
@@ -101,19 +101,19 @@ class Asking:
     size: int
 
     def request(self, item: Item[object], sample: int, seed: int) -> ImageRequest:
-        """What the model is asked; it is told what the picture must show only if it says that it has to know."""
+        """What the model is asked; it is told what the image must show only if it says that it has to know."""
         prompt, reference = self.condition.sent(item, self.layouts.get(item.id))
         spec = item.spec if self.model.sees_spec else None
         return ImageRequest(item.id, sample, prompt, seed, self.size, spec, reference)
 
 
-def plan_pictures(items: Sequence[Item[object]], asking: Asking, *, samples: int, seed: int) -> list[Planned]:
-    """The pictures of a run, so ordered that a run which is stopped early has something of each level."""
+def plan_images(items: Sequence[Item[object]], asking: Asking, *, samples: int, seed: int) -> list[Planned]:
+    """The images of a run, so ordered that a run which is stopped early has something of each level."""
     questions = {item.id: question_key(item) for item in items}
 
     def planned(item: Item[object], sample: int) -> Planned:
-        own_seed = picture_seed(seed, item, sample)
-        key = picture_key(item, asking.request(item, sample, own_seed), asking.model)
+        own_seed = image_seed(seed, item, sample)
+        key = image_key(item, asking.request(item, sample, own_seed), asking.model)
         return Planned(item, sample, key, own_seed, questions[item.id])
 
     return [planned(item, sample) for sample in range(samples) for item in _levels_in_turn(items)]

@@ -13,10 +13,10 @@ class Progress:
     """How far a run is. What earlier runs of the same folder did is not in these figures.
 
     Attributes:
-        pictures: how many pictures are to be made.
+        images: how many images are to be made.
         verdicts: how many verdicts are to be given, if all goes well.
-        made, refused, failed: how many pictures were made, declined, or did not come.
-        passed, not_passed, unscored: how many pictures passed, did not, or could not be judged.
+        made, refused, failed: how many images were made, declined, or did not come.
+        passed, not_passed, unscored: how many images passed, did not, or could not be judged.
         stopped: whether it was stopped before the end.
         ended_by: what a model or judge said that lets nothing go on; None as long as none did.
         cost: what this run and those before it in the same folder have cost, in US dollars.
@@ -24,7 +24,7 @@ class Progress:
         budget: what may be spent; None for any amount.
     """
 
-    pictures: int
+    images: int
     verdicts: int
     made: int = 0
     refused: int = 0
@@ -39,8 +39,8 @@ class Progress:
     budget: float | None = None
     started: float = field(default_factory=time.monotonic, repr=False)
 
-    def count_picture(self, status: str) -> None:
-        """Count what came of a picture, by the status it is recorded with."""
+    def count_image(self, status: str) -> None:
+        """Count what came of an image, by the status it is recorded with."""
         if status == "made":
             self.made += 1
         elif status == "refused":
@@ -49,7 +49,7 @@ class Progress:
             self.failed += 1
 
     def count_verdict(self, passed: bool | None) -> None:
-        """Count a picture that passed, did not, or (None) could not be judged."""
+        """Count an image that passed, did not, or (None) could not be judged."""
         if passed is None:
             self.unscored += 1
         elif passed:
@@ -75,13 +75,13 @@ class Progress:
 
     @property
     def judged(self) -> int:
-        """How many pictures were looked at."""
+        """How many images were looked at."""
         return self.passed + self.not_passed + self.unscored
 
     @property
     def steps(self) -> int:
-        """How many pictures and verdicts are to be made, given what has failed so far."""
-        return self.pictures + self.verdicts - (self.refused + self.failed if self.verdicts else 0)
+        """How many images and verdicts are to be made, given what has failed so far."""
+        return self.images + self.verdicts - (self.refused + self.failed if self.verdicts else 0)
 
     @property
     def done(self) -> int:
@@ -90,13 +90,13 @@ class Progress:
 
     @property
     def coverage(self) -> float | None:
-        """The share of pictures asked for so far that could be scored; None if nothing was asked."""
+        """The share of images asked for so far that could be scored; None if nothing was asked."""
         asked = self.judged + self.refused + self.failed
         return (self.passed + self.not_passed) / asked if asked else None
 
     @property
     def rate(self) -> float:
-        """Pictures finished per second: judged ones, or made ones where nobody judges."""
+        """Images finished per second: judged ones, or made ones where nobody judges."""
         finished = self.judged if self.verdicts else self.made
         return finished / self.seconds if self.seconds else 0.0
 

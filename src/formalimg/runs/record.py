@@ -9,12 +9,12 @@ from typing import NamedTuple, Protocol
 
 from formalimg.judges import Unscored, Verdict
 from formalimg.models import Setting
-from formalimg.runs.picture_store import PicturePlace
+from formalimg.runs.image_store import ImageLocation
 from formalimg.suites import Item
 
 
 @dataclass(frozen=True)
-class Party:
+class Identity:
     """A model or a judge, by name and settings."""
 
     name: str
@@ -22,7 +22,7 @@ class Party:
 
 
 @dataclass(frozen=True)
-class RunCard:
+class RunManifest:
     """What was asked of a run: enough to do it again.
 
     Attributes:
@@ -30,7 +30,7 @@ class RunCard:
         items_digest: of what all items of the run ask; runs with the same digest ask the same.
         model: the image model.
         judge: who judged last; None if nobody has yet.
-        samples: pictures per item.
+        samples: images per item.
         seed: the number from which all seeds of the run follow.
         size: the width and height that were asked for, in pixels.
         created: when the run began, in UTC, as in 2026-01-31T10:00:00Z.
@@ -40,14 +40,14 @@ class RunCard:
         prompts: the texts that were sent besides the items' own words, with their versions.
         task: what the model was asked for: an image, or a layout.
         layouts: where the layouts came from that were given to the model; empty if none were.
-        images: the address on an object store where the pictures lie; empty if they are in the run folder.
+        images: the address on an object store where the images lie; empty if they are in the run folder.
     """
 
     suite: str
     suite_version: str
     items_digest: str
-    model: Party
-    judge: Party | None
+    model: Identity
+    judge: Identity | None
     samples: int
     seed: int
     size: int
@@ -80,12 +80,12 @@ class PlannedItem(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How one picture of one item fared.
+    """How one image of one item fared.
 
     Attributes:
         item: the item's id.
         level: the item's level.
-        sample: which of the item's pictures, from 0.
+        sample: which of the item's images, from 0.
         passed: the verdict; None if unscored.
         score: the share of parts that hold; None if unscored.
         reason: why it is unscored; empty if scored.
@@ -103,7 +103,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Judged:
-    """One picture with all that is known of it.
+    """One image with all that is known of it.
 
     Attributes:
         outcome: how it fared.
@@ -115,7 +115,7 @@ class Judged:
 
     outcome: Outcome
     seed: int
-    image: PicturePlace | None
+    image: ImageLocation | None
     served: Mapping[str, Setting]
     verdict: Verdict | Unscored
 
@@ -125,7 +125,7 @@ class Spent(NamedTuple):
 
     Attributes:
         dollars: in US dollars, as far as prices are known.
-        unpriced: how many pictures and verdicts had a price that nobody knows.
+        unpriced: how many images and verdicts had a price that nobody knows.
     """
 
     dollars: float
@@ -141,7 +141,7 @@ class RunRecord(Protocol):
         ...
 
     @property
-    def card(self) -> RunCard:
+    def manifest(self) -> RunManifest:
         """What was asked."""
         ...
 
@@ -155,13 +155,13 @@ class RunRecord(Protocol):
         ...
 
     def outcomes(self) -> Sequence[Outcome]:
-        """How each planned picture fared, in the order of items and samples."""
+        """How each planned image fared, in the order of items and samples."""
         ...
 
     def spent(self) -> Spent:
         """What the run has cost so far, all attempts and all judges together."""
         ...
 
-    def judged(self, pictures: Sequence[tuple[str, int]] | None = None) -> Iterator[Judged]:
-        """All that is known of these pictures (item and sample), or of all planned ones."""
+    def judged(self, images: Sequence[tuple[str, int]] | None = None) -> Iterator[Judged]:
+        """All that is known of these images (item and sample), or of all planned ones."""
         ...

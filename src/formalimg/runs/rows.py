@@ -1,4 +1,4 @@
-"""Items, pictures and verdicts as rows of the database."""
+"""Items, images and verdicts as rows of the database."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def item_row(position: int, item: Item[object], question: str) -> ItemRow:
     return ItemRow(item.id, position, item.level, item.prompt, formula, tags, question, encode_item(item))
 
 
-class PictureRow(NamedTuple):
-    """What came of a planned picture, as columns of the table `pictures`."""
+class ImageRow(NamedTuple):
+    """What came of a planned image, as columns of the table `images`."""
 
     status: str
     detail: str = ""
@@ -47,13 +47,13 @@ class PictureRow(NamedTuple):
     unpriced: int = 0
 
 
-def no_picture_row(answer: Refused | Failed | Unscored) -> PictureRow:
-    """The columns of a picture that there is none of, with the reason."""
+def no_image_row(answer: Refused | Failed | Unscored) -> ImageRow:
+    """The columns of an image that there is none of, with the reason."""
     if isinstance(answer, Unscored):
-        return PictureRow("too large" if answer.reason == "too large" else "unreadable", answer.detail)
+        return ImageRow("too large" if answer.reason == "too large" else "unreadable", answer.detail)
     if isinstance(answer, Failed) and answer.absent:
-        return PictureRow("absent", in_one_line(answer.reason))
-    return PictureRow("refused" if isinstance(answer, Refused) else "failed", in_one_line(answer.reason))
+        return ImageRow("absent", in_one_line(answer.reason))
+    return ImageRow("refused" if isinstance(answer, Refused) else "failed", in_one_line(answer.reason))
 
 
 def priced(cost: float | None) -> tuple[float, int]:
@@ -70,7 +70,7 @@ def priced(cost: float | None) -> tuple[float, int]:
 
 
 def paid(answer: Answer) -> tuple[float, int]:
-    """What an answer of an image model has cost, as two columns. Only pictures are paid for, also broken ones.
+    """What an answer of an image model has cost, as two columns. Only images are paid for, also broken ones.
 
     Raises:
         ValueError: if it is no cost.

@@ -11,15 +11,15 @@ from typing import Literal, NamedTuple
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge
 from formalimg.models import ImageModel, ImageRequest, Matches, Matching, Wanted
-from formalimg.runs.card import read_card, require_plain
 from formalimg.runs.engine import Engine
-from formalimg.runs.handing import MadePicture, Planned, Waiting
+from formalimg.runs.handing import MadeImage, Planned, Waiting
+from formalimg.runs.image_store_url import checked_url
 from formalimg.runs.keys import question_key
-from formalimg.runs.picture_store_url import checked_url
-from formalimg.runs.plan import Asking, Selection, plan_pictures, require_covered
+from formalimg.runs.manifest import read_card, require_plain
+from formalimg.runs.plan import Asking, Selection, plan_images, require_covered
 from formalimg.runs.progress import Progress
 from formalimg.runs.reading import open_run
-from formalimg.runs.record import Party, RunCard
+from formalimg.runs.record import Identity, RunManifest
 from formalimg.runs.stopping import run_stoppably
 from formalimg.runs.store import RunStore, now
 from formalimg.scenes import Scene
@@ -30,15 +30,15 @@ _SMALLEST, _LARGEST = 16, 16_384
 
 
 @dataclass(frozen=True)
-class Order:
+class RunConfig:
     """What a run is to do.
 
     Attributes:
         items: the whole suite, in its order.
-        model: who makes the pictures.
+        model: who makes the images.
         selection: which items to take.
-        samples: pictures per item.
-        seed: the number from which the seeds of all pictures follow.
+        samples: images per item.
+        seed: the number from which the seeds of all images follow.
         size: width and height to ask for, in pixels.
         made_with: the version of formalimg, for the record.
         condition: how an item is put to the model.
@@ -46,7 +46,7 @@ class Order:
         budget: what may be spent on this run folder in all, in US dollars; None for any amount.
         task: what the model is asked for: an image, or a layout.
         layouts_from: where the layouts come from, for the record.
-        images: the address on an object store where the pictures are to lie; empty for the run folder, or for where
+        images: the address on an object store where the images are to lie; empty for the run folder, or for where
             those that are there lie.
     """
 
@@ -78,10 +78,10 @@ class Order:
         if self.condition.style != "none" and suites != {"knolling"}:
             raise FormalimgError("only knolling has a text about its style: use the style none for other suites")
         require_covered(self.model, self.items[0].suite)
-        require_plain(Party(self.model.name, self.model.settings))
-        if self.condition.form == "image-layout" and not getattr(self.model, "takes_pictures", False):
+        require_plain(Identity(self.model.name, self.model.settings))
+        if self.condition.form == "image-layout" and not getattr(self.model, "takes_images", False):
             raise FormalimgError(
-                f"{self.model.name} cannot be given a picture to go by: choose another condition than image-layout"
+                f"{self.model.name} cannot be given an image to go by: choose another condition than image-layout"
             )
 
     @property
@@ -90,41 +90,41 @@ class Order:
         return Asking(self.model, self.condition, self.layouts, self.size)
 
 
-def carry_out(
-    order: Order,
+def execute(
+    order: RunConfig,
     folder: Path,
     judge: Judge | None = None,
     *,
     told: Told = lambda progress: None,
     matched: Callable[[Matching], None] = lambda matching: None,
 ) -> Progress:
-    """Make the pictures of a run and, if there is a judge, judge them; goes on where an earlier call ended.
+    """Make the images of a run and, if there is a judge, judge them; goes on where an earlier call ended.
 
     Ctrl-C stops it cleanly: what is being made is kept, and the same call goes on later.
 
     Args:
         order: what to do.
         folder: the run folder; made if it is not there.
-        judge: who judges; None to make pictures only.
+        judge: who judges; None to make images only.
         told: is called after each step.
-        matched: is called once, before anything else, for models whose pictures are there already.
+        matched: is called once, before anything else, for models whose images are there already.
 
     Raises:
         LockedError: if another process is writing to the folder.
         FormalimgError: if the folder holds another run, or nothing can go on. What is done is kept.
     """
     if judge:
-        require_plain(Party(judge.name, judge.settings))
+        require_plain(Identity(judge.name, judge.settings))
     items = order.selection.of(order.items)
     if isinstance(order.model, Matches):
         matched(order.model.match(wanted_of(items, order.samples)))
     asking = order.asking
-    pictures = plan_pictures(list(items.values()), asking, samples=order.samples, seed=order.seed)
+    images = plan_images(list(items.values()), asking, samples=order.samples, seed=order.seed)
     with RunStore(folder, card_of(order)) as store:
-        store.plan(items, pictures, card_of(order, store.card))
+        store.plan(items, images, card_of(order, store.manifest))
         made = store.made()
-        to_make = [planned for planned in pictures if (planned.item.id, planned.sample) not in made]
-        asked = [Asked(planned.item, planned.sample, planned.question) for planned in pictures]
+        to_make = [planned for planned in images if (planned.item.id, planned.sample) not in made]
+        asked = [Asked(planned.item, planned.sample, planned.question) for planned in images]
         scored = store.scored(judge) if judge else set()
         to_judge = _unjudged(made, asked, scored) if judge else []
 
@@ -139,7 +139,7 @@ def carry_out(
 def judge_run(
     folder: Path, judge: Judge, *, budget: float | None = None, told: Told = lambda progress: None
 ) -> Progress:
-    """Judge all pictures of a run that this judge has not scored yet.
+    """Judge all images of a run that this judge has not scored yet.
 
     Args:
         folder: the run folder.
@@ -151,7 +151,7 @@ def judge_run(
         LockedError: if another process is writing to the folder.
         FormalimgError: if the folder is no run, or the budget cannot be kept.
     """
-    require_plain(Party(judge.name, judge.settings))
+    require_plain(Identity(judge.name, judge.settings))
     _require_budget(budget)
     with RunStore(folder, read_card(folder)) as store:
         with contextlib.closing(open_run(folder)) as run:
@@ -173,7 +173,7 @@ def _work(
     try:
         return run_stoppably(engine, to_make, to_judge)
     finally:
-        # Also when it was interrupted: the pictures that are there can be used at once.
+        # Also when it was interrupted: the images that are there can be used at once.
         with contextlib.suppress(FormalimgError):
             store.write_metadata()
 
@@ -184,7 +184,7 @@ def _require_budget(budget: float | None) -> None:
 
 
 class Asked(NamedTuple):
-    """A picture of an item, and the key of what the item asks."""
+    """An image of an item, and the key of what the item asks."""
 
     item: Item[object]
     sample: int
@@ -192,19 +192,19 @@ class Asked(NamedTuple):
 
 
 def _unjudged(
-    made: Mapping[tuple[str, int], MadePicture], asked: Sequence[Asked], scored: Set[tuple[str, str]]
+    made: Mapping[tuple[str, int], MadeImage], asked: Sequence[Asked], scored: Set[tuple[str, str]]
 ) -> list[Waiting]:
-    """Those of the pictures asked for that are there and that the judge has not scored."""
+    """Those of the images asked for that are there and that the judge has not scored."""
     waiting = []
     for item, sample, question in asked:
-        picture = made.get((item.id, sample))
-        if picture is not None and (question, picture.sha256) not in scored:
-            waiting.append(Waiting(item, question, picture))
+        image = made.get((item.id, sample))
+        if image is not None and (question, image.sha256) not in scored:
+            waiting.append(Waiting(item, question, image))
     return waiting
 
 
 def wanted_of(items: Mapping[int, Item[object]], samples: int) -> list[Wanted]:
-    """The pictures of these items, by position in the suite, for models whose pictures are there already."""
+    """The images of these items, by position in the suite, for models whose images are there already."""
     return [
         Wanted(item.id, sample, item.prompt, position, item.suite)
         for position, item in items.items()
@@ -212,14 +212,14 @@ def wanted_of(items: Mapping[int, Item[object]], samples: int) -> list[Wanted]:
     ]
 
 
-def card_of(order: Order, there: RunCard | None = None) -> RunCard:
+def card_of(order: RunConfig, there: RunManifest | None = None) -> RunManifest:
     """The card of what is asked, joined with what the folder's card says already."""
     first = order.items[0]
-    card = RunCard(
+    manifest = RunManifest(
         suite=first.suite,
         suite_version=first.version,
         items_digest="",  # the store knows all items that were ever planned
-        model=Party(order.model.name, order.model.settings),
+        model=Identity(order.model.name, order.model.settings),
         judge=None,
         samples=order.samples,
         seed=order.seed,
@@ -234,6 +234,6 @@ def card_of(order: Order, there: RunCard | None = None) -> RunCard:
         images=order.images,
     )
     if there is None:
-        return card
-    samples = max(card.samples, there.samples)
-    return replace(card, judge=there.judge, created=there.created, samples=samples, images=there.images)
+        return manifest
+    samples = max(manifest.samples, there.samples)
+    return replace(manifest, judge=there.judge, created=there.created, samples=samples, images=there.images)

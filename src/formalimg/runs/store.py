@@ -13,31 +13,31 @@ from types import TracebackType
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge
-from formalimg.runs.card import CARD_FILE, judged_by, read_card, require_same, write_card
 from formalimg.runs.database import open_for_writing, told
 from formalimg.runs.files import (
     METADATA,
+    image_name,
     make_folder,
     metadata_lines,
     outdated,
-    picture_name,
     refuse_strange,
     remove_partial,
 )
-from formalimg.runs.handing import Judgement, MadePicture, Planned
+from formalimg.runs.handing import Judgement, MadeImage, Planned
+from formalimg.runs.image_store import ImageStore, images_of
 from formalimg.runs.keys import judge_key, plan_digest
 from formalimg.runs.lock import FolderLock
-from formalimg.runs.picture_store import PictureStore, pictures_of
+from formalimg.runs.manifest import CARD_FILE, judged_by, read_card, require_same, write_card
 from formalimg.runs.plain import as_json
-from formalimg.runs.record import Party, RunCard
-from formalimg.runs.rows import PictureRow, item_row
+from formalimg.runs.record import Identity, RunManifest
+from formalimg.runs.rows import ImageRow, item_row
 from formalimg.suites import Item
 
 
 class RunStore:
     """A run folder, opened for writing by one process at a time; any of its threads may record results."""
 
-    def __init__(self, folder: Path, card: RunCard) -> None:
+    def __init__(self, folder: Path, manifest: RunManifest) -> None:
         """Open the folder, or make it.
 
         Raises:
@@ -51,8 +51,8 @@ class RunStore:
         self._writing = threading.Lock()
         self._lock = FolderLock(folder)
         try:
-            self.card = self._joined_card(card)
-            self.pictures: PictureStore = pictures_of(folder, self.card.images)
+            self.manifest = self._joined_card(manifest)
+            self.images: ImageStore = images_of(folder, self.manifest.images)
             remove_partial(folder)
             self._database = open_for_writing(folder)
         except BaseException:
@@ -76,13 +76,13 @@ class RunStore:
 
     # --- the plan
 
-    def plan(self, items: Mapping[int, Item[object]], pictures: Sequence[Planned], card: RunCard) -> None:
+    def plan(self, items: Mapping[int, Item[object]], images: Sequence[Planned], manifest: RunManifest) -> None:
         """Take in what is to be made. What is planned already stays, unless it would be made differently now.
 
         Args:
             items: the items, by their position in the suite.
-            pictures: their pictures.
-            card: the card of the run, but for the digest of its items.
+            images: their images.
+            manifest: the card of the run, but for the digest of its items.
         """
         with told(self.folder):
             questions = dict(self._database.execute("SELECT id, question FROM items"))
@@ -91,18 +91,20 @@ class RunStore:
             raise FormalimgError(
                 f"{self.folder} has lost its {CARD_FILE}: restore it, or choose another folder or name"
             )
-        changed = [it.item.id for it in pictures if questions.get(it.item.id, it.question) != it.question]
-        if changed and not there <= {(it.item.id, it.sample) for it in pictures}:
+        changed = [it.item.id for it in images if questions.get(it.item.id, it.question) != it.question]
+        if changed and not there <= {(it.item.id, it.sample) for it in images}:
             # Else a part of the run, items or samples, would be of what was asked before, under the same names.
             raise FormalimgError(
                 f"item {changed[0]} asks something else than it did when the run in {self.folder} began: "
                 "choose another folder or name"
             )
-        questions.update((planned.item.id, planned.question) for planned in pictures)
-        self.pictures.prepare(f"{card.model.name}, begun {card.created}", known=(self.folder / CARD_FILE).exists())
+        questions.update((planned.item.id, planned.question) for planned in images)
+        self.images.prepare(
+            f"{manifest.model.name}, begun {manifest.created}", known=(self.folder / CARD_FILE).exists()
+        )
         # The card first: a folder with a plan but without a card could be taken for another run.
-        self.card = replace(card, items_digest=plan_digest(questions.values()))
-        write_card(self.card, self.folder)
+        self.manifest = replace(manifest, items_digest=plan_digest(questions.values()))
+        write_card(self.manifest, self.folder)
         with told(self.folder), self._database:
             self._database.execute("BEGIN")
             self._database.executemany(
@@ -113,18 +115,18 @@ class RunStore:
                 "INSERT INTO pictures (item, sample, key, seed, status) VALUES (?, ?, ?, ?, 'planned') "
                 "ON CONFLICT (item, sample) DO UPDATE SET key = excluded.key, seed = excluded.seed, "
                 "status = 'planned', detail = '', file = NULL, sha256 = NULL WHERE key != excluded.key",
-                ((planned.item.id, planned.sample, planned.key, planned.seed) for planned in pictures),
+                ((planned.item.id, planned.sample, planned.key, planned.seed) for planned in images),
             )
         self._forget_lost_files()
 
-    def made(self) -> dict[tuple[str, int], MadePicture]:
-        """The pictures that are there, by item and sample."""
+    def made(self) -> dict[tuple[str, int], MadeImage]:
+        """The images that are there, by item and sample."""
         with told(self.folder):
             rows = self._database.execute("SELECT item, sample, file, sha256 FROM pictures WHERE status = 'made'")
-            return {(item, sample): MadePicture(*rest) for item, sample, *rest in rows}
+            return {(item, sample): MadeImage(*rest) for item, sample, *rest in rows}
 
     def scored(self, judge: Judge) -> set[tuple[str, str]]:
-        """Question and picture of all verdicts of a judge; what is unscored is not among them, so it is tried again."""
+        """Question and image of all verdicts of a judge; what is unscored is not among them, so it is tried again."""
         with told(self.folder):
             rows = self._database.execute(
                 "SELECT question, picture FROM verdicts WHERE judge = ? AND passed IS NOT NULL", (judge_key(judge),)
@@ -139,16 +141,16 @@ class RunStore:
 
     # --- results
 
-    def keep_picture(self, item: str, sample: int, data: bytes) -> str:
-        """Write a picture's file; its name is given back. May be called from any thread."""
-        name = picture_name(item, sample, data)
-        self.pictures.write(name, [data])
+    def keep_image(self, item: str, sample: int, data: bytes) -> str:
+        """Write an image's file; its name is given back. May be called from any thread."""
+        name = image_name(item, sample, data)
+        self.images.write(name, [data])
         return name
 
-    def record_pictures(self, results: Iterable[tuple[Planned, PictureRow, float]]) -> None:
-        """Record what came of these pictures, after so many seconds each; all of them or none.
+    def record_images(self, results: Iterable[tuple[Planned, ImageRow, float]]) -> None:
+        """Record what came of these images, after so many seconds each; all of them or none.
 
-        Those without a picture are tried again when the run goes on.
+        Those without an image are tried again when the run goes on.
         """
         self._write(
             "UPDATE pictures SET status = ?, detail = ?, file = ?, sha256 = ?, bytes = ?, width = ?, height = ?, "
@@ -179,23 +181,23 @@ class RunStore:
                 "INSERT OR IGNORE INTO judges VALUES (?, ?, ?)",
                 (self._judge, judge.name, as_json(dict(judge.settings))),
             )
-        self.card = judged_by(self.card, Party(judge.name, judge.settings))
-        write_card(self.card, self.folder)
+        self.manifest = judged_by(self.manifest, Identity(judge.name, judge.settings))
+        write_card(self.manifest, self.folder)
 
     def write_metadata(self) -> None:
         """Write `metadata.jsonl` anew from what is stored, and remove files that it no longer names."""
         with told(self.folder):
             named = {file for (file,) in self._database.execute("SELECT file FROM pictures WHERE status = 'made'")}
             planned = self._database.execute("SELECT item, sample FROM pictures")
-            for name in outdated(self.pictures.sizes(), planned, named):
+            for name in outdated(self.images.sizes(), planned, named):
                 with contextlib.suppress(OSError):
-                    self.pictures.remove(name)
-            self.pictures.write(METADATA, metadata_lines(self._metadata()))
-            self.pictures.settle({*named, METADATA})
+                    self.images.remove(name)
+            self.images.write(METADATA, metadata_lines(self._metadata()))
+            self.images.settle({*named, METADATA})
 
     # ---
 
-    def _joined_card(self, asked: RunCard) -> RunCard:
+    def _joined_card(self, asked: RunManifest) -> RunManifest:
         if not (self.folder / CARD_FILE).exists():
             return asked
         there = read_card(self.folder)
@@ -208,11 +210,11 @@ class RunStore:
             self._database.executemany(statement, rows)
 
     def _forget_lost_files(self) -> None:
-        """Plan pictures anew whose files are gone or cut short."""
+        """Plan images anew whose files are gone or cut short."""
         with told(self.folder), self._database:
             self._database.execute("BEGIN")
             rows = self._database.execute("SELECT item, sample, file, bytes FROM pictures WHERE status = 'made'")
-            sizes = self.pictures.sizes()
+            sizes = self.images.sizes()
             self._database.executemany(
                 "UPDATE pictures SET status = 'planned', detail = 'the file was lost', file = NULL, sha256 = NULL "
                 "WHERE item = ? AND sample = ?",
@@ -237,7 +239,7 @@ class RunStore:
 
 
 def sha256_of(data: bytes) -> str:
-    """The digest by which a picture's file is known."""
+    """The digest by which an image's file is known."""
     return hashlib.sha256(data).hexdigest()
 
 

@@ -42,7 +42,7 @@ def as_answer(given: object) -> Answer:
                 return Failed(f"what the model says it used is not plain: {told_error(error)}")
             return given
         case Generated():
-            return Failed(f"the model gave {type(given.data).__name__} in place of the bytes of a picture")
+            return Failed(f"the model gave {type(given.data).__name__} in place of the bytes of an image")
     return Failed(f"the model gave {type(given).__name__} in place of an answer")
 
 

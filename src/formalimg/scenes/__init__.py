@@ -1,4 +1,4 @@
-"""Scenes: what is in a picture and where, the rules that decide the geometry, solving and drawing."""
+"""Scenes: what is in an image and where, the rules that decide the geometry, solving and drawing."""
 
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from formalimg.scenes.rules import (
     PairRule,
 )
 from formalimg.scenes.scene import Relation, Scene
-from formalimg.scenes.thing import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, Thing
+from formalimg.scenes.scene_object import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, SceneObject
 
 if TYPE_CHECKING:
     from formalimg.scenes.drawing import (
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from formalimg.scenes.layout_files import layout_file, read_layout
     from formalimg.scenes.solving import (
         DEFAULT_MARGIN,
-        LEAST_SIDE,
+        MIN_SIDE,
         SolverLimitError,
         Unsatisfiable,
         Witness,
@@ -47,7 +47,7 @@ __getattr__ = lazily(
         "layout_files": ["layout_file", "read_layout"],
         "solving": [
             "DEFAULT_MARGIN",
-            "LEAST_SIDE",
+            "MIN_SIDE",
             "SolverLimitError",
             "Unsatisfiable",
             "Witness",
@@ -63,7 +63,7 @@ __all__ = [
     "ATTRIBUTE_PREDICATES",
     "CANVAS",
     "DEFAULT_MARGIN",
-    "LEAST_SIDE",
+    "MIN_SIDE",
     "RULES_OF_ONE",
     "RULES_OF_TWO",
     "Between",
@@ -77,8 +77,8 @@ __all__ = [
     "Relation",
     "Scene",
     "SceneError",
+    "SceneObject",
     "SolverLimitError",
-    "Thing",
     "Unsatisfiable",
     "Witness",
     "contact_sheet",

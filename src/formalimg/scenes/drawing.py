@@ -1,4 +1,4 @@
-"""Pictures of scenes: drawn things that fill their boxes exactly, labelled boxes, and a sheet of all drawings."""
+"""Images of scenes: drawn objects that fill their boxes exactly, labelled boxes, and a sheet of all drawings."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import nearest
+from formalimg.logic import closest_match
 from formalimg.scenes.box import CANVAS
 from formalimg.scenes.icon import Frame, Icon, icons
 from formalimg.scenes.palette import palette
 from formalimg.scenes.scene import Scene
-from formalimg.scenes.thing import NO_WORD, Thing
+from formalimg.scenes.scene_object import NO_WORD, SceneObject
 
 if TYPE_CHECKING:
     from PIL.Image import Image
     from PIL.ImageFont import FreeTypeFont, ImageFont
 
 _OUTLINE = 450
-"""The outline of things is this part of the picture's width."""
+"""The outline of objects is this part of the image's width."""
 _SLIMMEST = 32
-"""The outline is at most this part of the smaller side of its thing, so that small things stay readable."""
+"""The outline is at most this part of the smaller side of its object, so that small objects stay readable."""
 _SMALLEST, _LARGEST = 64, 8192
 _SMALLEST_LETTERS = 6
 _UPWARDS = 0.6
@@ -46,33 +46,33 @@ def natural_aspect(label: str) -> float:
 
 
 def draw(scene: Scene, size: int = 1024) -> Image:
-    """The scene as a square picture of `size` pixels: each thing drawn in its colour, filling its box exactly.
+    """The scene as a square image of `size` pixels: each object drawn in its colour, filling its box exactly.
 
-    Things are stretched to their boxes, and turned a quarter where that distorts them less. Nothing is painted
-    outside a box. Things of no colour, or of colour "other", get a tint that is none of the colours. Where boxes
-    overlap, later things lie on top.
+    Objects are stretched to their boxes, and turned a quarter where that distorts them less. Nothing is painted
+    outside a box. Objects of no colour, or of colour "other", get a tint that is none of the colours. Where boxes
+    overlap, later objects lie on top.
 
     Raises:
         DrawingError: if a class has no drawing, a colour is unknown, or a box is too small to be painted.
     """
-    things = [(_icon(thing.label), _known_color(thing), _frame(thing, size)) for thing in scene.things]
-    drawn = [_element(icon, color, frame, size) for icon, color, frame in things]
-    return _render(drawn, [frame for *_, frame in things], size, size)
+    objects = [(_icon(obj.label), _known_color(obj), _frame(obj, size)) for obj in scene.objects]
+    drawn = [_element(icon, color, frame, size) for icon, color, frame in objects]
+    return _render(drawn, [frame for *_, frame in objects], size, size)
 
 
 def layout_image(scene: Scene, size: int = 1024) -> Image:
-    """The scene as labelled boxes on white, each outlined in its thing's colour: a layout to be shown to a model.
+    """The scene as labelled boxes on white, each outlined in its object's colour: a layout to be shown to a model.
 
     Raises:
         DrawingError: if a colour is unknown, or a box is too small for its words.
     """
     from PIL import Image, ImageDraw
 
-    boxes = [(thing, _known_color(thing), _frame(thing, size)) for thing in scene.things]
-    picture = Image.new("RGB", (size, size), "#ffffff")
-    pen = ImageDraw.Draw(picture)
+    boxes = [(obj, _known_color(obj), _frame(obj, size)) for obj in scene.objects]
+    image = Image.new("RGB", (size, size), "#ffffff")
+    pen = ImageDraw.Draw(image)
     width = max(2, round(size / 200))
-    for thing, color, (left, top, across, down) in boxes:
+    for obj, color, (left, top, across, down) in boxes:
         band = min(width, across // 3, down // 3)
         corners = (left, top, left + across - 1, top + down - 1)
         if color is None:
@@ -83,10 +83,10 @@ def layout_image(scene: Scene, size: int = 1024) -> Image:
             pen.rectangle(corners, outline=tones.line, width=band)
             if band > 2:
                 pen.rectangle((left + 1, top + 1, corners[2] - 1, corners[3] - 1), outline=tones.body, width=band - 2)
-        words = ([] if color is None else [color]) + [_spoken(thing.label)]
+        words = ([] if color is None else [color]) + [_spoken(obj.label)]
         room = Frame(left + band + 1, top + band + 1, across - 2 * band - 2, down - 2 * band - 2)
-        _write_into(picture, words, room, largest=max(8, round(size / 32)))
-    return picture
+        _write_into(image, words, room, largest=max(8, round(size / 32)))
+    return image
 
 
 def contact_sheet() -> Image:
@@ -116,38 +116,38 @@ def contact_sheet() -> Image:
     return sheet
 
 
-# --- things
+# --- objects
 
 
 def _icon(label: str) -> Icon:
     icon = icons().get(label)
     if icon is None:
-        near = nearest(label, tuple(icons()))
+        near = closest_match(label, tuple(icons()))
         advice = f"did you mean {near}? " if near else ""
         raise DrawingError(f"there is no drawing of {label!r}: {advice}these can be drawn: {', '.join(icons())}")
     return icon
 
 
-def _known_color(thing: Thing) -> str | None:
-    """The thing's colour, None if it has none of the vocabulary's."""
-    if thing.color is None or thing.color == NO_WORD:
+def _known_color(obj: SceneObject) -> str | None:
+    """The object's colour, None if it has none of the vocabulary's."""
+    if obj.color is None or obj.color == NO_WORD:
         return None
-    if thing.color not in palette().colors:
+    if obj.color not in palette().colors:
         known = ", ".join(palette().colors)
-        raise DrawingError(f"a {thing.label} cannot be {thing.color!r}: the colours are {known}, or {NO_WORD}")
-    return thing.color
+        raise DrawingError(f"a {obj.label} cannot be {obj.color!r}: the colours are {known}, or {NO_WORD}")
+    return obj.color
 
 
-def _frame(thing: Thing, size: int) -> Frame:
-    """The whole pixels inside the thing's box."""
+def _frame(obj: SceneObject, size: int) -> Frame:
+    """The whole pixels inside the object's box."""
     if not _SMALLEST <= size <= _LARGEST:
-        raise DrawingError(f"a picture of {size} pixels cannot be made: ask for {_SMALLEST} to {_LARGEST}")
+        raise DrawingError(f"an image of {size} pixels cannot be made: ask for {_SMALLEST} to {_LARGEST}")
     # Hundredths, so that the edge of a pixel is not missed by an error of the arithmetic.
-    left, top, right, bottom = (round(edge * size / CANVAS, 2) for edge in thing.box)
+    left, top, right, bottom = (round(edge * size / CANVAS, 2) for edge in obj.box)
     x, y = math.ceil(left), math.ceil(top)
     frame = Frame(x, y, math.floor(right) - x, math.floor(bottom) - y)
     if frame.width < 3 or frame.height < 3:
-        raise DrawingError(f"the box {thing.box} of a {thing.label} is too small for a picture of {size} pixels")
+        raise DrawingError(f"the box {obj.box} of a {obj.label} is too small for an image of {size} pixels")
     return frame
 
 
@@ -172,12 +172,12 @@ def _render(elements: Sequence[str], frames: Sequence[Frame], width: int, height
         f' fill-rule="evenodd" stroke-linecap="round" stroke-linejoin="round">'
         f'<rect width="{width}" height="{height}" fill="{palette().background}"/>{"".join(elements)}</svg>'
     )
-    picture = Image.new("RGB", (width, height), palette().background)
+    image = Image.new("RGB", (width, height), palette().background)
     with Image.open(io.BytesIO(resvg_py.svg_to_bytes(svg_string=svg, skip_system_fonts=True))) as painted:
         # Drawings keep to their frames, but in a frame of a few pixels the lines inside are thick enough to leave it.
         for left, top, across, down in frames:
-            picture.paste(painted.crop((left, top, left + across, top + down)).convert("RGB"), (left, top))
-    return picture
+            image.paste(painted.crop((left, top, left + across, top + down)).convert("RGB"), (left, top))
+    return image
 
 
 # --- words
@@ -191,7 +191,7 @@ class _Setting(NamedTuple):
     upwards: bool
 
 
-def _write_into(picture: Image, words: Sequence[str], room: Frame, largest: int) -> None:
+def _write_into(image: Image, words: Sequence[str], room: Frame, largest: int) -> None:
     """Write the words into the middle of the room, in whichever setting lets them be largest."""
     from PIL import Image, ImageDraw
 
@@ -199,14 +199,14 @@ def _write_into(picture: Image, words: Sequence[str], room: Frame, largest: int)
     settings = [_largest_setting(text, upwards, room, largest) for upwards in (False, True) for text in texts]
     points, text, upwards = max(settings, key=lambda setting: setting.points * (_UPWARDS if setting.upwards else 1))
     if points < _SMALLEST_LETTERS:
-        raise DrawingError(f"the words {' '.join(words)!r} do not fit their box: ask for a larger picture")
+        raise DrawingError(f"the words {' '.join(words)!r} do not fit their box: ask for a larger image")
     across, down = (room.height, room.width) if upwards else (room.width, room.height)
     mask = Image.new("L", (across, down), 0)
     pen = ImageDraw.Draw(mask)
     pen.multiline_text((across / 2, down / 2), text, fill=255, font=_font(points), anchor="mm", align="center")
     if upwards:
         mask = mask.transpose(Image.Transpose.ROTATE_90)
-    picture.paste(_TEXT, (room.left, room.top), mask)
+    image.paste(_TEXT, (room.left, room.top), mask)
 
 
 def _largest_setting(text: str, upwards: bool, room: Frame, largest: int) -> _Setting:

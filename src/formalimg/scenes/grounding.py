@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from formalimg.errors import FormalimgError
 from formalimg.scenes.box import CANVAS, Box
-from formalimg.scenes.thing import Thing
+from formalimg.scenes.scene_object import SceneObject
 
 _PLAIN = frozenset({"label", "color", "box_2d"})
 _NUMBERS = frozenset({int, float})
@@ -30,49 +30,51 @@ class SceneError(FormalimgError, ValueError):
         return type(self), (self.problems,)
 
 
-def read_grounding(obj: object) -> tuple[list[Thing], list[tuple[str, int, int]] | None]:
-    """The things and, if the data records any, the relations; raises a SceneError that names all problems."""
-    if not isinstance(obj, dict) or "objects" not in obj:
+def read_grounding(data: object) -> tuple[list[SceneObject], list[tuple[str, int, int]] | None]:
+    """The objects and, if the data records any, the relations; raises a SceneError that names all problems."""
+    if not isinstance(data, dict) or "objects" not in data:
         raise SceneError(['a scene is an object with "objects": [{"label", "color", "box_2d"}, …]'])
-    objects = obj["objects"]
-    if objects is None:
-        raise SceneError(['"objects" is null: whoever made this scene could not read the picture'])
-    if not isinstance(objects, list):
+    entries = data["objects"]
+    if entries is None:
+        raise SceneError(['"objects" is null: whoever made this scene could not read the image'])
+    if not isinstance(entries, list):
         raise SceneError(['"objects" must be a list'])
     problems: list[str] = []
-    things: list[Thing] = []
-    for number, entry in enumerate(objects):
-        thing = _plain_thing(entry) or _thing(entry, f"objects[{number}]", problems)
-        if thing is not None:
-            things.append(thing)
-    relations = _relations(obj.get("relations"), len(objects), problems)
+    objects: list[SceneObject] = []
+    for number, entry in enumerate(entries):
+        obj = _plain_object(entry) or _obj(entry, f"objects[{number}]", problems)
+        if obj is not None:
+            objects.append(obj)
+    relations = _relations(data.get("relations"), len(objects), problems)
     if problems:
         raise SceneError(problems)
-    return things, relations
+    return objects, relations
 
 
-def write_grounding(things: Iterable[Thing], relations: Iterable[tuple[str, int, int]] | None) -> dict[str, object]:
-    """The data that reads back as these things and relations."""
-    objects = []
-    for thing in things:
-        entry: dict[str, object] = {"label": thing.label, "color": thing.color, "box_2d": list(thing.box)}
-        if thing.material is not None:
-            entry["material"] = thing.material
-        if thing.shape is not None:
-            entry["shape"] = thing.shape
-        if thing.states:
-            entry["state"] = list(thing.states)
-        objects.append(entry)
-    data: dict[str, object] = {"objects": objects}
+def write_grounding(
+    objects: Iterable[SceneObject], relations: Iterable[tuple[str, int, int]] | None
+) -> dict[str, object]:
+    """The data that reads back as these objects and relations."""
+    entries = []
+    for obj in objects:
+        entry: dict[str, object] = {"label": obj.label, "color": obj.color, "box_2d": list(obj.box)}
+        if obj.material is not None:
+            entry["material"] = obj.material
+        if obj.shape is not None:
+            entry["shape"] = obj.shape
+        if obj.states:
+            entry["state"] = list(obj.states)
+        entries.append(entry)
+    data: dict[str, object] = {"objects": entries}
     if relations is not None:
         data["relations"] = [list(relation) for relation in sorted(relations)]
     return data
 
 
-def _plain_thing(entry: object) -> Thing | None:
-    """A thing with a label, a colour and a box, and nothing else; None for all that wants a closer look.
+def _plain_object(entry: object) -> SceneObject | None:
+    """An object with a label, a colour and a box, and nothing else; None for all that wants a closer look.
 
-    Nearly all things are like this, and a reward reads many: to look for what may be wrong takes three times as long.
+    Nearly all objects are like this, and a reward reads many: to look for what may be wrong takes three times as long.
     """
     if type(entry) is not dict or entry.keys() != _PLAIN:
         return None
@@ -84,10 +86,10 @@ def _plain_thing(entry: object) -> Thing | None:
     xmin, ymin, xmax, ymax = numbers
     if not (0 <= xmin <= xmax <= CANVAS and 0 <= ymin <= ymax <= CANVAS):
         return None
-    return Thing(label, Box(xmin, ymin, xmax, ymax), color)
+    return SceneObject(label, Box(xmin, ymin, xmax, ymax), color)
 
 
-def _thing(entry: object, where: str, problems: list[str]) -> Thing | None:
+def _obj(entry: object, where: str, problems: list[str]) -> SceneObject | None:
     if not isinstance(entry, dict):
         problems.append(f'{where} must be an object with "label", "color" and "box_2d"')
         return None
@@ -99,7 +101,7 @@ def _thing(entry: object, where: str, problems: list[str]) -> Thing | None:
     words = {kind: _word(entry.get(kind), f"{where}: {kind}", problems) for kind in ("color", "material", "shape")}
     box = _box(entry.get("box_2d"), where, problems)
     states = _states(entry.get("state"), where, problems)
-    return None if box is None else Thing(label, box, **words, states=states)
+    return None if box is None else SceneObject(label, box, **words, states=states)
 
 
 def _word(word: object, where: str, problems: list[str]) -> str | None:

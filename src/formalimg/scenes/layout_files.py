@@ -1,4 +1,4 @@
-"""Layouts as files: a picture for people, with the layout written into it for programs."""
+"""Layouts as files: an image for people, with the layout written into it for programs."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ def layout_file(scene: Scene, size: int = 512) -> bytes:
     from PIL.PngImagePlugin import PngInfo
 
     try:
-        picture = layout_image(scene, size)
+        image = layout_image(scene, size)
     except DrawingError:  # a planner may put anything anywhere: what cannot be labelled is outlined
-        picture = _outlines(scene, size)
+        image = _outlines(scene, size)
     text = PngInfo()
     text.add_text(_CHUNK, json.dumps(scene.to_json(), ensure_ascii=True))
     file = io.BytesIO()
-    picture.save(file, "PNG", pnginfo=text)
+    image.save(file, "PNG", pnginfo=text)
     return file.getvalue()
 
 
 def read_layout(image: Image) -> Scene:
-    """The layout that `layout_file` wrote into a picture.
+    """The layout that `layout_file` wrote into an image.
 
     Raises:
-        SceneError: if the picture holds none, or one that cannot be read.
+        SceneError: if the image holds none, or one that cannot be read.
     """
     written = image.info.get(_CHUNK)
     if not isinstance(written, str):
-        raise SceneError(["this picture holds no layout"])
+        raise SceneError(["this image holds no layout"])
     try:
         return Scene.from_json(json.loads(written))
     except SceneError:
         raise
     except ValueError as error:  # no JSON
-        raise SceneError([f"the layout in this picture cannot be read: {error}"]) from error
+        raise SceneError([f"the layout in this image cannot be read: {error}"]) from error
 
 
 def _outlines(scene: Scene, size: int) -> Image:
     from PIL import Image, ImageDraw
 
-    picture = Image.new("RGB", (size, size), "white")
-    pen = ImageDraw.Draw(picture)
-    for thing in scene.things:
-        left, top, right, bottom = (round(edge * size / CANVAS) for edge in thing.box)
+    image = Image.new("RGB", (size, size), "white")
+    pen = ImageDraw.Draw(image)
+    for obj in scene.objects:
+        left, top, right, bottom = (round(edge * size / CANVAS) for edge in obj.box)
         pen.rectangle((min(left, right), min(top, bottom), max(left, right), max(top, bottom)), outline="black")
-    return picture
+    return image

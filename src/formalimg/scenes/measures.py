@@ -1,4 +1,4 @@
-"""What can be measured on the things of a scene, for all of them at once."""
+"""What can be measured on the objects of a scene, for all of them at once."""
 
 from __future__ import annotations
 

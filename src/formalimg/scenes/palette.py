@@ -1,4 +1,4 @@
-"""The tones that things are painted in, read from `palette.toml` and validated on load."""
+"""The tones that objects are painted in, read from `palette.toml` and validated on load."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Tones(NamedTuple):
 
 @dataclass(frozen=True)
 class Palette:
-    """The background, the tones of every colour, those of things of no colour, and of parts that keep their own."""
+    """The background, the tones of every colour, those of objects of no colour, and of parts that keep their own."""
 
     background: str
     colors: Mapping[str, Tones]
@@ -40,7 +40,7 @@ class Palette:
         return frozenset([*Tones._fields, *self.accents])
 
     def paints(self, color: str | None, other: str) -> dict[str, str]:
-        """The paint of each role for a thing of this colour, or of this other tint if it has none of the colours."""
+        """The paint of each role for an object of this colour, or of this other tint if it has none of the colours."""
         return {**self.accents, **self.colors.get(color or "", self.others[other])._asdict()}
 
 

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 Measure = Literal["xmin", "ymin", "xmax", "ymax", "center_x", "center_y", "area"]
 
 Rankings: TypeAlias = Callable[[Measure], Ranking]
-"""The things of a scene, ranked by a measure."""
+"""The objects of a scene, ranked by a measure."""
 
 
 class RankedPair(NamedTuple):
-    """The things of a scene, ranked by the two measures that a rule compares."""
+    """The objects of a scene, ranked by the two measures that a rule compares."""
 
     first: Ranking
     second: Ranking
@@ -49,7 +49,7 @@ MEASURE_NAMES: dict[Measure, str] = {
 
 
 class Between(NamedTuple):
-    """A rule on one thing: each measure lies strictly between two bounds."""
+    """A rule on one object: each measure lies strictly between two bounds."""
 
     measures: tuple[Measure, ...]
     low: float
@@ -59,8 +59,8 @@ class Between(NamedTuple):
         """Does the box keep the rule?"""
         return all(self.low < getattr(box, measure) < self.high for measure in self.measures)
 
-    def things(self, among: int, ranked_by: Rankings) -> int:
-        """The things, out of a set, that keep the rule."""
+    def objects(self, among: int, ranked_by: Rankings) -> int:
+        """The objects, out of a set, that keep the rule."""
         for measure in self.measures:
             among = ranked_by(measure).between(self.low, self.high, among)
         return among
@@ -85,7 +85,7 @@ def _bounds(low: float, high: float) -> str:
 
 
 class Less(NamedTuple):
-    """A rule on two things: a measure of the first is strictly less than a measure of the second."""
+    """A rule on two objects: a measure of the first is strictly less than a measure of the second."""
 
     first: Measure
     second: Measure
@@ -95,15 +95,15 @@ class Less(NamedTuple):
         return bool(getattr(a, self.first) < getattr(b, self.second))
 
     def seconds(self, firsts: int, among: int, ranked: RankedPair) -> int:
-        """The things, out of a set, that can be second to some of the firsts."""
+        """The objects, out of a set, that can be second to some of the firsts."""
         return ranked.second.above(ranked.first.smallest(firsts), among)
 
     def firsts(self, seconds: int, among: int, ranked: RankedPair) -> int:
-        """The things, out of a set, that can be first to some of the seconds."""
+        """The objects, out of a set, that can be first to some of the seconds."""
         return ranked.first.below(ranked.second.largest(seconds), among)
 
     def pairs(self, first: Measures, second: Measures) -> Truth:
-        """Where the rule is kept, for all first and second things at once."""
+        """Where the rule is kept, for all first and second objects at once."""
         return first[:, None] < second
 
     def evidence(self, a: Box, b: Box) -> str:
@@ -113,7 +113,7 @@ class Less(NamedTuple):
 
 
 class Greater(NamedTuple):
-    """A rule on two things: a measure of the first is strictly greater than a measure of the second."""
+    """A rule on two objects: a measure of the first is strictly greater than a measure of the second."""
 
     first: Measure
     second: Measure
@@ -123,15 +123,15 @@ class Greater(NamedTuple):
         return bool(getattr(a, self.first) > getattr(b, self.second))
 
     def seconds(self, firsts: int, among: int, ranked: RankedPair) -> int:
-        """The things, out of a set, that can be second to some of the firsts."""
+        """The objects, out of a set, that can be second to some of the firsts."""
         return ranked.second.below(ranked.first.largest(firsts), among)
 
     def firsts(self, seconds: int, among: int, ranked: RankedPair) -> int:
-        """The things, out of a set, that can be first to some of the seconds."""
+        """The objects, out of a set, that can be first to some of the seconds."""
         return ranked.first.above(ranked.second.smallest(seconds), among)
 
     def pairs(self, first: Measures, second: Measures) -> Truth:
-        """Where the rule is kept, for all first and second things at once."""
+        """Where the rule is kept, for all first and second objects at once."""
         return first[:, None] > second
 
     def evidence(self, a: Box, b: Box) -> str:
@@ -141,19 +141,19 @@ class Greater(NamedTuple):
 
 
 class Near(NamedTuple):
-    """A rule on two things: a measure of theirs differs by strictly less than a bound."""
+    """A rule on two objects: a measure of theirs differs by strictly less than a bound."""
 
     measure: Measure
     bound: float
 
     @property
     def first(self) -> Measure:
-        """The measure of the first thing."""
+        """The measure of the first object."""
         return self.measure
 
     @property
     def second(self) -> Measure:
-        """The measure of the second thing: the same."""
+        """The measure of the second object: the same."""
         return self.measure
 
     def holds(self, a: Box, b: Box) -> bool:
@@ -161,11 +161,11 @@ class Near(NamedTuple):
         return bool(abs(getattr(a, self.measure) - getattr(b, self.measure)) < self.bound)
 
     def seconds(self, firsts: int, among: int, ranked: RankedPair) -> int:
-        """The things, out of a set, that can be second to some of the firsts."""
+        """The objects, out of a set, that can be second to some of the firsts."""
         ranking = ranked.first
         found = 0
-        for thing in members(firsts):
-            found |= ranking.near(ranking.values[thing], self.bound, among & ~found)
+        for obj in members(firsts):
+            found |= ranking.near(ranking.values[obj], self.bound, among & ~found)
         return found
 
     def firsts(self, seconds: int, among: int, ranked: RankedPair) -> int:
@@ -173,7 +173,7 @@ class Near(NamedTuple):
         return self.seconds(seconds, among, ranked)
 
     def pairs(self, first: Measures, second: Measures) -> Truth:
-        """Where the rule is kept, for all first and second things at once."""
+        """Where the rule is kept, for all first and second objects at once."""
         return abs(first[:, None] - second) < self.bound
 
     def evidence(self, a: Box, b: Box) -> str:
@@ -196,7 +196,7 @@ RULES_OF_ONE: dict[str, Between] = {
     "OnBottomSide": Between(("center_y",), _HALF, _INFINITY),
     "InCenter": Between(("center_x", "center_y"), CANVAS / 3, CANVAS * 2 / 3),
 }
-"""Rules of the predicates that speak of one thing."""
+"""Rules of the predicates that speak of one object."""
 
 RULES_OF_TWO: dict[str, PairRule] = {
     "LeftOf": Less("xmax", "center_x"),
@@ -208,7 +208,7 @@ RULES_OF_TWO: dict[str, PairRule] = {
     "LargerThan": Greater("area", "area"),
     "SmallerThan": Less("area", "area"),
 }
-"""Rules of the predicates that speak of two things."""
+"""Rules of the predicates that speak of two objects."""
 
 
 def _compared(first: Measure, one: float, sign: str, second: Measure, other: float) -> str:

@@ -1,4 +1,4 @@
-"""Scenes: things with a class, attributes and a box, about which formulas can be verified."""
+"""Scenes: objects with a class, attributes and a box, about which formulas can be verified."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from formalimg.logic import Atom, Value, Variable, Vocabulary, members, nearest, vocabulary
+from formalimg.logic import Atom, Value, Variable, Vocabulary, closest_match, members, vocabulary
 from formalimg.scenes.grounding import read_grounding, write_grounding
 from formalimg.scenes.measures import Measures
 from formalimg.scenes.rules import RULES_OF_ONE, RULES_OF_TWO
-from formalimg.scenes.thing import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, Thing
+from formalimg.scenes.scene_object import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, SceneObject
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Relation(NamedTuple):
-    """A relation between two things, by their numbers, that somebody has seen: `Relation("On", 0, 1)`."""
+    """A relation between two objects, by their numbers, that somebody has seen: `Relation("On", 0, 1)`."""
 
     predicate: str
     first: int
@@ -39,20 +39,20 @@ _WRITTEN: dict[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Scene:
-    """Things on a canvas of 1000 by 1000.
+    """Objects on a canvas of 1000 by 1000.
 
-    Geometry is decided from boxes, attributes from what is written on each thing. Relations that no box can tell
+    Geometry is decided from boxes, attributes from what is written on each object. Relations that no box can tell
     (`On`, `In`, `Holding`, `NextTo`) are decided from `relations`, if the scene has them: None means that nobody
     looked, and then asking for one is an error, not a failure.
     """
 
-    things: tuple[Thing, ...]
+    objects: tuple[SceneObject, ...]
     relations: frozenset[Relation] | None = None
 
     @classmethod
-    def of(cls, things: Iterable[Thing], relations: Iterable[Relation] | None = None) -> Scene:
-        """A scene of these things."""
-        return cls(tuple(things), None if relations is None else frozenset(relations))
+    def of(cls, objects: Iterable[SceneObject], relations: Iterable[Relation] | None = None) -> Scene:
+        """A scene of these objects."""
+        return cls(tuple(objects), None if relations is None else frozenset(relations))
 
     @classmethod
     def from_json(cls, obj: object) -> Scene:
@@ -61,19 +61,19 @@ class Scene:
         Raises:
             SceneError: naming everything that is wrong with the data.
         """
-        things, relations = read_grounding(obj)
-        return cls.of(things, None if relations is None else (Relation(*relation) for relation in relations))
+        objects, relations = read_grounding(obj)
+        return cls.of(objects, None if relations is None else (Relation(*relation) for relation in relations))
 
     def to_json(self) -> dict[str, object]:
         """The scene in the published grounding format."""
-        return write_grounding(self.things, self.relations)
+        return write_grounding(self.objects, self.relations)
 
     def unknown_words(self, suite: str | Vocabulary) -> list[str]:
-        """What the suite's vocabulary does not know in this scene, as messages: such things match no instruction."""
+        """What the suite's vocabulary does not know in this scene, as messages: such objects match no instruction."""
         words = vocabulary(suite)
         messages = []
-        for number, thing in enumerate(self.things):
-            for kind, value in [("class", thing.label), *thing.attributes()]:
+        for number, obj in enumerate(self.objects):
+            for kind, value in [("class", obj.label), *obj.attributes()]:
                 known = words.words.get(kind, ())
                 if value not in known and not (kind != "class" and value == "other"):
                     messages.append(f"objects[{number}]: {words.name} has no {kind} '{value}'{_meant(value, known)}")
@@ -87,14 +87,14 @@ class Scene:
     # --- what formulas ask (the World protocol)
 
     def __len__(self) -> int:
-        return len(self.things)
+        return len(self.objects)
 
     def objection(self, atom: Atom) -> str | None:
         """Why this scene cannot decide an atom; None if it can."""
         name = atom.predicate
         written = _WRITTEN.get(name)
         if written is None:
-            near = nearest(name, _WRITTEN)
+            near = closest_match(name, _WRITTEN)
             advice = f"did you mean {near}?" if near else f"it decides {', '.join(_WRITTEN)}"
             return f"a scene cannot decide {name}: {advice}"
         if tuple(map(type, atom.arguments)) != written:
@@ -103,72 +103,72 @@ class Scene:
         if name in _SEEN_PREDICATES and self.relations is None:
             return f"this scene does not record {name}: boxes cannot tell it, add relations to the scene"
         kind = ATTRIBUTE_PREDICATES.get(name, "color")
-        if kind != "color" and self.things and not any(thing.values(kind) for thing in self.things):
-            return f"this scene records no {kind} of any thing, so {name} cannot be decided"
+        if kind != "color" and self.objects and not any(obj.values(kind) for obj in self.objects):
+            return f"this scene records no {kind} of any object, so {name} cannot be decided"
         return None
 
     def having(self, predicate: str, value: str | None) -> int:
-        """The things for which a predicate of one variable holds, as a bit set."""
+        """The objects for which a predicate of one variable holds, as a bit set."""
         known = self._having.get(predicate)
         if known is None:
             known = self._having[predicate] = self._read(predicate)
         return known.get(value, 0)
 
     def seconds(self, predicate: str, firsts: int, among: int) -> int:
-        """The things b, out of a set, for which predicate(a, b) holds for some a of the firsts."""
+        """The objects b, out of a set, for which predicate(a, b) holds for some a of the firsts."""
         rule = RULES_OF_TWO.get(predicate)
         if rule is not None:
             return rule.seconds(firsts, among, self._measures.ranked_for(predicate, rule))
         return among & _seen_with(firsts, self._seconds_seen.get(predicate, {}))
 
     def firsts(self, predicate: str, seconds: int, among: int) -> int:
-        """The things a, out of a set, for which predicate(a, b) holds for some b of the seconds."""
+        """The objects a, out of a set, for which predicate(a, b) holds for some b of the seconds."""
         rule = RULES_OF_TWO.get(predicate)
         if rule is not None:
             return rule.firsts(seconds, among, self._measures.ranked_for(predicate, rule))
         return among & _seen_with(seconds, self._firsts_seen.get(predicate, {}))
 
     def pairs(self, predicate: str) -> NDArray[np.bool] | None:
-        """Where a predicate of two variables holds, by first and second thing; None if only sets can tell."""
+        """Where a predicate of two variables holds, by first and second object; None if only sets can tell."""
         return self._measures.pairs(predicate)
 
-    def describe(self, thing: int) -> str:
-        """A thing by its looks, its number and its box."""
-        found = self.things[thing]
-        return f"{found.looks()} #{thing}"
+    def describe(self, obj: int) -> str:
+        """An object by its looks, its number and its box."""
+        found = self.objects[obj]
+        return f"{found.looks()} #{obj}"
 
-    def evidence(self, atom: Atom, things: tuple[int, ...]) -> str:
-        """What can be read off the things that makes the atom hold or fail, with numbers."""
+    def evidence(self, atom: Atom, objects: tuple[int, ...]) -> str:
+        """What can be read off the objects that makes the atom hold or fail, with numbers."""
         name = atom.predicate
-        first = self.things[things[0]]
+        first = self.objects[objects[0]]
         if name == "Is":
             return f"is a {first.label}"
         rule_of_two = RULES_OF_TWO.get(name)
         if rule_of_two is not None:
-            return rule_of_two.evidence(first.box, self.things[things[1]].box)
+            return rule_of_two.evidence(first.box, self.objects[objects[1]].box)
         rule_of_one = RULES_OF_ONE.get(name)
         if rule_of_one is not None:
             return rule_of_one.evidence(first.box)
         if name in _SEEN_PREDICATES:
-            return "recorded" if self.seconds(name, 1 << things[0], 1 << things[1]) else "not recorded"
+            return "recorded" if self.seconds(name, 1 << objects[0], 1 << objects[1]) else "not recorded"
         kinds = _kinds_asked_for(name)
         values = [value for kind, value in first.attributes() if kind in kinds]
         return f"is {', '.join(values)}" if values else f"has no {kinds[0]}"
 
     @cached_property
     def _having(self) -> dict[str, dict[str | None, int]]:
-        """By predicate, the things for which it holds, by its word."""
+        """By predicate, the objects for which it holds, by its word."""
         return {}
 
     def _read(self, predicate: str) -> dict[str | None, int]:
         rule = RULES_OF_ONE.get(predicate)
         if rule is not None:
-            return {None: rule.things((1 << len(self.things)) - 1, self._measures.ranked_by)}
+            return {None: rule.objects((1 << len(self.objects)) - 1, self._measures.ranked_by)}
         if predicate == "Is":
-            told = [[thing.label] for thing in self.things]
+            told = [[obj.label] for obj in self.objects]
         else:
             kinds = _kinds_asked_for(predicate)
-            told = [[word for kind, word in thing.attributes() if kind in kinds] for thing in self.things]
+            told = [[word for kind, word in obj.attributes() if kind in kinds] for obj in self.objects]
         found: dict[str | None, int] = {}
         for number, words in enumerate(told):
             for word in words:
@@ -177,37 +177,37 @@ class Scene:
 
     @cached_property
     def _seconds_seen(self) -> dict[str, dict[int, int]]:
-        """For each predicate, by first thing: the second things that it was seen with."""
+        """For each predicate, by first object: the second objects that it was seen with."""
         return _partners(self.relations or ())
 
     @cached_property
     def _firsts_seen(self) -> dict[str, dict[int, int]]:
-        """For each predicate, by second thing: the first things that it was seen with."""
+        """For each predicate, by second object: the first objects that it was seen with."""
         return _partners((predicate, second, first) for predicate, first, second in self.relations or ())
 
     @cached_property
     def _measures(self) -> Measures:
-        return Measures([thing.box for thing in self.things])
+        return Measures([obj.box for obj in self.objects])
 
 
 def _meant(word: str, known: Iterable[str]) -> str:
-    near = nearest(word, known)
+    near = closest_match(word, known)
     return f"; did you mean '{near}'?" if near else ""
 
 
 def _partners(seen: Iterable[tuple[str, int, int]]) -> dict[str, dict[int, int]]:
     found: dict[str, dict[int, int]] = {}
-    for predicate, thing, partner in seen:
+    for predicate, obj, partner in seen:
         row = found.setdefault(predicate, {})
-        row[thing] = row.get(thing, 0) | 1 << partner
+        row[obj] = row.get(obj, 0) | 1 << partner
     return found
 
 
-def _seen_with(things: int, partners: dict[int, int]) -> int:
-    """What was seen with any of these things."""
+def _seen_with(objects: int, partners: dict[int, int]) -> int:
+    """What was seen with any of these objects."""
     found = 0
-    for thing in members(things):
-        found |= partners.get(thing, 0)
+    for obj in members(objects):
+        found |= partners.get(obj, 0)
     return found
 
 

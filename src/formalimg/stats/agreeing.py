@@ -1,4 +1,4 @@
-"""How often two who judge the same things say the same."""
+"""How often two who judge the same objects say the same."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def consistency(
     Args:
         pairs: for each case what the first and what the second says; None where one says nothing.
         items: for each case the item it belongs to, where items have several cases, such as the questions about one
-            picture; their answers are not independent. None if each case stands for itself, and then the interval is
+            image; their answers are not independent. None if each case stands for itself, and then the interval is
             that of Clopper and Pearson.
         confidence: of the interval.
 
@@ -96,7 +96,7 @@ def cohen_kappa(pairs: Iterable[tuple[Answer, Answer]]) -> float | None:
     """Cohen's kappa: how much more often two say the same than two would who toss coins as biased as they are.
 
     Cases that one or both have not answered take no part. None if there are no others, or if both always say the same
-    one thing: chance alone would then agree everywhere, and there is nothing to be better than.
+    one object: chance alone would then agree everywhere, and there is nothing to be better than.
     """
     both = [(one, other) for one, other in _checked(pairs) if one is not None and other is not None]
     n = len(both)

@@ -31,7 +31,7 @@ def largest_side(successes: int, n: int, confidence: float = 0.95) -> float:
 def mean_interval(
     values: Iterable[float], confidence: float = 0.95, *, items: Sequence[Hashable] | None = None
 ) -> Interval | None:
-    """The normal interval of a mean, such as that of the share of concepts that pictures show.
+    """The normal interval of a mean, such as that of the share of concepts that images show.
 
     The values may be anything, so nothing keeps the interval between 0 and 1. None is given back where the spread
     cannot be told: for fewer than two values or items, and where all of them are the same. The normal interval would

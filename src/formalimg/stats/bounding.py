@@ -21,7 +21,7 @@ class Figures(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """The numbers if all pictures without a verdict had failed, and if all had passed."""
+    """The numbers if all images without a verdict had failed, and if all had passed."""
 
     worst: Figures
     best: Figures
@@ -33,7 +33,7 @@ def missing_bounds(
     """Between which values the numbers of a run must lie, whatever the missing verdicts would have been.
 
     Args:
-        observations: one for each picture that was to be scored.
+        observations: one for each image that was to be scored.
         bands: groups of levels whose rates are averaged.
         epsilon: the rate to hold for G_ε; None for no such number.
 
@@ -58,14 +58,14 @@ def _figures(
     counts: Mapping[int, tuple[int, int]], bands: Mapping[str, Sequence[int]], epsilon: float | None
 ) -> Figures:
     rates = {level: passed / expected for level, (passed, expected) in counts.items()}
-    pictures = sum(expected for _, expected in counts.values())
+    images = sum(expected for _, expected in counts.values())
     held = None
     if epsilon is not None:
         levels = {level: rates.get(level) for level in all_levels(rates, bands)}
         held = held_level(levels, checked_epsilon(epsilon)) if rates else None
     return Figures(
         rates,
-        sum(passed for passed, _ in counts.values()) / pictures if pictures else None,
+        sum(passed for passed, _ in counts.values()) / images if images else None,
         {name: mean_of_levels(chosen, rates) for name, chosen in checked_bands(bands).items()},
         held,
     )

@@ -1,8 +1,8 @@
-"""Intervals for rates of items that have several pictures each.
+"""Intervals for rates of items that have several images each.
 
-Pictures of one item are alike: four pictures of each of 200 items tell more than 200 pictures, and less than 800. The
-design effect says how many pictures are worth one independent picture. The exact interval is then taken of the counts
-divided by it, as Korn and Graubard do for surveys. With one picture per item the design effect is 1 and the interval
+Images of one item are alike: four images of each of 200 items tell more than 200 images, and less than 800. The
+design effect says how many images are worth one independent image. The exact interval is then taken of the counts
+divided by it, as Korn and Graubard do for surveys. With one image per item the design effect is 1 and the interval
 is the plain one.
 """
 
@@ -16,14 +16,14 @@ from formalimg.stats.tallying import Outcomes, total
 
 
 class Worth(NamedTuple):
-    """How many independent pictures some items are worth, and how many of these passed."""
+    """How many independent images some items are worth, and how many of these passed."""
 
     passed: float
     counted: float
 
 
 def clustered_interval(kinds: Outcomes, confidence: float) -> Interval:
-    """The interval of the rate of these items, as if there were as many pictures as they are worth."""
+    """The interval of the rate of these items, as if there were as many images as they are worth."""
     return binomial_interval(*worth(kinds), confidence)
 
 
@@ -35,18 +35,18 @@ def worth(kinds: Outcomes) -> Worth:
 
 
 def design_effect(kinds: Outcomes) -> float:
-    """How many pictures are worth one independent picture: from 1 to the largest number of pictures of an item.
+    """How many images are worth one independent image: from 1 to the largest number of images of an item.
 
-    It is the variance of the rate when items are drawn, divided by the variance when single pictures are drawn. Two
+    It is the variance of the rate when items are drawn, divided by the variance when single images are drawn. Two
     imagined items, one that always passes and one that always fails, are added for it: from items that all fail nothing
-    can be learned about how alike pictures are, and then they are taken to be quite alike.
+    can be learned about how alike images are, and then they are taken to be quite alike.
     """
     if all(kind.counted == 1 for kind in kinds):
         return 1.0
     passed, counted = total(kinds)
     imagined = counted / sum(kinds.values())
-    pictures = counted + 2 * imagined
-    rate = (passed + imagined) / pictures
+    images = counted + 2 * imagined
+    rate = (passed + imagined) / images
     spread = (imagined * (1 - rate)) ** 2 + (imagined * rate) ** 2
     spread += sum(items * (kind.passed - kind.counted * rate) ** 2 for kind, items in kinds.items())
-    return max(1.0, spread / (pictures * rate * (1 - rate)))
+    return max(1.0, spread / (images * rate * (1 - rate)))

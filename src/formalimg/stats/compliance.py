@@ -16,14 +16,14 @@ _POINTS = 5
 
 
 def complies(ratings: Iterable[int | None], rule: ComplianceRule = "mean") -> bool | None:
-    """Whether people find that a picture complies with its words, by their ratings from 1 to 5.
+    """Whether people find that an image complies with its words, by their ratings from 1 to 5.
 
     Args:
-        ratings: the ratings of one picture; None where one is missing, which then does not count.
+        ratings: the ratings of one image; None where one is missing, which then does not count.
         rule: mean, as in FormalImg (3.3): the mean is 4 or more. majority: more than half of the ratings are 4 or more.
 
     Returns:
-        Yes or no; None if nobody rated the picture, and by majority also for a tie.
+        Yes or no; None if nobody rated the image, and by majority also for a tie.
 
     Raises:
         FormalimgError: if a rating is not one of the five points, or this is no rule.

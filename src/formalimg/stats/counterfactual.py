@@ -1,4 +1,4 @@
-"""The numbers of CF-World: scores of pictures, their means by level, and the two rates between levels."""
+"""The numbers of CF-World: scores of images, their means by level, and the two rates between levels."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ ScoreProfile: TypeAlias = Literal["paper", "official-code"]
 
 
 class ScoreObservation(NamedTuple):
-    """One picture: its score, 0 to 1, or (None) unscored.
+    """One image: its score, 0 to 1, or (None) unscored.
 
     Attributes:
         group: what is drawn together: the three levels of a scene, or the variants of a rule.
         level: 1 factual, 2 explicit, 3 implicit.
-        sample: which of its item's pictures, from 0.
+        sample: which of its item's images, from 0.
         score: the score; None if unscored.
     """
 
@@ -30,14 +30,14 @@ class ScoreObservation(NamedTuple):
 
 
 class MeanScore(NamedTuple):
-    """The mean score of the pictures of a level.
+    """The mean score of the images of a level.
 
     Attributes:
         value: the mean, 0 to 1, after the gate and the rule for what is missing; None if nothing was counted.
         interval: its interval, by resampling groups; None where there is no value.
-        scored: how many pictures have a score that counts.
+        scored: how many images have a score that counts.
         expected: how many were to be scored.
-        gated: how many pictures count as 0 because the gate of their group is closed.
+        gated: how many images count as 0 because the gate of their group is closed.
     """
 
     value: float | None
@@ -48,7 +48,7 @@ class MeanScore(NamedTuple):
 
     @property
     def coverage(self) -> float:
-        """The share of pictures that have a score."""
+        """The share of images that have a score."""
         return self.scored / self.expected if self.expected else 0.0
 
 
@@ -73,7 +73,7 @@ class ScoreSummary(NamedTuple):
         prr: the Prior Resistance Rate, from levels 1 and 2.
         rrr: the Reasoning Retention Rate, from levels 2 and 3.
         threshold: the score of level 1 below which a group's gate is closed; None for no gate.
-        missing: what was done with pictures that have no score.
+        missing: what was done with images that have no score.
         confidence: how sure the intervals are.
         profile: whose rules were followed.
     """

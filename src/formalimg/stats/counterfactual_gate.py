@@ -11,15 +11,15 @@ from formalimg.stats.counterfactual_weights import checked_profile
 from formalimg.stats.generalizing import NOISE
 
 Gate: TypeAlias = Literal["open", "closed", "unknown", "not in the run"]
-"""What stands before a picture: whether level 1 of its group lets it count, or why nobody knows."""
+"""What stands before an image: whether level 1 of its group lets it count, or why nobody knows."""
 
 
 def apply_gate(
     observations: Iterable[ScoreObservation], threshold: float, *, profile: ScoreProfile = "paper"
 ) -> list[ScoreObservation]:
-    """The scores that count: those of levels above 1 are 0 where the group's picture of level 1 is below the threshold.
+    """The scores that count: those of levels above 1 are 0 where the group's image of level 1 is below the threshold.
 
-    A picture without a score stays without one, whatever its gate; so does one whose gate nobody knows.
+    An image without a score stays without one, whatever its gate; so does one whose gate nobody knows.
 
     Args:
         observations: the scores as the judge gave them. They are not changed.
@@ -27,7 +27,7 @@ def apply_gate(
         profile: what a level 1 without a score means; see `gates`.
 
     Raises:
-        FormalimgError: if this is no threshold or no profile, or a group has two pictures that could be its gate.
+        FormalimgError: if this is no threshold or no profile, or a group has two images that could be its gate.
     """
     seen = list(observations)
     return [
@@ -37,7 +37,7 @@ def apply_gate(
 
 
 def gates(observations: Iterable[ScoreObservation], threshold: float, *, profile: ScoreProfile = "paper") -> list[Gate]:
-    """What stands before each of these pictures; `open` for those of level 1.
+    """What stands before each of these images; `open` for those of level 1.
 
     Sample n of level 1 is the gate of sample n above it; where level 1 has fewer samples, its sample 0 is. A score
     equal to the threshold opens the gate.
@@ -49,7 +49,7 @@ def gates(observations: Iterable[ScoreObservation], threshold: float, *, profile
             it. A group of which level 1 was never asked for is `not in the run`, under both.
 
     Raises:
-        FormalimgError: if this is no threshold or no profile, or a group has two pictures that could be its gate.
+        FormalimgError: if this is no threshold or no profile, or a group has two images that could be its gate.
     """
     checked_threshold(threshold)
     checked_profile(profile)
@@ -74,7 +74,7 @@ def _factual(observations: Iterable[ScoreObservation]) -> dict[tuple[str, int], 
             continue
         if (group, sample) in found:
             raise FormalimgError(
-                f"group {group!r} has two pictures of level 1 with the number {sample}: "
+                f"group {group!r} has two images of level 1 with the number {sample}: "
                 "give each its own sample, or use no gate"
             )
         found[group, sample] = score

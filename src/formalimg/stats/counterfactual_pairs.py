@@ -40,7 +40,7 @@ def score_difference(
 ) -> ScoreDifference:
     """How much higher the scores of one level are than those of another, group by group.
 
-    A group counts once, however many pictures it has. What has no score is left out of its group's mean.
+    A group counts once, however many images it has. What has no score is left out of its group's mean.
 
     Args:
         observations: the scores of both levels; others are not looked at.

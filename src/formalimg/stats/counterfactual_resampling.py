@@ -1,6 +1,6 @@
 """How the means of CF-World, and what is made of them, would vary with other groups.
 
-Groups are drawn anew with all their levels and pictures, because levels of one group rise and fall together. As for
+Groups are drawn anew with all their levels and images, because levels of one group rise and fall together. As for
 rates, each resample has one group more to draw that was never seen: the worst there could be for the lower end of an
 interval, the best for the upper end.
 """
@@ -27,7 +27,7 @@ class Counted(NamedTuple):
     """What a group adds to the mean of a level: the sum of so many scores."""
 
     total: float
-    pictures: int
+    images: int
 
 
 GroupScores: TypeAlias = Mapping[str, Mapping[int, Counted]]
@@ -52,7 +52,7 @@ class ResampledMeans:
         chances = np.full(len(groups) + 1, 1 / (len(groups) + 1))
         drawn = np.random.default_rng(how.seed).multinomial(len(groups) + 1, chances, size=how.resamples)
         seen = drawn[:, :-1].astype(np.float64)
-        self._totals, self._pictures, self._unseen = seen @ table[:, :, 0], seen @ table[:, :, 1], drawn[:, -1]
+        self._totals, self._images, self._unseen = seen @ table[:, :, 0], seen @ table[:, :, 1], drawn[:, -1]
 
     def mean_interval(self, level: int, value: float) -> Interval:
         """The interval of the mean of a level; an exact one, and wider, where few groups tell of it."""
@@ -94,17 +94,17 @@ class ResampledMeans:
         column = self._column[level]
         more = self._unseen * self._most[column]
         with np.errstate(invalid="ignore"):
-            means: Array = (self._totals[:, column] + more * unseen) / (self._pictures[:, column] + more)
+            means: Array = (self._totals[:, column] + more * unseen) / (self._images[:, column] + more)
         return means
 
 
 def _worth(table: Array) -> Array:
-    """For each level how many groups of equally many pictures its groups are worth."""
+    """For each level how many groups of equally many images its groups are worth."""
     import numpy as np
 
-    pictures = table[:, :, 1]
-    squares = (pictures**2).sum(axis=0)
-    worth: Array = np.divide(pictures.sum(axis=0) ** 2, squares, out=np.zeros_like(squares), where=squares > 0)
+    images = table[:, :, 1]
+    squares = (images**2).sum(axis=0)
+    worth: Array = np.divide(images.sum(axis=0) ** 2, squares, out=np.zeros_like(squares), where=squares > 0)
     return worth
 
 

@@ -1,4 +1,4 @@
-"""From the scores of pictures to the numbers of a run of CF-World."""
+"""From the scores of images to the numbers of a run of CF-World."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def summarize_scores(
     """All numbers of a run of CF-World or of one of its probes.
 
     Args:
-        observations: one for each picture that was to be scored, in any order, with the score that the judge gave.
+        observations: one for each image that was to be scored, in any order, with the score that the judge gave.
         threshold: the score of level 1 that opens the gate of a group; None for no gate.
-        missing: what is done with pictures that have no score, or whose gate is not known: left out of the means,
+        missing: what is done with images that have no score, or whose gate is not known: left out of the means,
             counted as 0 (`fail`), or refused.
         confidence: of all intervals.
         resamples: how often groups are resampled for the intervals.
@@ -91,14 +91,14 @@ def summarize_scores(
 
 def _checked(one: ScoreObservation) -> ScoreObservation:
     if one.level not in (1, 2, 3):
-        raise FormalimgError(f"group {one.group!r} has a picture of level {one.level}: levels are 1, 2 and 3")
+        raise FormalimgError(f"group {one.group!r} has an image of level {one.level}: levels are 1, 2 and 3")
     if one.score is not None:
         checked_score(one.score)
     return one
 
 
 def _gated(seen: Sequence[ScoreObservation], threshold: float, profile: ScoreProfile) -> Counter[int]:
-    """How many scored pictures of each level are behind a closed gate."""
+    """How many scored images of each level are behind a closed gate."""
     before = zip(seen, gates(seen, threshold, profile=profile), strict=True)
     return Counter(one.level for one, gate in before if gate == "closed" and one.score is not None)
 
@@ -138,6 +138,6 @@ def _refuse_missing(observations: Sequence[ScoreObservation]) -> None:
     without = sum(one.score is None for one in observations)
     if without:
         raise FormalimgError(
-            f"{without} of {len(observations)} pictures have no score: resume the run to get them, or choose to leave "
+            f"{without} of {len(observations)} images have no score: resume the run to get them, or choose to leave "
             "them out (missing: exclude) or to count them as failures (missing: fail)"
         )

@@ -1,4 +1,4 @@
-"""From the answers about a picture of CF-World to its score."""
+"""From the answers about an image of CF-World to its score."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class WeightedAnswer(NamedTuple):
 
 
 def weighted_score(answers: Iterable[tuple[str, float, float]], profile: ScoreProfile = "paper") -> float | None:
-    """The score of a picture, 0 to 1.
+    """The score of an image, 0 to 1.
 
     The paper has one score for each dimension, so several questions of one dimension share its weight. The published
     code gives each question the full weight: with three questions about logic, the assessment point counts for 36 %
@@ -51,12 +51,12 @@ def weighted_score(answers: Iterable[tuple[str, float, float]], profile: ScorePr
 
 
 def rescored(score: float, parts: Sequence[tuple[str, float, float]], profile: ScoreProfile) -> float:
-    """The score that a profile gives to a picture which was scored as the paper does.
+    """The score that a profile gives to an image which was scored as the paper does.
 
     Args:
         score: its score, 0 to 1.
         parts: dimension, weight and score of each question; questions of one dimension share its weight. None for a
-            picture that failed as a whole: its score is the same in any profile.
+            image that failed as a whole: its score is the same in any profile.
         profile: `official-code` gives the full weight back to each question.
 
     Raises:

@@ -18,7 +18,7 @@ ENOUGH = 5
 
 
 def worth_in_items(kinds: Outcomes) -> float:
-    """How many items of equally many pictures these are worth; their number, if all have equally many."""
+    """How many items of equally many images these are worth; their number, if all have equally many."""
     _, counted = total(kinds)
     return counted**2 / sum(items * kind.counted**2 for kind, items in kinds.items())
 
@@ -26,7 +26,7 @@ def worth_in_items(kinds: Outcomes) -> float:
 def pooled_interval(mean: float, levels: Sequence[Outcomes], confidence: float) -> Interval:
     """The exact interval of the mean of the rates of these levels, as if each had as few items as the poorest.
 
-    All pictures of an item count as one: few items cannot tell how alike their pictures are.
+    All images of an item count as one: few items cannot tell how alike their images are.
     """
     tries = len(levels) * min(map(worth_in_items, levels))
     return binomial_interval(mean * tries, tries, confidence)

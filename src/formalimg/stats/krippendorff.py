@@ -1,4 +1,4 @@
-"""Whether ratings of the same things agree beyond chance, whoever gave them: Krippendorff's alpha."""
+"""Whether ratings of the same objects agree beyond chance, whoever gave them: Krippendorff's alpha."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def krippendorff_alpha(
 ) -> Reliability:
     """Krippendorff's alpha: one minus the disagreement seen, as a share of that expected by chance.
 
-    It does not matter who gave which rating, nor that people rated different things.
+    It does not matter who gave which rating, nor that people rated different objects.
 
     Args:
-        ratings: for each rated thing its ratings; None where one is missing. Things with fewer than two ratings have
+        ratings: for each rated object its ratings; None where one is missing. Objects with fewer than two ratings have
             nobody to agree with: they are left out and counted.
         scale: nominal for yes and no or for names, ordinal for ranks such as five points of compliance, interval for
             scores.
-        items: for each thing the item it belongs to, where items have several; items are resampled whole.
+        items: for each object the item it belongs to, where items have several; items are resampled whole.
         confidence: of the interval.
         resamples: how often items are drawn anew for the interval.
         seed: of the resampling.
@@ -66,16 +66,16 @@ def krippendorff_alpha(
 
 
 def _on_scale(rows: Sequence[Sequence[float | str]], scale: RatingScale) -> list[_Unit]:
-    """The ratings of each thing, in order; who gave them is forgotten."""
+    """The ratings of each object, in order; who gave them is forgotten."""
     if scale == "nominal" and rows and all(isinstance(rating, str) for row in rows for rating in row):
         return [tuple(sorted(map(str, row))) for row in rows]
     return [tuple(sorted(map(checked_number, row))) for row in rows]
 
 
 def _alpha_of_pairs(kinds: Sequence[Sequence[_Unit]], scale: RatingScale) -> Figure:
-    """Alpha from how often each kind of item was drawn, given the ratings of the things of each kind.
+    """Alpha from how often each kind of item was drawn, given the ratings of the objects of each kind.
 
-    The disagreement of a thing's ratings is summed over all pairs of them and divided by their number less one. On the
+    The disagreement of an object's ratings is summed over all pairs of them and divided by their number less one. On the
     scales with an order, two ratings differ by the squared distance of their places, which are the ratings themselves
     or the middles of their ranks among all ratings; so sums over pairs are sums of squares.
     """

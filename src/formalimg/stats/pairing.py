@@ -53,7 +53,7 @@ def paired(
 ) -> Paired:
     """Compares two runs item by item.
 
-    An item with several pictures counts once, by the share of its scored pictures that passed. Items without a verdict
+    An item with several images counts once, by the share of its scored images that passed. Items without a verdict
     on both sides take no part in the comparison; they are named instead.
 
     Args:
@@ -88,7 +88,7 @@ def paired_scores(
 ) -> Paired:
     """Compares the scores of two runs group by group, as `paired` compares items.
 
-    A group counts once, by the mean over its levels that have a score in both runs; a level with several pictures
+    A group counts once, by the mean over its levels that have a score in both runs; a level with several images
     counts once too. The names in what is found are those of groups.
 
     Args:
@@ -159,7 +159,7 @@ def _share(item: tuple[int, ItemTally] | None) -> Fraction | None:
 
 
 def _sign_test(wins: int, losses: int) -> float:
-    """The exact sign test, two-sided; with one picture per item it is McNemar's."""
+    """The exact sign test, two-sided; with one image per item it is McNemar's."""
     if wins == losses:
         return 1.0
     return min(1.0, 2 * exp(log_tail(max(wins, losses), wins + losses, log(0.5))))

@@ -1,4 +1,4 @@
-"""Whether two rank the same things alike: Spearman's correlation, also level by level."""
+"""Whether two rank the same objects alike: Spearman's correlation, also level by level."""
 
 from __future__ import annotations
 

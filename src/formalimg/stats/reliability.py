@@ -1,4 +1,4 @@
-"""Whether several who rate the same things rate them alike: Cronbach's alpha."""
+"""Whether several who rate the same objects rate them alike: Cronbach's alpha."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Reliability(NamedTuple):
             contradict each other; None where it is not defined.
         interval: by the bootstrap over items (BCa); None for fewer than twenty items, where all resamples give the same
             (such as perfect agreement), and where too many of them have no alpha.
-        n: how many rated things entered.
+        n: how many rated objects entered.
         left_out: how many did not, because ratings are missing.
     """
 
@@ -49,23 +49,23 @@ def cronbach_alpha(
     """Cronbach's alpha: how much of what the sums of ratings vary is common to all raters.
 
     It forgives a rater who is stricter than others throughout. Every column should be one rater; where the five ratings
-    of each picture come from other people each time, alpha depends on who is put into which column, and
+    of each image come from other people each time, alpha depends on who is put into which column, and
     `krippendorff_alpha` does not.
 
     Args:
-        ratings: for each rated thing the ratings, one for each rater in the same order; None where one is missing.
-            Things with a missing rating are left out and counted.
-        items: for each thing the item it belongs to, where items have several; items are resampled whole.
+        ratings: for each rated object the ratings, one for each rater in the same order; None where one is missing.
+            Objects with a missing rating are left out and counted.
+        items: for each object the item it belongs to, where items have several; items are resampled whole.
         confidence: of the interval.
         resamples: how often items are drawn anew for the interval.
         seed: of the resampling.
 
     Returns:
-        Alpha with its interval. It is None for fewer than two raters or complete things, and where the sums do not
+        Alpha with its interval. It is None for fewer than two raters or complete objects, and where the sums do not
         vary.
 
     Raises:
-        FormalimgError: if a rating is no number, things have different numbers of raters, or this is no confidence.
+        FormalimgError: if a rating is no number, objects have different numbers of raters, or this is no confidence.
     """
     how = checked_resampling(checked_confidence(confidence), resamples, seed)
     rows = [tuple(row) for row in ratings]

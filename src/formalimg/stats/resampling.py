@@ -1,6 +1,6 @@
 """The bootstrap: how numbers would have varied had other items been drawn.
 
-Items are drawn anew within their level, each with all its pictures. Of what was never seen, resampling knows nothing:
+Items are drawn anew within their level, each with all its images. Of what was never seen, resampling knows nothing:
 if all items fail, so do all resamples, and the interval would have no width. So each resample also has one unseen item
 to draw, at one of its levels: one that fails for the lower end of an interval, one that passes for the upper end.
 """
@@ -52,7 +52,7 @@ def draw_level(level: int, kinds: Outcomes, how: Resampling) -> LevelDraws:
     import numpy as np
 
     generator = np.random.default_rng((how.seed, level))
-    pictures = max(kind.counted for kind in kinds)
+    images = max(kind.counted for kind in kinds)
 
     def rates(unseen: Sequence[Outcome]) -> Draws:
         shown = [*kinds, *unseen]
@@ -62,7 +62,7 @@ def draw_level(level: int, kinds: Outcomes, how: Resampling) -> LevelDraws:
         share: Draws = (drawn @ passed) / (drawn @ counted)
         return share
 
-    return LevelDraws(rates([]), rates([Outcome(0, pictures)]), rates([Outcome(pictures, pictures)]))
+    return LevelDraws(rates([]), rates([Outcome(0, images)]), rates([Outcome(images, images)]))
 
 
 def mean_interval(levels: Mapping[int, LevelDraws], how: Resampling) -> Interval:

@@ -29,10 +29,10 @@ def summarize(
     """All numbers of a run.
 
     Args:
-        observations: one for each picture that was to be scored, in any order; several for one item are its samples.
+        observations: one for each image that was to be scored, in any order; several for one item are its samples.
         bands: groups of levels whose rates are averaged, as in `Suite.bands`.
         epsilon: the rate to hold for G_ε; None for no such number.
-        missing: what is done with pictures that have no verdict.
+        missing: what is done with images that have no verdict.
         confidence: of all intervals.
         resamples: how often bands are resampled for their intervals.
         seed: of the resampling. The same observations and seed give the same numbers.
@@ -135,6 +135,6 @@ def _refuse_missing(tallies: Iterable[ItemTally]) -> None:
     expected, unscored = sum(each.expected for each in items), sum(each.expected - each.scored for each in items)
     if unscored:
         raise FormalimgError(
-            f"{unscored} of {expected} pictures have no verdict: resume the run to get them, or choose to leave them "
+            f"{unscored} of {expected} images have no verdict: resume the run to get them, or choose to leave them "
             "out (missing: exclude) or to count them as failures (missing: fail)"
         )

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 Missing: TypeAlias = Literal["exclude", "fail", "error"]
-"""What is done with pictures that have no verdict: left out of the rate, counted as failures, or refused."""
+"""What is done with images that have no verdict: left out of the rate, counted as failures, or refused."""
 
 
 class Observation(NamedTuple):
-    """One picture of one item: passed, failed, or (None) unscored."""
+    """One image of one item: passed, failed, or (None) unscored."""
 
     item: str
     level: int
@@ -25,14 +25,14 @@ class Interval(NamedTuple):
 
 
 class Rate(NamedTuple):
-    """How many pictures passed.
+    """How many images passed.
 
     Attributes:
         passed: how many passed.
         scored: how many were scored.
         expected: how many were to be scored.
         value: the rate, 0 to 1, after the rule for what is missing; None if nothing was counted.
-        interval: its exact confidence interval, clustered by item where items have several pictures; None where there
+        interval: its exact confidence interval, clustered by item where items have several images; None where there
             is no value.
     """
 
@@ -44,7 +44,7 @@ class Rate(NamedTuple):
 
     @property
     def coverage(self) -> float:
-        """The share of pictures that were scored."""
+        """The share of images that were scored."""
         return self.scored / self.expected if self.expected else 0.0
 
 
@@ -56,7 +56,7 @@ class Band(NamedTuple):
         value: the mean, 0 to 1.
         interval: its bootstrap interval, for which items are resampled within their levels; an exact and wider one
             where a level has fewer than five items.
-        coverage: the share of pictures that were scored.
+        coverage: the share of images that were scored.
     """
 
     levels: tuple[int, ...]

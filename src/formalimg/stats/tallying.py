@@ -1,4 +1,4 @@
-"""Counting pictures item by item: the first step to every number."""
+"""Counting images item by item: the first step to every number."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from formalimg.stats.summary import Missing, Observation
 
 
 class ItemTally(NamedTuple):
-    """How the pictures of one item fared."""
+    """How the images of one item fared."""
 
     passed: int
     scored: int
     expected: int
 
     def counted(self, missing: Missing) -> int:
-        """How many pictures the rate is taken of."""
+        """How many images the rate is taken of."""
         return self.expected if missing == "fail" else self.scored
 
 
@@ -34,7 +34,7 @@ Outcomes: TypeAlias = Mapping[Outcome, int]
 
 
 def tally(observations: Iterable[Observation]) -> dict[int, dict[str, ItemTally]]:
-    """How the pictures of each item fared, by level and item; levels in their order.
+    """How the images of each item fared, by level and item; levels in their order.
 
     Raises:
         FormalimgError: if an item is at two levels, a level is not 1 or more, or a verdict is neither yes, no nor None.

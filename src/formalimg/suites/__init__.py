@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from formalimg.suites.conceptmix.questions import template_questions
     from formalimg.suites.conceptmix.sampling import ImpossibleDrawError, draw_concepts
     from formalimg.suites.conceptmix.saying import unasked, unsaid
-    from formalimg.suites.conceptmix.scores import ScoredPicture, read_scores, scores_text
+    from formalimg.suites.conceptmix.scores import ScoredImage, read_scores, scores_text
     from formalimg.suites.conceptmix.statements import statements
     from formalimg.suites.conceptmix.tampering import tampering
     from formalimg.suites.exporting import ExportedSuite, Imprint, export_suite
@@ -98,7 +98,7 @@ __getattr__ = lazily(
         "conceptmix.questions": ["template_questions"],
         "conceptmix.sampling": ["ImpossibleDrawError", "draw_concepts"],
         "conceptmix.saying": ["unasked", "unsaid"],
-        "conceptmix.scores": ["ScoredPicture", "read_scores", "scores_text"],
+        "conceptmix.scores": ["ScoredImage", "read_scores", "scores_text"],
         "conceptmix.statements": ["statements"],
         "conceptmix.tampering": ["tampering"],
         "exporting": ["ExportedSuite", "Imprint", "export_suite"],
@@ -156,7 +156,7 @@ __all__ = [
     "Pulled",
     "Recipe",
     "Relation",
-    "ScoredPicture",
+    "ScoredImage",
     "ScoredQuestion",
     "Sent",
     "Source",

@@ -43,7 +43,7 @@ class FormulaSpec:
     Attributes:
         formula: the logic of the prompt.
         witness: a scene that satisfies the formula, if one is known.
-        style: the style of picture asked for; None if any will do.
+        style: the style of image asked for; None if any will do.
     """
 
     formula: Formula

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Literal, TypeAlias
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import nearest
+from formalimg.logic import closest_match
 
 Kind: TypeAlias = Literal["formula", "concepts", "counterfactual"]
 """What the items of a suite ask for: a formula, concepts with a question each, or a scene with weighted questions."""
@@ -44,7 +44,7 @@ def suite(name: str) -> Suite:
         FormalimgError: if there is none.
     """
     if name not in _suites():
-        near = nearest(name, suite_names())
+        near = closest_match(name, suite_names())
         raise FormalimgError(
             f"unknown suite {name!r}: " + (f"did you mean {near}?" if near else f"known are {', '.join(suite_names())}")
         )

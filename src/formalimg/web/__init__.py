@@ -1,4 +1,4 @@
-"""The viewer: a local site that shows runs, pictures and the reasons behind every verdict."""
+"""The viewer: a local site that shows runs, images and the reasons behind every verdict."""
 
 from typing import TYPE_CHECKING
 

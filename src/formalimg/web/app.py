@@ -16,9 +16,9 @@ from formalimg.errors import FormalimgError
 from formalimg.web.assembling import assemble
 from formalimg.web.comparing import compare_page
 from formalimg.web.gallery import gallery_page
+from formalimg.web.images import image_file, thumbnail_file, witness_file
 from formalimg.web.item import item_page
 from formalimg.web.overview import overview_page
-from formalimg.web.pictures import picture_file, thumbnail_file, witness_file
 from formalimg.web.playground import playground_routes
 from formalimg.web.run import run_page
 from formalimg.web.site import UNREADABLE, Site
@@ -31,7 +31,7 @@ _PAGES: dict[str, Show] = {
     "/gallery": gallery_page,
     "/item": item_page,
     "/compare": compare_page,
-    "/picture": picture_file,
+    "/image": image_file,
     "/thumbnail": thumbnail_file,
     "/witness": witness_file,
 }

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from formalimg.runs import WantedPictures
+from formalimg.runs import ImageFilter
 
 _LARGEST = 2**31
 """Larger numbers are no level, sample or page."""
@@ -18,17 +18,17 @@ _OUTCOMES = ("pass", "fail", "unscored")
 
 
 class Look(NamedTuple):
-    """A look at a run: whose verdicts, and which pictures.
+    """A look at a run: whose verdicts, and which images.
 
     Attributes:
         run: the run's name.
         judge: the number of the judge; None for the one that looked last.
-        wanted: the pictures to be shown.
+        wanted: the images to be shown.
     """
 
     run: str
     judge: int | None
-    wanted: WantedPictures
+    wanted: ImageFilter
 
     def address(self, path: str, **changes: object) -> str:
         """The address of this look at another page, perhaps with something changed; `None` takes something out."""
@@ -55,7 +55,7 @@ def look_of(request: Request) -> Look:
     return Look(
         named(query, "run"),
         number(query, "judge"),
-        WantedPictures(
+        ImageFilter(
             number(query, "level"),
             outcome,  # type: ignore[arg-type]  # checked above
             query.get("kind", ""),

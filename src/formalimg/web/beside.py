@@ -1,4 +1,4 @@
-"""The same item elsewhere: its other pictures, what other judges said, and what came of it in other runs."""
+"""The same item elsewhere: its other images, what other judges said, and what came of it in other runs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from formalimg.web.same_items import is_same_item
 from formalimg.web.site import UNREADABLE, Site
 
 _MOST = 48
-"""So many pictures of the run, and so many of other runs, are shown beside."""
+"""So many images of the run, and so many of other runs, are shown beside."""
 
 
 class Beside(NamedTuple):
-    """One of the other pictures or verdicts.
+    """One of the other images or verdicts.
 
     Attributes:
         name: what it is called here.
@@ -39,7 +39,7 @@ class Beside(NamedTuple):
 
 
 class AllBeside(NamedTuple):
-    """All that is shown beside a picture; nothing where there is only the picture itself."""
+    """All that is shown beside an image; nothing where there is only the image itself."""
 
     samples: list[Beside]
     judges: list[Beside]
@@ -47,7 +47,7 @@ class AllBeside(NamedTuple):
 
 
 def beside(site: Site, run: StoredRun, item: PlannedItem, sample: int, look: Look) -> AllBeside:
-    """What is shown beside a picture."""
+    """What is shown beside an image."""
     return AllBeside(
         list(_samples(run, item.id, sample, look)),
         list(_by_judges(site, run, item.id, sample, look)),
@@ -69,12 +69,12 @@ def what_failed(verdict: Verdict | Unscored) -> str:
 
 
 def _samples(run: StoredRun, item: str, sample: int, look: Look) -> Iterator[Beside]:
-    first = max(min(sample - _MOST // 2, run.card.samples - _MOST), 0)
-    wanted = [(item, one) for one in range(first, min(first + _MOST, run.card.samples))]
+    first = max(min(sample - _MOST // 2, run.manifest.samples - _MOST), 0)
+    wanted = [(item, one) for one in range(first, min(first + _MOST, run.manifest.samples))]
     for judged in run.judged(wanted) if len(wanted) > 1 else ():
         one = judged.outcome.sample
         small = _thumbnail(run, look.run, item, one)
-        yield _one(f"picture {one}", judged, look.address("/item", item=item, sample=one), small, one == sample)
+        yield _one(f"image {one}", judged, look.address("/item", item=item, sample=one), small, one == sample)
 
 
 def _by_judges(site: Site, run: StoredRun, item: str, sample: int, look: Look) -> Iterator[Beside]:
@@ -83,27 +83,27 @@ def _by_judges(site: Site, run: StoredRun, item: str, sample: int, look: Look) -
         with site.opened(look.run, place) as seen:
             for judged in seen.judged([(item, sample)]):
                 shown_at = look.address("/item", judge=place, item=item, sample=sample)
-                yield _one(judge.name, judged, shown_at, "", judge == run.card.judge)
+                yield _one(judge.name, judged, shown_at, "", judge == run.manifest.judge)
 
 
 def _in_other_runs(site: Site, run: StoredRun, item: PlannedItem, look: Look) -> Iterator[Beside]:
-    """All pictures of the item in the other runs of the suite. The first page tells of runs that cannot be read."""
+    """All images of the item in the other runs of the suite. The first page tells of runs that cannot be read."""
     for found in site.runs():
         if found.name == look.run:
             continue
         try:
             with site.opened(found.name) as other:
-                if other.card.suite == run.card.suite and is_same_item(run, item, other):
-                    yield from _all_pictures(other, found.name, item.id)
+                if other.manifest.suite == run.manifest.suite and is_same_item(run, item, other):
+                    yield from _all_images(other, found.name, item.id)
         except UNREADABLE:
             continue
 
 
-def _all_pictures(run: StoredRun, name: str, item: str) -> Iterator[Beside]:
-    samples = min(run.card.samples, _MOST)
+def _all_images(run: StoredRun, name: str, item: str) -> Iterator[Beside]:
+    samples = min(run.manifest.samples, _MOST)
     for judged in run.judged([(item, one) for one in range(samples)]):
         one = judged.outcome.sample
-        title = f"{run.card.model.name} ({name})" + (f", picture {one}" if samples > 1 else "")
+        title = f"{run.manifest.model.name} ({name})" + (f", image {one}" if samples > 1 else "")
         shown_at = address("/item", run=name, item=item, sample=one)
         yield _one(title, judged, shown_at, _thumbnail(run, name, item, one), False)
 
@@ -114,5 +114,5 @@ def _one(name: str, judged: Judged, shown_at: str, thumbnail: str, is_here: bool
 
 
 def _thumbnail(run: StoredRun, name: str, item: str, sample: int) -> str:
-    found = run.picture_file(item, sample)
+    found = run.image_file(item, sample)
     return "" if found is None else thumbnail_address(name, item, sample, found.sha256)

@@ -17,8 +17,8 @@ Body: TypeAlias = Mapping[str, object]
 SMALL = 256 * 1024
 """Enough for answers and texts, in bytes."""
 
-WITH_PICTURE = 24 * 1024 * 1024
-"""Enough for a picture of 16 MB, in base64, in bytes."""
+WITH_IMAGE = 24 * 1024 * 1024
+"""Enough for an image of 16 MB, in base64, in bytes."""
 
 
 _MOST_UNREAD = 8

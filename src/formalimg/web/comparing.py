@@ -12,10 +12,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from formalimg.analysis import group_scores
 from formalimg.reporting import Comparison, Section, compare, curve, more_table, table, words_of
 from formalimg.runs import StoredRun
 from formalimg.stats import Observation, Paired, ScoreObservation, paired, paired_scores
-from formalimg.analysis import group_scores
 from formalimg.web.asking import address, number
 from formalimg.web.beside import what_failed
 from formalimg.web.figures import NOTHING
@@ -57,7 +57,7 @@ class _SideBySide(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """An item in one run: how it fared, what failed if it has one picture, its page, and its first picture."""
+    """An item in one run: how it fared, what failed if it has one image, its page, and its first image."""
 
     outcome: str
     sign: str
@@ -133,7 +133,7 @@ def _suite(
     runs: Mapping[str, StoredRun],
     outcomes: Mapping[str, Sequence[Observation]],
 ) -> _Suite:
-    of_suite = [name for name, run in runs.items() if run.card.suite == section.suite.name]
+    of_suite = [name for name, run in runs.items() if run.manifest.suite == section.suite.name]
     titles = [row.name for row in section.rows]
     has_scores = section.suite.kind == "counterfactual"
     pairs = [
@@ -177,7 +177,7 @@ def _p_value(value: float | None) -> str:
 
 
 def _paired_scores(first: StoredRun, second: StoredRun) -> Paired:
-    """The scores as the judges gave them, before any gate, which would count one picture for another."""
+    """The scores as the judges gave them, before any gate, which would count one image for another."""
     same = same_items([first, second])
     here, there = (
         [
@@ -229,12 +229,12 @@ def _difference(item: str, runs: Mapping[str, StoredRun], opening: str) -> _Diff
 
 
 def _seen(item: str, name: str, run: StoredRun) -> _Seen:
-    """How an item fared. Of several pictures some may pass; the first is shown."""
-    all_of_it = list(run.judged([(item, one) for one in range(run.card.samples)]))
+    """How an item fared. Of several images some may pass; the first is shown."""
+    all_of_it = list(run.judged([(item, one) for one in range(run.manifest.samples)]))
     passed = [judged.outcome.passed for judged in all_of_it if judged.outcome.passed is not None]
     sort = outcome_sort(passed[0]) if len(set(passed)) == 1 else "mixed"
     words = sort if len(all_of_it) == 1 else f"{sum(passed)} of {len(passed)} pass"
     failed = what_failed(all_of_it[0].verdict) if len(all_of_it) == 1 else ""
-    found = run.picture_file(item, 0)
+    found = run.image_file(item, 0)
     small = "" if found is None else thumbnail_address(name, item, 0, found.sha256)
     return _Seen(sort, SIGNS.get(sort, "±"), words, failed, address("/item", run=name, item=item, sample=0), small)

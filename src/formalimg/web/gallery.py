@@ -1,4 +1,4 @@
-"""The pictures of a run, page by page, as the filters want them."""
+"""The images of a run, page by page, as the filters want them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from formalimg.logic import vocabulary, vocabulary_names
 from formalimg.reporting import Row, Section, level_name, words_of
-from formalimg.runs import ListedPicture, StoredRun, WantedPictures
+from formalimg.runs import ImageFilter, ListedImage, StoredRun
 from formalimg.web.asking import Look, address, look_of, number
 from formalimg.web.pages import page
 from formalimg.web.run import split_word
@@ -20,16 +20,16 @@ from formalimg.web.site import Site
 PER_PAGE = 48
 
 MOST_OF_PROMPT = 400
-"""So many characters are more than the lines below a small picture hold."""
+"""So many characters are more than the lines below a small image hold."""
 
 _ABOUT = {"formula": "class", "concepts": "object", "counterfactual": "field"}
-"""What things that items speak of are called, by kind of suite."""
+"""What objects that items speak of are called, by kind of suite."""
 
 SIGNS = {"fail": "✗", "pass": "✓", "unscored": "?"}
 
 
 class _Tile(NamedTuple):
-    """A picture of the wall."""
+    """An image of the wall."""
 
     item: str
     sample: int
@@ -59,7 +59,7 @@ def gallery_page(site: Site, request: Request) -> Response:
         wanted_page = _page_of(query["at"], query, look, run) if query.get("at") else max(number(query, "page") or 1, 1)
         known_about = _known_about(run, row, section)
         found = run.page(look.wanted, (wanted_page - 1) * PER_PAGE, PER_PAGE)
-    opening = common_opening([picture.prompt for picture in found.pictures])
+    opening = common_opening([image.prompt for image in found.images])
     pages = max(-(-found.total // PER_PAGE), 1)
     return page(
         "gallery.html",
@@ -67,9 +67,9 @@ def gallery_page(site: Site, request: Request) -> Response:
         suite=section.suite,
         row=row,
         words=words_of(section.suite),
-        tiles=[_tile(picture, look, section, opening) for picture in found.pictures],
+        tiles=[_tile(image, look, section, opening) for image in found.images],
         total=found.total,
-        is_filtered=look.wanted != WantedPictures(),
+        is_filtered=look.wanted != ImageFilter(),
         number=wanted_page,
         pages=pages,
         before=look.address("/gallery", page=wanted_page - 1) if 1 < wanted_page <= pages else "",
@@ -84,7 +84,7 @@ def gallery_page(site: Site, request: Request) -> Response:
 
 
 def _page_of(item: str, query: Mapping[str, str], look: Look, run: StoredRun) -> int:
-    """The page that a picture is on."""
+    """The page that an image is on."""
     return run.wanted_before(look.wanted, item, number(query, "sample") or 0) // PER_PAGE + 1
 
 
@@ -106,8 +106,8 @@ def outcome_sort(passed: bool | None) -> str:
     return "unscored" if passed is None else "pass" if passed else "fail"
 
 
-def _tile(picture: ListedPicture, look: Look, section: Section, opening: str) -> _Tile:
-    outcome = picture.outcome
+def _tile(image: ListedImage, look: Look, section: Section, opening: str) -> _Tile:
+    outcome = image.outcome
     sort = outcome_sort(outcome.passed)
     return _Tile(
         outcome.item,
@@ -115,15 +115,15 @@ def _tile(picture: ListedPicture, look: Look, section: Section, opening: str) ->
         level_name(section.suite, outcome.level),
         sort,
         SIGNS[sort],
-        picture.prompt.removeprefix(opening)[:MOST_OF_PROMPT],
+        image.prompt.removeprefix(opening)[:MOST_OF_PROMPT],
         outcome.reason,
         look.address("/item", item=outcome.item, sample=outcome.sample),
-        thumbnail_address(look.run, outcome.item, outcome.sample, picture.sha256),
+        thumbnail_address(look.run, outcome.item, outcome.sample, image.sha256),
     )
 
 
 def thumbnail_address(run: str, item: str, sample: int, sha256: str | None) -> str:
-    """Where the small picture is; empty if there is none. The digest is in it, so browsers may keep it for good."""
+    """Where the small image is; empty if there is none. The digest is in it, so browsers may keep it for good."""
     return "" if sha256 is None else address("/thumbnail", run=run, item=item, sample=sample, sha256=sha256[:16])
 
 

@@ -1,4 +1,4 @@
-"""One picture: what was asked, what was found, why it passes or fails, and what others made of the same item."""
+"""One image: what was asked, what was found, why it passes or fails, and what others made of the same item."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from formalimg.analysis import counterfactual_specs
 from formalimg.judges import Unscored, Verdict
 from formalimg.logic import to_pretty_text, vocabulary_names
-from formalimg.reporting import Exhibit, level_name, picture, words_of
-from formalimg.runs import Judged, ListedPicture, PlannedItem, StoredRun
-from formalimg.analysis import counterfactual_specs
+from formalimg.reporting import Exhibit, image, level_name, words_of
+from formalimg.runs import Judged, ListedImage, PlannedItem, StoredRun
 from formalimg.suites import FormulaSpec
 from formalimg.web.asking import Look, address, look_of, named, number
 from formalimg.web.beside import beside, why
@@ -24,13 +24,13 @@ from formalimg.web.pages import drawn, page
 from formalimg.web.site import Site
 
 _LONGEST_SIDE = 640
-"""Boxes and their labels are drawn as if the picture were so large."""
+"""Boxes and their labels are drawn as if the image were so large."""
 
 _TOLD_ELSEWHERE = ("explanation",)
 
 
 class _Served(NamedTuple):
-    """A picture that the site has under an address."""
+    """An image that the site has under an address."""
 
     address: str
     width: int
@@ -38,7 +38,7 @@ class _Served(NamedTuple):
 
 
 def item_page(site: Site, request: Request) -> Response:
-    """The page of a picture."""
+    """The page of an image."""
     look = look_of(request)
     name, sample = named(request.query_params, "item"), number(request.query_params, "sample") or 0
     (section,) = site.compared(look.run, look.judge).sections
@@ -47,7 +47,7 @@ def item_page(site: Site, request: Request) -> Response:
         item = run.item(name)
         judged = next(run.judged([(name, sample)]), None)
         if item is None or judged is None:
-            raise HTTPException(404, f"the run has no picture {sample} of an item {name!r}")
+            raise HTTPException(404, f"the run has no image {sample} of an item {name!r}")
         parts = judged.verdict.parts if isinstance(judged.verdict, Verdict) else ()
         before, after = run.neighbours(look.wanted, name, sample)
         return page(
@@ -63,7 +63,7 @@ def item_page(site: Site, request: Request) -> Response:
             why=why(judged.verdict),
             score=judged.outcome.score,
             gated_by=_factual(run, name, sample, look) if (name, sample) in row.gated else "",
-            picture=_picture(run, item, judged, look.run),
+            image=_image(run, item, judged, look.run),
             full=_full(run, name, sample, look.run),
             prompt=marked(item.prompt, parts, section.suite),
             formula=formula_pieces(item.formula, parts) if item.formula else [],
@@ -81,12 +81,12 @@ def item_page(site: Site, request: Request) -> Response:
         )
 
 
-def _address_of(listed: ListedPicture | None, look: Look) -> str:
+def _address_of(listed: ListedImage | None, look: Look) -> str:
     return "" if listed is None else look.address("/item", item=listed.outcome.item, sample=listed.outcome.sample)
 
 
 def _factual(run: StoredRun, name: str, sample: int, look: Look) -> str:
-    """Where the factual picture of the group is, whose score is the gate of the others."""
+    """Where the factual image of the group is, whose score is the gate of the others."""
     specs = counterfactual_specs(run)
     group = specs[name].group
     factual = next(one for one, spec in specs.items() if spec.group == group and run.items[one].level == 1)
@@ -94,9 +94,9 @@ def _factual(run: StoredRun, name: str, sample: int, look: Look) -> str:
 
 
 def _full(run: StoredRun, item: str, sample: int, name: str) -> str:
-    """Where the picture is as it is stored; empty if there is none."""
-    found = run.picture_file(item, sample)
-    return "" if found is None else address("/picture", run=name, item=item, sample=sample, sha256=found.sha256[:16])
+    """Where the image is as it is stored; empty if there is none."""
+    found = run.image_file(item, sample)
+    return "" if found is None else address("/image", run=name, item=item, sample=sample, sha256=found.sha256[:16])
 
 
 def _playground(run: StoredRun, name: str) -> str:
@@ -108,18 +108,18 @@ def _playground(run: StoredRun, name: str) -> str:
     return address("/playground", vocabulary=item.suite, formula=formula, style=item.spec.style)
 
 
-def _picture(run: StoredRun, item: PlannedItem, judged: Judged, name: str) -> str:
-    """The picture with its boxes, or why there is none."""
-    found = run.picture_file(item.id, judged.outcome.sample)
+def _image(run: StoredRun, item: PlannedItem, judged: Judged, name: str) -> str:
+    """The image with its boxes, or why there is none."""
+    found = run.image_file(item.id, judged.outcome.sample)
     if found is None:
-        return drawn(picture(Exhibit(item, judged, "no picture")))
+        return drawn(image(Exhibit(item, judged, "no image")))
     scale = _LONGEST_SIDE / max(found.width, found.height)
     served = _Served(
         _full(run, item.id, judged.outcome.sample, name),
         max(round(found.width * scale), 1),
         max(round(found.height * scale), 1),
     )
-    return drawn(picture(Exhibit(item, judged, served)))
+    return drawn(image(Exhibit(item, judged, served)))
 
 
 def _has_witness(run: StoredRun, name: str) -> bool:

@@ -42,7 +42,7 @@ def _spoken_of(prompt: str, parts: Sequence[Part], suite: Suite) -> Iterator[tup
     held = {phrase.lower() for part in parts if part.score >= 1 for phrase in _phrases(part, suite)}
     if not failed - held:
         return
-    # The longest first: a toy car is no car. A plural is the same thing.
+    # The longest first: a toy car is no car. A plural is the same object.
     pattern = "|".join(map(re.escape, sorted(failed | held, key=lambda phrase: (-len(phrase), phrase))))
     for found in re.finditer(rf"(?i)(?<!\w)({pattern})(?:e?s)?(?!\w)", prompt):
         if found[1].lower() in failed - held:

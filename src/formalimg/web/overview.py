@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from formalimg.errors import FormalimgError
 from formalimg.reporting import Comparison
-from formalimg.runs import RunCard, Spent
+from formalimg.runs import RunManifest, Spent
 from formalimg.stats import Rate
 from formalimg.suites import Suite
 from formalimg.web.figures import percent, rate_text
@@ -24,12 +24,12 @@ class _ListedRun(NamedTuple):
     """A run in the list: what it is, and its numbers in short.
 
     Attributes:
-        overall: the mean over all levels of the suite, as in tables; if it has none, over all pictures of the run.
-        overall_of: says so, if it is over the pictures and there is one.
+        overall: the mean over all levels of the suite, as in tables; if it has none, over all images of the run.
+        overall_of: says so, if it is over the images and there is one.
     """
 
     name: str
-    card: RunCard
+    manifest: RunManifest
     suite: Suite
     judges: tuple[str, ...]
     facts: list[Fact]
@@ -50,7 +50,7 @@ def overview_page(site: Site, request: Request) -> Response:
     """The list of runs; what cannot be read is listed with the reason."""
     listed = [_listed(site, found) for found in site.runs()]
     runs = [run for run in listed if isinstance(run, _ListedRun)]
-    runs.sort(key=lambda run: run.card.created, reverse=True)
+    runs.sort(key=lambda run: run.manifest.created, reverse=True)
     return page(
         "overview.html",
         folder=str(site.folder),
@@ -80,13 +80,13 @@ def _in_short(name: str, compared: Comparison, judges: tuple[str, ...]) -> _List
     is_of_levels = band is not None and band.value is not None
     return _ListedRun(
         name,
-        row.card,
+        row.manifest,
         section.suite,
         judges,
-        card_facts(row.card, row.items, row.spent),
+        card_facts(row.manifest, row.items, row.spent),
         sparkline(summary.levels, section.levels),
         rate_text(band if band and is_of_levels else summary.overall, section.suite),
-        "" if is_of_levels or summary.overall.value is None else "of all its pictures",
+        "" if is_of_levels or summary.overall.value is None else "of all its images",
         percent(summary.overall.coverage),
         summary.overall,
         row.spent,

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from formalimg.reporting import Row, Section, Tally, curve, level_name, more_table, table, words_of
-from formalimg.runs import WantedPictures
+from formalimg.runs import ImageFilter
 from formalimg.web.asking import Look, look_of
 from formalimg.web.figures import percent
 from formalimg.web.pages import drawn, page
@@ -21,7 +21,7 @@ _BOUNDS = ("builtin/oracle", "builtin/scatter")
 
 
 class _Failure(NamedTuple):
-    """How often something failed: a line of a chart that leads to the pictures."""
+    """How often something failed: a line of a chart that leads to the images."""
 
     name: str
     failed: int
@@ -44,15 +44,15 @@ def run_page(site: Site, request: Request) -> Response:
     (row,) = section.rows
     with site.opened(look.run, look.judge) as run:
         judges = run.judges()
-        without_verdict = run.page(WantedPictures(outcome="unscored"), 0, 1).total if row.unscored else 0
+        without_verdict = run.page(ImageFilter(outcome="unscored"), 0, 1).total if row.unscored else 0
     return page(
         "run.html",
         look=look,
         suite=section.suite,
         row=row,
-        facts=card_facts(row.card, row.items, row.spent),
+        facts=card_facts(row.manifest, row.items, row.spent),
         without_verdict=without_verdict,
-        judges=[(judge.name, judge == row.card.judge) for judge in judges],
+        judges=[(judge.name, judge == row.manifest.judge) for judge in judges],
         words=words_of(section.suite),
         curve=drawn(curve(replace(section, rows=(row, *_bounds(site, row))))),
         table=drawn(table(section, compared)),
@@ -65,14 +65,14 @@ def run_page(site: Site, request: Request) -> Response:
 
 def _bounds(site: Site, row: Row) -> Iterator[Row]:
     """What is possible and what chance gives on the same items, where the folder has such runs."""
-    wanted = {*_BOUNDS} - {row.card.model.name}
+    wanted = {*_BOUNDS} - {row.manifest.model.name}
     for found in site.runs():
         try:
             with site.opened(found.name) as run:
-                card = run.card
-            if card.model.name in wanted and card.items_digest == row.card.items_digest:
+                manifest = run.manifest
+            if manifest.model.name in wanted and manifest.items_digest == row.manifest.items_digest:
                 yield site.compared(found.name).sections[0].rows[0]
-                wanted.remove(card.model.name)
+                wanted.remove(manifest.model.name)
         except UNREADABLE:
             continue  # the first page tells why
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from formalimg.models import Setting
-from formalimg.runs import Party, RunCard, Spent
+from formalimg.runs import Identity, RunManifest, Spent
 
 
 class Fact(NamedTuple):
@@ -16,29 +16,29 @@ class Fact(NamedTuple):
     text: str
 
 
-def card_facts(card: RunCard, items: int, spent: Spent) -> list[Fact]:
+def card_facts(manifest: RunManifest, items: int, spent: Spent) -> list[Fact]:
     """The card of a run, line by line."""
     told = [
-        Fact("model", party_text(card.model)),
-        Fact("judge", party_text(card.judge) if card.judge else "nobody yet"),
-        Fact("suite", f"{card.suite} {card.suite_version}".strip()),
-        Fact("items", f"{items:,}, {card.samples} picture{'s' * (card.samples != 1)} of each"),
-        Fact("task", card.task if card.task != "image" else ""),
-        Fact("condition", card.condition),
-        Fact("style text", card.style if card.style != "none" else ""),
-        Fact("layouts", card.layouts),
-        Fact("texts", card.prompts),
-        Fact("seed", str(card.seed)),
-        Fact("size", f"{card.size} px"),
-        Fact("digest", card.items_digest),
-        Fact("begun", card.created),
-        Fact("made with", card.made_with),
+        Fact("model", party_text(manifest.model)),
+        Fact("judge", party_text(manifest.judge) if manifest.judge else "nobody yet"),
+        Fact("suite", f"{manifest.suite} {manifest.suite_version}".strip()),
+        Fact("items", f"{items:,}, {manifest.samples} image{'s' * (manifest.samples != 1)} of each"),
+        Fact("task", manifest.task if manifest.task != "image" else ""),
+        Fact("condition", manifest.condition),
+        Fact("style text", manifest.style if manifest.style != "none" else ""),
+        Fact("layouts", manifest.layouts),
+        Fact("texts", manifest.prompts),
+        Fact("seed", str(manifest.seed)),
+        Fact("size", f"{manifest.size} px"),
+        Fact("digest", manifest.items_digest),
+        Fact("begun", manifest.created),
+        Fact("made with", manifest.made_with),
         Fact("cost", cost_text(spent)),
     ]
     return [fact for fact in told if fact.text]
 
 
-def party_text(party: Party) -> str:
+def party_text(party: Identity) -> str:
     """A model or a judge with its settings."""
     return f"{party.name} ({_settings(party.settings)})" if party.settings else party.name
 

@@ -26,7 +26,7 @@ def same_items(runs: Sequence[StoredRun]) -> set[str]:
 
 
 def _ask_the_same(run: StoredRun, other: StoredRun) -> bool:
-    return run.card.items_digest == other.card.items_digest
+    return run.manifest.items_digest == other.manifest.items_digest
 
 
 def _asked(item: PlannedItem) -> tuple[int, str]:

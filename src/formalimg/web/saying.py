@@ -24,7 +24,7 @@ _MOST_CHARACTERS = 4_000
 
 
 class Claim(NamedTuple):
-    """An atom without the names of its variables: its predicate, and its values or the classes of its things."""
+    """An atom without the names of its variables: its predicate, and its values or the classes of its objects."""
 
     predicate: str
     arguments: tuple[str, ...]
@@ -78,7 +78,7 @@ def said_in(prompt: str, suite: Suite, predicates: Collection[str], *, but_at: C
             try:
                 after = _understood(prompt[: found.start()] + instead + prompt[found.end() :], suite)
             except WordingError:
-                continue  # the phrase is part of a longer one, or it tells things apart
+                continue  # the phrase is part of a longer one, or it tells objects apart
             yield Said(found.start(), found.end(), {*(before - after)})
 
 
@@ -88,7 +88,7 @@ def _claims(texts: Sequence[str]) -> list[list[Claim]]:
     for name, arguments in (atom for found in atoms for atom in found):
         if name == "Is" and len(arguments) > 1:
             classes.setdefault(arguments[0], set()).add(arguments[1])
-    named = {thing: " ".join(sorted(found)) for thing, found in classes.items()}
+    named = {obj: " ".join(sorted(found)) for obj, found in classes.items()}
     return [[Claim(name, tuple(named.get(one, one) for one in rest)) for name, rest in found] for found in atoms]
 
 

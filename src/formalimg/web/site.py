@@ -99,7 +99,7 @@ class Site:
     def together(self, names: Sequence[str], work_out: Callable[[], Found]) -> Found:
         """What is worked out from several runs; again only when one of them has changed.
 
-        One such thing is worked out at a time, because of all that is held in memory meanwhile.
+        One such object is worked out at a time, because of all that is held in memory meanwhile.
         """
         state = tuple(_state(self.found(name).folder) for name in names)
 

@@ -1,4 +1,4 @@
-"""The rates over the levels as a picture of the size of a word."""
+"""The rates over the levels as an image of the size of a word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checker of groups: each thing that goes wrong is found, and what is right passes."""
+"""The checker of groups: each object that goes wrong is found, and what is right passes."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ SHOWN = [
 
 
 @pytest.mark.parametrize(("why", "binding"), REFUSED)
-def test_what_no_picture_can_show_is_refused_for_its_reason(why: str, binding: Binding) -> None:
+def test_what_no_image_can_show_is_refused_for_its_reason(why: str, binding: Binding) -> None:
     assert reasons(binding) == set(why.split())
     assert all("\n" not in conflict.detail and conflict.detail for conflict in conflicts(binding))
 

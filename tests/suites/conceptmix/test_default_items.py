@@ -216,5 +216,5 @@ def test_the_embedded_models_say_that_they_cannot_draw_them() -> None:
         assert err.startswith(
             f"error: builtin/{model} draws plain scenes of FormalImg and cannot show what conceptmix asks"
         )
-        assert "folder/my/pictures" in err
+        assert "folder/my/images" in err
     assert "formalimg agree" in formalimg("run", "conceptmix", "-m", "folder/.").err

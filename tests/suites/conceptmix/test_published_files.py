@@ -25,7 +25,7 @@ from formalimg.suites import (
     write_items,
     write_sentences,
 )
-from formalimg.suites.conceptmix.scores import ScoredPicture
+from formalimg.suites.conceptmix.scores import ScoredImage
 from tests.support.models import speckled
 
 SENTENCE = {
@@ -170,13 +170,13 @@ def test_our_own_form_is_read_back_and_checked(tmp_path: Path) -> None:
 
 
 def test_scores_are_worked_out_from_the_records_and_not_believed(tmp_path: Path) -> None:
-    whole = ScoredPicture("1.png", ("a?", "b?"), (1, 1))
-    half = ScoredPicture("2.png", ("a?", "b?"), (1, 0))
+    whole = ScoredImage("1.png", ("a?", "b?"), (1, 1))
+    half = ScoredImage("2.png", ("a?", "b?"), (1, 0))
     path = tmp_path / "m_k=1_score.json"
     path.write_text(scores_text([whole, half]))
     assert read_scores(path) == [whole, half]
     assert json.loads(path.read_text())[-1] == {"proportion_all_correct": 0.5, "average_score_per_image": 0.75}
-    # The published code leaves out what was not answered, and takes the picture as wholly correct.
+    # The published code leaves out what was not answered, and takes the image as wholly correct.
     records = [{"image_path": "3.png", "questions": ["a?", " ", "b?"], "scores": [1]}, {"proportion_all_correct": 1}]
     path.write_text(json.dumps(records))
     (unscored,) = read_scores(path)
@@ -193,7 +193,7 @@ def test_scores_are_worked_out_from_the_records_and_not_believed(tmp_path: Path)
             read_scores(path)
 
 
-def test_pictures_are_found_by_the_results_beside_them(tmp_path: Path) -> None:
+def test_images_are_found_by_the_results_beside_them(tmp_path: Path) -> None:
     for k, prompt in ((1, "A cat."), (2, "Two cats.")):
         folder = tmp_path / str(k)
         folder.mkdir()

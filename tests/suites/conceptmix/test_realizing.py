@@ -133,7 +133,7 @@ def test_colours_stand_where_they_name_no_species_and_no_race() -> None:
         assert "white rose" in prompt
 
 
-def test_an_aside_never_hangs_on_the_picture() -> None:
+def test_an_aside_never_hangs_on_the_image() -> None:
     prompts = [realize(*given("kite | cat | 1 above 2 | style sketch"), random.Random(seed)) for seed in range(60)]
     assert not [text for text in prompts if re.match(r"(A sketch|The picture) (of|shows) [^.]*touching", text)]
     assert any(text.startswith("In a sketch, ") for text in prompts)

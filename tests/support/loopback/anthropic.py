@@ -37,7 +37,7 @@ def _messages(request: Request, fault: Fault | None, parts: Parts) -> Response:
 def _asked(body: dict[str, Any]) -> Asked:
     system = body.get("system", [])
     texts = [system] if isinstance(system, str) else [block["text"] for block in system]
-    pictures: list[bytes] = []
+    images: list[bytes] = []
     for message in body["messages"]:
         assert message["role"] in ("user", "assistant")
         for block in message["content"]:
@@ -47,9 +47,9 @@ def _asked(body: dict[str, Any]) -> Asked:
                 source = block["source"]
                 assert (block["type"], source["type"]) == ("image", "base64")
                 assert source["media_type"] in ("image/png", "image/jpeg", "image/webp", "image/gif")
-                pictures.append(base64.b64decode(source["data"], validate=True))
+                images.append(base64.b64decode(source["data"], validate=True))
     wanted = body.get("output_config", {}).get("format", {})
-    return Asked(body["model"], tuple(texts), tuple(pictures), wanted.get("schema"))
+    return Asked(body["model"], tuple(texts), tuple(images), wanted.get("schema"))
 
 
 def _message(body: dict[str, Any], text: str | None, reason: str) -> Response:

@@ -14,7 +14,7 @@ from tests.support.loopback.http import Request, Response
 
 @dataclass(frozen=True)
 class Wish:
-    """A picture that was asked for, in whichever dialect; `size` as it was written, such as 1024x1024."""
+    """An image that was asked for, in whichever dialect; `size` as it was written, such as 1024x1024."""
 
     model: str
     prompt: str
@@ -29,7 +29,7 @@ class Asked:
 
     model: str
     texts: tuple[str, ...]
-    pictures: tuple[bytes, ...] = ()
+    images: tuple[bytes, ...] = ()
     schema: object = None
 
 
@@ -67,8 +67,8 @@ class Dialect(NamedTuple):
     own_faults: frozenset[str] = frozenset()
 
 
-def picture_in(data_url: str) -> bytes:
-    """The bytes of a picture that was sent as `data:image/png;base64,…`."""
+def image_in(data_url: str) -> bytes:
+    """The bytes of an image that was sent as `data:image/png;base64,…`."""
     head, comma, data = data_url.partition(",")
     assert comma, "no data URL"
     assert re.fullmatch(r"data:image/(png|jpeg|webp);base64", head), head

@@ -1,4 +1,4 @@
-"""The wire format of Gemini: one method for pictures and for words."""
+"""The wire format of Gemini: one method for images and for words."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 from tests.support.loopback.dialects import Asked, Dialect, Parts, Route, Wish
 from tests.support.loopback.faults import Fault
 from tests.support.loopback.http import Request, Response
-from tests.support.loopback.pictures import animated, plain
+from tests.support.loopback.images import animated, plain
 
 _PATH = re.compile(r"/(?P<version>v1\w*)/models/(?P<model>[\w.-]+):generateContent")
 _STATUSES = {400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND"}
 _STATUSES |= {429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE"}
 
 _OF_BOTH = ("blocked", "schema", "number", "no candidate", "no parts", "OTHER", "SAFETY", "PROHIBITED_CONTENT")
-_OF_PICTURES = ("IMAGE_SAFETY", "NO_IMAGE", "IMAGE_OTHER", "words", "sketch", "tiny", "animated", "text", "no base64")
+_OF_IMAGES = ("IMAGE_SAFETY", "NO_IMAGE", "IMAGE_OTHER", "words", "sketch", "tiny", "animated", "text", "no base64")
 _OF_CHATS = ("length", "no schema", "no end", "CONTINUATION")
 
 
@@ -43,7 +43,7 @@ def _generate(request: Request, fault: Fault | None, parts: Parts) -> Response:
         case "CONTINUATION" | "OTHER" | "SAFETY" | "PROHIBITED_CONTENT" | "IMAGE_SAFETY" | "NO_IMAGE" | "IMAGE_OTHER":
             return _candidate(path["model"], [], kind)
     if "IMAGE" in config.get("responseModalities", ()):
-        return _picture(path["model"], body, kind, parts)
+        return _image(path["model"], body, kind, parts)
     text = parts.reply(_asked(path["model"], body))
     if kind == "length":
         return _candidate(path["model"], [{"text": text[: len(text) // 2]}], "MAX_TOKENS")
@@ -53,15 +53,15 @@ def _generate(request: Request, fault: Fault | None, parts: Parts) -> Response:
     return _candidate(path["model"], [thought, {"text": text[:1]}, {"text": text[1:]}], "STOP")
 
 
-def _picture(model: str, body: dict[str, Any], kind: str, parts: Parts) -> Response:
+def _image(model: str, body: dict[str, Any], kind: str, parts: Parts) -> Response:
     if kind == "words":
         return _candidate(model, [{"text": "I would rather not draw that."}], "STOP")
     asked = _asked(model, body)
     config = body["generationConfig"]
     ratio = config.get("imageConfig", {}).get("aspectRatio", "")
-    reference = asked.pictures[0] if asked.pictures else None
+    reference = asked.images[0] if asked.images else None
     wish = Wish(model, " ".join(asked.texts), ratio, config.get("seed"), reference)
-    spoiled = {"tiny": plain(2, (255, 0, 0)), "animated": animated(), "text": b"not a picture"}
+    spoiled = {"tiny": plain(2, (255, 0, 0)), "animated": animated(), "text": b"not an image"}
     drawn = [_inline(spoiled[kind] if kind in spoiled else parts.paint(wish))]
     if kind == "no base64":
         drawn[0]["inlineData"]["data"] = "!!!"
@@ -78,7 +78,7 @@ def _inline(data: bytes) -> dict[str, Any]:
 
 def _asked(model: str, body: dict[str, Any]) -> Asked:
     texts: list[str] = []
-    pictures: list[bytes] = []
+    images: list[bytes] = []
     for content in [body.get("systemInstruction", {"parts": []}), *body["contents"]]:
         assert content.get("role", "user") in ("user", "model")
         for part in content["parts"]:
@@ -88,8 +88,8 @@ def _asked(model: str, body: dict[str, Any]) -> Asked:
                 # The API takes both spellings, and the library uses both.
                 blob = part["inlineData"]
                 assert (blob.get("mimeType") or blob["mime_type"]).startswith("image/")
-                pictures.append(base64.urlsafe_b64decode(blob["data"]))
-    return Asked(model, tuple(texts), tuple(pictures), body["generationConfig"].get("responseJsonSchema"))
+                images.append(base64.urlsafe_b64decode(blob["data"]))
+    return Asked(model, tuple(texts), tuple(images), body["generationConfig"].get("responseJsonSchema"))
 
 
 def _candidate(model: str, parts: list[dict[str, Any]], reason: str | None) -> Response:
@@ -116,4 +116,4 @@ def _error(status: int, code: str, message: str) -> object:
     return {"error": {**error, "details": [detail]} if equals else error}
 
 
-GEMINI = Dialect((Route(_PATH, _generate),), _error, frozenset({*_OF_BOTH, *_OF_PICTURES, *_OF_CHATS}))
+GEMINI = Dialect((Route(_PATH, _generate),), _error, frozenset({*_OF_BOTH, *_OF_IMAGES, *_OF_CHATS}))

@@ -7,20 +7,20 @@ import hashlib
 import re
 from typing import Any
 
-from tests.support.loopback.dialects import Asked, Dialect, Parts, Route, Wish, picture_in
+from tests.support.loopback.dialects import Asked, Dialect, Parts, Route, Wish, image_in
 from tests.support.loopback.faults import Fault
 from tests.support.loopback.http import Request, Response
-from tests.support.loopback.pictures import animated, plain
+from tests.support.loopback.images import animated, plain
 
-_OF_PICTURES = ("tiny", "animated", "text", "gif", "no picture", "lost picture", "out of tokens")
+_OF_IMAGES = ("tiny", "animated", "text", "gif", "no image", "lost image", "out of tokens")
 _OF_CHATS = ("refusal", "filter", "length", "no schema", "no text", "schema", "number")
 
 _SERVED: dict[str, bytes] = {}
-"""Pictures that wait to be fetched by their address."""
+"""Images that wait to be fetched by their address."""
 
 
 def _endpoint(request: Request, fault: Fault | None, parts: Parts) -> Response:
-    """A dedicated endpoint: JSON in, the file itself out; with a picture in, its words are among the parameters."""
+    """A dedicated endpoint: JSON in, the file itself out; with an image in, its words are among the parameters."""
     body, told = request.json, request.json["parameters"]
     if "prompt" in told:
         size = told.get("target_size", {})
@@ -34,20 +34,20 @@ def _endpoint(request: Request, fault: Fault | None, parts: Parts) -> Response:
 
 
 def _fal(request: Request, fault: Fault | None, parts: Parts) -> Response:
-    """Gives the address of the picture."""
+    """Gives the address of the image."""
     body = request.json
     wish = Wish(request.path, body["prompt"], _size(body.get("image_size", {})), body.get("seed"))
-    if fault is not None and fault.kind == "no picture":
+    if fault is not None and fault.kind == "no image":
         return Response.of({"images": []})
     data = _drawn(wish, fault, parts)
     name = hashlib.sha256(data).hexdigest()
-    if fault is None or fault.kind != "lost picture":
+    if fault is None or fault.kind != "lost image":
         _SERVED[name] = data
-    return Response.of({"images": [{"url": f"{parts.url}/pictures/{name}.png"}], "seed": body.get("seed")})
+    return Response.of({"images": [{"url": f"{parts.url}/images/{name}.png"}], "seed": body.get("seed")})
 
 
 def _together(request: Request, fault: Fault | None, parts: Parts) -> Response:
-    """Gives the picture within JSON."""
+    """Gives the image within JSON."""
     body = request.json
     size = _size({"width": body.get("width"), "height": body.get("height")})
     data = _drawn(Wish(body["model"], body["prompt"], size, body.get("seed")), fault, parts)
@@ -79,7 +79,7 @@ def _drawn(wish: Wish, fault: Fault | None, parts: Parts) -> bytes:
     spoiled = {
         "tiny": plain(2, (255, 0, 0)),
         "animated": animated(),
-        "text": b"not a picture",
+        "text": b"not an image",
         "gif": base64.b64decode("R0lGODlhAQABAIAAAAAAAP///ywAAAAAAQABAAACAUwAOw=="),
     }
     kind = fault.kind if fault else ""
@@ -111,7 +111,7 @@ def _chat(request: Request, fault: Fault | None, parts: Parts) -> Response:
 
 def _asked(body: dict[str, Any]) -> Asked:
     texts: list[str] = []
-    pictures: list[bytes] = []
+    images: list[bytes] = []
     for message in body["messages"]:
         content = message["content"]
         listed: list[Any] = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -119,11 +119,11 @@ def _asked(body: dict[str, Any]) -> Asked:
             if part["type"] == "text":
                 texts.append(part["text"])
             else:
-                pictures.append(picture_in(part["image_url"]["url"]))
+                images.append(image_in(part["image_url"]["url"]))
     wanted = body.get("response_format", {})
     # Endpoints take the schema as a value of its own; the router takes it as OpenAI does.
     schema = wanted.get("value") or wanted.get("json_schema", {}).get("schema")
-    return Asked(body["model"], tuple(texts), tuple(pictures), schema)
+    return Asked(body["model"], tuple(texts), tuple(images), schema)
 
 
 def _completion(body: dict[str, Any], text: str | None, reason: str, refusal: str | None = None) -> Response:
@@ -155,8 +155,8 @@ HF = Dialect(
         Route(re.compile(r"/fal-ai/fal-ai/painter"), _fal),
         Route(re.compile(r"/together/v1/images/generations"), _together),
         Route(re.compile(r"/api/models/.*"), _mapping),
-        Route(re.compile(r"/pictures/\w+\.png"), _fetch),
+        Route(re.compile(r"/images/\w+\.png"), _fetch),
     ),
     _error,
-    frozenset({*_OF_PICTURES, *_OF_CHATS}),
+    frozenset({*_OF_IMAGES, *_OF_CHATS}),
 )

@@ -7,53 +7,53 @@ import hashlib
 import re
 from typing import Any
 
-from tests.support.loopback.dialects import Asked, Dialect, Parts, Route, Wish, picture_in
+from tests.support.loopback.dialects import Asked, Dialect, Parts, Route, Wish, image_in
 from tests.support.loopback.faults import Fault
 from tests.support.loopback.http import Request, Response
-from tests.support.loopback.pictures import animated, plain
+from tests.support.loopback.images import animated, plain
 
-_OF_PICTURES = ("refusal", "old refusal", "schema", "no picture", "tiny", "animated", "text", "url")
+_OF_IMAGES = ("refusal", "old refusal", "schema", "no image", "tiny", "animated", "text", "url")
 _OF_CHATS = ("refusal", "filter", "schema", "no schema", "no text", "length")
 
 _SERVED: dict[str, bytes] = {}
-"""Pictures that wait to be fetched by their address."""
+"""Images that wait to be fetched by their address."""
 
 
 def _generation(request: Request, fault: Fault | None, parts: Parts) -> Response:
     body = request.json
     assert request.headers["content-type"] == "application/json"
     wish = Wish(body["model"], body["prompt"], body.get("size", ""), body.get("seed"))
-    return _picture(wish, body, fault, parts)
+    return _image(wish, body, fault, parts)
 
 
 def _edit(request: Request, fault: Fault | None, parts: Parts) -> Response:
     form = request.form
     images = [*form.get("image", ()), *form.get("image[]", ())]
-    assert len(images) == 1, f"one picture is wanted: {sorted(form)}"
+    assert len(images) == 1, f"one image is wanted: {sorted(form)}"
     plainly = {name: values[0].decode() for name, values in form.items() if not name.startswith("image")}
     seed = int(plainly["seed"]) if "seed" in plainly else None
     wish = Wish(plainly["model"], plainly["prompt"], plainly.get("size", ""), seed, images[0])
-    return _picture(wish, plainly, fault, parts)
+    return _image(wish, plainly, fault, parts)
 
 
-def _picture(wish: Wish, body: dict[str, Any], fault: Fault | None, parts: Parts) -> Response:
+def _image(wish: Wish, body: dict[str, Any], fault: Fault | None, parts: Parts) -> Response:
     kind = fault.kind if fault else ""
     if kind == "refusal":
         return Response.of(_error(400, "moderation_blocked", "Your request was rejected by the safety system."), 400)
     if kind == "old refusal":
         return Response.of(_error(400, "content_policy_violation", "This is against our content policy."), 400)
     if kind == "schema":
-        return Response.of({"created": "yesterday", "pictures": [{"base64": 7}]})
-    if kind == "no picture":
+        return Response.of({"created": "yesterday", "images": [{"base64": 7}]})
+    if kind == "no image":
         return Response.of({"created": 1_700_000_000, "data": []})
-    data = {"tiny": plain(2, (255, 0, 0)), "animated": animated(), "text": b"not a picture"}.get(kind)
+    data = {"tiny": plain(2, (255, 0, 0)), "animated": animated(), "text": b"not an image"}.get(kind)
     data = parts.paint(wish) if data is None else data
     by_url = kind == "url" or body.get("response_format") == "url"
     entry: dict[str, object] = {"b64_json": base64.b64encode(data).decode()}
     if by_url:
         name = hashlib.sha256(data).hexdigest()
         _SERVED[name] = data
-        entry = {"url": f"{parts.url}/pictures/{name}.png?signature=secret"}
+        entry = {"url": f"{parts.url}/images/{name}.png?signature=secret"}
     if wish.model.startswith("dall-e-3"):
         entry["revised_prompt"] = f"{wish.prompt} In detail."
     answer = {"created": 1_700_000_000, "data": [entry], "size": wish.size, "quality": body.get("quality", "medium")}
@@ -61,7 +61,7 @@ def _picture(wish: Wish, body: dict[str, Any], fault: Fault | None, parts: Parts
         details = {"text_tokens": 12, "image_tokens": 0}
         usage = {"input_tokens": 12, "input_tokens_details": details, "output_tokens": 4160, "total_tokens": 4172}
         answer["usage"] = usage
-    return Response.of(answer, headers={"x-request-id": "req_picture"})
+    return Response.of(answer, headers={"x-request-id": "req_image"})
 
 
 def _fetch(request: Request, fault: Fault | None, parts: Parts) -> Response:
@@ -91,7 +91,7 @@ def _chat(request: Request, fault: Fault | None, parts: Parts) -> Response:
 
 def _asked(body: dict[str, Any]) -> Asked:
     texts: list[str] = []
-    pictures: list[bytes] = []
+    images: list[bytes] = []
     for message in body["messages"]:
         if isinstance(message["content"], str):
             texts.append(message["content"])
@@ -101,10 +101,10 @@ def _asked(body: dict[str, Any]) -> Asked:
                 texts.append(part["text"])
             else:
                 assert part["type"] == "image_url", part
-                pictures.append(picture_in(part["image_url"]["url"]))
+                images.append(image_in(part["image_url"]["url"]))
     wanted = body.get("response_format", {})
     schema = wanted["json_schema"]["schema"] if wanted.get("type") == "json_schema" else None
-    return Asked(body["model"], tuple(texts), tuple(pictures), schema)
+    return Asked(body["model"], tuple(texts), tuple(images), schema)
 
 
 def _completion(body: dict[str, Any], text: str | None, reason: str, *, refusal: str | None = None) -> Response:
@@ -131,8 +131,8 @@ OPENAI = Dialect(
         Route(re.compile(r"/v1/images/generations"), _generation),
         Route(re.compile(r"/v1/images/edits"), _edit),
         Route(re.compile(r"/v1/chat/completions"), _chat),
-        Route(re.compile(r"/pictures/\w+\.png.*"), _fetch),
+        Route(re.compile(r"/images/\w+\.png.*"), _fetch),
     ),
     _error,
-    frozenset({*_OF_PICTURES, *_OF_CHATS}),
+    frozenset({*_OF_IMAGES, *_OF_CHATS}),
 )

@@ -12,8 +12,8 @@ from tests.support.loopback.anthropic import ANTHROPIC
 from tests.support.loopback.dialects import Asked, Dialect, Paint, Parts, Reply
 from tests.support.loopback.faults import EVERYWHERE, Fault, Faults, never
 from tests.support.loopback.http import Connection, Request, Response, Timed
+from tests.support.loopback.images import painted
 from tests.support.loopback.openai import OPENAI
-from tests.support.loopback.pictures import painted
 
 _HTML = b"<!doctype html><html><head><title>Bad gateway</title></head><body>Please come back later.</body></html>"
 
@@ -42,8 +42,8 @@ class Loopback:
         """A server that does not run yet.
 
         Args:
-            faults: which requests go wrong, and how; pictures that are fetched by their address are not counted.
-            paint: what is in the pictures.
+            faults: which requests go wrong, and how; images that are fetched by their address are not counted.
+            paint: what is in the images.
             reply: what chat models say.
             latency: seconds from a request to its answer.
             dialects: which providers it plays.

@@ -9,13 +9,13 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from formalimg.models import ChatModel, Message, Unanswered
-from formalimg.prompts import Prompt, load_prompts
 from formalimg.analysis.captions.answers import CategoriesFound
 from formalimg.analysis.captions.category import number_of
 from formalimg.analysis.captions.kept_answers import KeptAnswers
 from formalimg.analysis.captions.reading import Caption
 from formalimg.analysis.captions.results import CaptionResult
+from formalimg.models import ChatModel, Message, Unanswered
+from formalimg.prompts import Prompt, load_prompts
 from formalimg.waiting import waited
 
 _WAITING = 4

@@ -6,11 +6,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from formalimg.errors import FormalimgError
-from formalimg.models import ChatModel, Usage, price
 from formalimg.analysis.captions.asking import asked_of, asking_for, question_text
 from formalimg.analysis.captions.kept_answers import ANSWERS_FILE, KeptAnswers
 from formalimg.analysis.captions.reading import read_captions
+from formalimg.errors import FormalimgError
+from formalimg.models import ChatModel, Usage, price
 
 _CHARACTERS_PER_TOKEN = 4
 _FORM = 150
@@ -35,7 +35,7 @@ class Outlook(NamedTuple):
     first: str
 
 
-def foresee_study(
+def estimate_study(
     path: str | Path,
     model: ChatModel,
     *,

@@ -10,10 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, TextIO
 
-from formalimg.errors import FormalimgError
 from formalimg.analysis.captions.category import CATEGORIES, Category, set_of
 from formalimg.analysis.captions.finding import Mention
 from formalimg.analysis.captions.reading import Caption
+from formalimg.errors import FormalimgError
 
 LINES_FILE = "per_caption.jsonl"
 TABLE_FILE = "per_caption.csv"

@@ -10,14 +10,14 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from formalimg.errors import FormalimgError
-from formalimg.runs import write_atomically
 from formalimg.analysis.captions.category import number_of
 from formalimg.analysis.captions.counts import SETS, CategoryCounts
 from formalimg.analysis.captions.finding import VERSION, find_mentions
 from formalimg.analysis.captions.reading import Caption, read_captions
 from formalimg.analysis.captions.results import LINES_FILE, TABLE_FILE, CaptionResult, ResultFiles
 from formalimg.analysis.captions.study import CaptionStudy, study_json
+from formalimg.errors import FormalimgError
+from formalimg.runs import write_atomically
 
 if TYPE_CHECKING:
     from formalimg.models import ChatModel

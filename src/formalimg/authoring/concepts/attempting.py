@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from formalimg.suites import Binding, ConceptSpec, Item, Pools, complete_binding, conflicts, template_questions
 from formalimg.authoring.concepts.answers import (
     BindingAnswer,
     CaptionAnswer,
@@ -24,6 +23,7 @@ from formalimg.authoring.outcome import Outcome
 from formalimg.authoring.plan import Slot, WritingPlan
 from formalimg.authoring.rejection import Rejection
 from formalimg.authoring.shelf import Shelf
+from formalimg.suites import Binding, ConceptSpec, Item, Pools, complete_binding, conflicts, template_questions
 
 
 @dataclass(frozen=True)

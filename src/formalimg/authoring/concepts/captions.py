@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from formalimg.errors import presentable
-from formalimg.suites import Concept, Pools, unasked, unsaid
 from formalimg.authoring.concepts.answers import CaptionAnswer, RepeatedAnswer, ValidityAnswer
 from formalimg.authoring.concepts.mix import Mix
 from formalimg.authoring.fitting import fit_words
 from formalimg.authoring.rejection import Rejection
+from formalimg.errors import presentable
+from formalimg.suites import Concept, Pools, unasked, unsaid
 
 _WRONG = re.compile(r"\W*wrong\b", re.IGNORECASE)
 """How chat models begin who would rather say no in the place of the caption, as the paper lets them."""

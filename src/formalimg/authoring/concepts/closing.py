@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from formalimg.errors import presentable
-from formalimg.suites import Binding, BindingError, BoundObject, Pools, lacks_measure, tampering, unasked
 from formalimg.authoring.concepts.answers import BindingAnswer
 from formalimg.authoring.rejection import Rejection
+from formalimg.errors import presentable
+from formalimg.suites import Binding, BindingError, BoundObject, Pools, lacks_measure, tampering, unasked
 
 _LONGEST_ITEM = 60
 

@@ -8,8 +8,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from formalimg.errors import FormalimgError
-from formalimg.suites import CATEGORIES, Pools, content_of, load_pools, most_items
 from formalimg.authoring.concepts.attempting import Attempt
 from formalimg.authoring.concepts.mix import draw
 from formalimg.authoring.concepts.texts import Texts
@@ -17,6 +15,8 @@ from formalimg.authoring.conversation import Conversation
 from formalimg.authoring.outcome import Outcome
 from formalimg.authoring.plan import Slot, WritingPlan
 from formalimg.authoring.shelf import Likeness, Shelf
+from formalimg.errors import FormalimgError
+from formalimg.suites import CATEGORIES, Pools, content_of, load_pools, most_items
 
 
 class ConceptCraft:

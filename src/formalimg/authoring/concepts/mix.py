@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from formalimg.authoring.plan import VERSION, Slot, WritingPlan
 from formalimg.suites import (
     AskedConcept,
     Binding,
@@ -19,7 +20,6 @@ from formalimg.suites import (
     draw_concepts,
     statements,
 )
-from formalimg.authoring.plan import VERSION, Slot, WritingPlan
 
 
 class Drawn(NamedTuple):
@@ -37,7 +37,7 @@ class Mix:
     Attributes:
         concepts: each with the objects it is about.
         binding: which belongs to which.
-        statements: what each says of the picture.
+        statements: what each says of the image.
     """
 
     concepts: tuple[BoundConcept, ...]

@@ -11,6 +11,8 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
+from formalimg.authoring.concepts.mix import Mix
+from formalimg.authoring.rejection import Rejection
 from formalimg.errors import presentable
 from formalimg.suites import (
     ATTRIBUTES,
@@ -23,8 +25,6 @@ from formalimg.suites import (
     unasked,
     unsaid,
 )
-from formalimg.authoring.concepts.mix import Mix
-from formalimg.authoring.rejection import Rejection
 
 _LONGEST_QUESTION = 400
 _WORD = re.compile(r"[^\W_]+")

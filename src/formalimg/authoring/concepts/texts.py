@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from formalimg.authoring.concepts.mix import Mix
 from formalimg.prompts import load_prompts
 from formalimg.suites import Binding
-from formalimg.authoring.concepts.mix import Mix
 
 _OURS = Path(__file__).parent / "prompts"
 

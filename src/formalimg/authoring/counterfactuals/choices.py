@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
+from formalimg.authoring.extent import Extent
 from formalimg.errors import FormalimgError
 from formalimg.suites import CounterfactualSpec, Item
-from formalimg.authoring.extent import Extent
 
 GROUPS, DENOMINALISED, PAIRS = "cf-world", "cf-world-denominalised", "cf-world-attributes"
 """The suites that can be written, each a task of its own."""

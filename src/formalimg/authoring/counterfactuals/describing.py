@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from formalimg.errors import presentable
 from formalimg.authoring.counterfactuals.answers import DescriptionAnswer, SamenessAnswer
 from formalimg.authoring.counterfactuals.choices import Told
 from formalimg.authoring.counterfactuals.fielding import fit_fields, in_one_line
 from formalimg.authoring.counterfactuals.roots import roots, shared
 from formalimg.authoring.counterfactuals.safety import unsafe_word
 from formalimg.authoring.rejection import Reason, Rejection
+from formalimg.errors import presentable
 
 _REPEATED = 0.8
 """A description with this part of the words of what is kept says it again."""

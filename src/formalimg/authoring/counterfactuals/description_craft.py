@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from formalimg.suites import CounterfactualSpec, Item
 from formalimg.authoring.conversation import Conversation
 from formalimg.authoring.counterfactuals.answers import DescriptionAnswer, SamenessAnswer
 from formalimg.authoring.counterfactuals.choices import DENOMINALISED, our_outcomes
@@ -19,6 +18,7 @@ from formalimg.authoring.outcome import Outcome
 from formalimg.authoring.plan import Slot, WritingPlan
 from formalimg.authoring.rejection import Rejection
 from formalimg.authoring.shelf import Likeness, Shelf
+from formalimg.suites import CounterfactualSpec, Item
 
 
 class DescriptionCraft:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from formalimg.errors import presentable
 from formalimg.authoring.fitting import fit_words
 from formalimg.authoring.rejection import Rejection
+from formalimg.errors import presentable
 
 
 def fit_fields(given: Mapping[str, str]) -> dict[str, str] | Rejection:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from formalimg.suites import Group, Item, write_items
 from formalimg.authoring.counterfactuals.choices import GROUPS, PAIRS
 from formalimg.authoring.counterfactuals.written_group import WrittenGroup, decode_questions, write_groups
 from formalimg.authoring.outcome import Outcome
 from formalimg.authoring.plan import WritingPlan
 from formalimg.authoring.rejection import Rejection
+from formalimg.suites import Group, Item, write_items
 
 DENOMINALISED_FOLDER = "denominalised"
 

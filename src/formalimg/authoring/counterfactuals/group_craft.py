@@ -10,7 +10,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from formalimg.suites import CounterfactualSpec, Group, Item
 from formalimg.authoring.conversation import Conversation
 from formalimg.authoring.counterfactuals.answers import CriteriaAnswer, GroupAnswer, ScoresAnswer
 from formalimg.authoring.counterfactuals.choices import our_laws
@@ -23,6 +22,7 @@ from formalimg.authoring.outcome import Outcome
 from formalimg.authoring.plan import Slot, WritingPlan
 from formalimg.authoring.rejection import Rejection
 from formalimg.authoring.shelf import Likeness, Shelf
+from formalimg.suites import CounterfactualSpec, Group, Item
 
 _NEAR = 0.8
 
@@ -95,7 +95,7 @@ class GroupCraft:
         return WrittenGroup(group, questions).items(self._plan.version)[1]
 
     async def _questions(self, group: Group, talk: Conversation) -> Questions | Rejection:
-        """Those of the factual picture, and those of the explicit one, which are the implicit one's as well."""
+        """Those of the factual image, and those of the explicit one, which are the implicit one's as well."""
         if self._choices.questions == "template":
             return {}
         found = {}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from formalimg.errors import presentable
-from formalimg.suites import Group, check_group, check_groups
 from formalimg.authoring.counterfactuals.answers import CriteriaAnswer, GroupAnswer
 from formalimg.authoring.counterfactuals.choices import Law
 from formalimg.authoring.counterfactuals.fielding import fit_fields, in_one_line
 from formalimg.authoring.counterfactuals.roots import likeness
 from formalimg.authoring.rejection import Reason, Rejection
+from formalimg.errors import presentable
+from formalimg.suites import Group, check_group, check_groups
 
 _TEXTS = ("changed", "factual", "implicit", "outcome", "described", "shows_factual", "shows")
 _WORTH_A_LOOK = 0.3

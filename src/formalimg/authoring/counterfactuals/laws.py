@@ -9,10 +9,10 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from formalimg.errors import FormalimgError
-from formalimg.suites import ItemsError
 from formalimg.authoring.counterfactuals.choices import Law
 from formalimg.authoring.counterfactuals.safety import unsafe_word
+from formalimg.errors import FormalimgError
+from formalimg.suites import ItemsError
 
 _FIELDS = Law._fields
 _WORD = re.compile(r"[a-z][a-z -]{0,39}")

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from formalimg.suites import CounterfactualSpec, Item, pair_spec
 from formalimg.authoring.conversation import Conversation
 from formalimg.authoring.counterfactuals.answers import PairAnswer, RarityAnswer
 from formalimg.authoring.counterfactuals.choices import PAIRS
@@ -17,6 +16,7 @@ from formalimg.authoring.outcome import Outcome
 from formalimg.authoring.plan import Slot, WritingPlan
 from formalimg.authoring.rejection import Rejection
 from formalimg.authoring.shelf import Likeness, Shelf
+from formalimg.suites import CounterfactualSpec, Item, pair_spec
 
 _NEAR = 0.8
 
@@ -30,7 +30,7 @@ class PairCraft:
 
     @property
     def likeness(self) -> Likeness:
-        """Pairs are the same if they put the same things together."""
+        """Pairs are the same if they put the same objects together."""
         return Likeness(
             signature, lambda one, other: True, "duplicate", _NEAR, lambda item, notes: Pair(*notes["pair"])
         )

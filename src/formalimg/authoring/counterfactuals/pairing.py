@@ -1,4 +1,4 @@
-"""Whether two prompts are a pair: the same thing and the same frame, with a rare and with a common partner."""
+"""Whether two prompts are a pair: the same object and the same frame, with a rare and with a common partner."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-from formalimg.errors import presentable
 from formalimg.authoring.counterfactuals.answers import PairAnswer, RarityAnswer
 from formalimg.authoring.counterfactuals.fielding import fit_fields, in_one_line
 from formalimg.authoring.counterfactuals.safety import unsafe_word
 from formalimg.authoring.rejection import Reason, Rejection
+from formalimg.errors import presentable
 
 _TEXTS = ("a", "rare", "common", "rare_prompt", "common_prompt")
 _MOST_WORDS = 4
@@ -22,7 +22,7 @@ _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 
 
 class Pair(NamedTuple):
-    """A thing, its two partners, and a prompt with each."""
+    """An object, its two partners, and a prompt with each."""
 
     a: str
     rare: str
@@ -45,7 +45,7 @@ def pair_of(answer: PairAnswer) -> Pair | Rejection:
 
 
 def signature(pair: Pair) -> tuple[frozenset[str], frozenset[str]]:
-    """What pairs have in common that put the same things together: the thing and its rare partner."""
+    """What pairs have in common that put the same objects together: the object and its rare partner."""
     return frozenset(_words(pair.a)), frozenset(_words(pair.rare))
 
 

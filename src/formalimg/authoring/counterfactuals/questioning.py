@@ -1,4 +1,4 @@
-"""Whether questions that a model wrote can score a picture."""
+"""Whether questions that a model wrote can score an image."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
-from formalimg.errors import presentable
-from formalimg.suites import Dimension, WeightedQuestion, template_scores
 from formalimg.authoring.counterfactuals.answers import QuestionAnswer
 from formalimg.authoring.counterfactuals.fielding import fit_fields
 from formalimg.authoring.counterfactuals.roots import shared
 from formalimg.authoring.rejection import Rejection
+from formalimg.errors import presentable
+from formalimg.suites import Dimension, WeightedQuestion, template_scores
 
 ORDER: tuple[Dimension, ...] = ("integrity", "logic", "assessment")
 """The order of questions, as in the published data."""

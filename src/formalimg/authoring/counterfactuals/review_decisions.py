@@ -6,11 +6,11 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from formalimg.errors import FormalimgError
-from formalimg.suites import ItemsError, check_groups, write_items
 from formalimg.authoring.counterfactuals.finishing import put_groups
 from formalimg.authoring.counterfactuals.review_line import DECISIONS, ReviewLine
 from formalimg.authoring.counterfactuals.written_group import WrittenGroup, fields_in, write_text
+from formalimg.errors import FormalimgError
+from formalimg.suites import ItemsError, check_groups, write_items
 
 REPORT_FILE = "review.json"
 

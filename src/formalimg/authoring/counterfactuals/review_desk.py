@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from formalimg.errors import FormalimgError
-from formalimg.suites import Group, ItemsError, check_group
 from formalimg.authoring.counterfactuals.queue_lock import alone_at
 from formalimg.authoring.counterfactuals.review_decisions import queue_bytes
 from formalimg.authoring.counterfactuals.review_line import ReviewLine
 from formalimg.authoring.counterfactuals.written_group import fields_in, write_text
+from formalimg.errors import FormalimgError
+from formalimg.suites import Group, ItemsError, check_group
 
 Choice: TypeAlias = Literal["accept", "reject", ""]
 """What a person chooses; empty takes a choice back. A group that was changed and is accepted counts as edited."""

@@ -9,13 +9,13 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from pydantic import ValidationError
 
-from formalimg.errors import FormalimgError, presentable
-from formalimg.suites import Group, check_group
 from formalimg.authoring.counterfactuals.answers import Branch, Discipline, QuestionAnswer
 from formalimg.authoring.counterfactuals.questioning import questions_of
 from formalimg.authoring.counterfactuals.review_queue import ADDED, digest_of
 from formalimg.authoring.counterfactuals.written_group import Questions, WrittenGroup
 from formalimg.authoring.rejection import Rejection
+from formalimg.errors import FormalimgError, presentable
+from formalimg.suites import Group, check_group
 
 Decision: TypeAlias = Literal["accept", "edit", "reject"]
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
@@ -127,7 +127,7 @@ class ReviewLine:
         """The questions that a model wrote, with their weights; none if they come from the template.
 
         Raises:
-            FormalimgError: if they cannot score a picture.
+            FormalimgError: if they cannot score an image.
         """
         given = self.own_questions
         if given is None or given == {}:

@@ -10,8 +10,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from formalimg.errors import FormalimgError
-from formalimg.suites import check_groups, load, our_groups
 from formalimg.authoring.counterfactuals.choices import GROUPS
 from formalimg.authoring.counterfactuals.written_group import (
     GROUPS_FILE,
@@ -21,6 +19,8 @@ from formalimg.authoring.counterfactuals.written_group import (
     read_groups,
     write_text,
 )
+from formalimg.errors import FormalimgError
+from formalimg.suites import check_groups, load, our_groups
 
 ADDED = ("problems", "digest", "decision", "note")
 """The fields of a line besides those of the group and its questions."""

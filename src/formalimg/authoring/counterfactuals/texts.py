@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from formalimg.authoring.counterfactuals.choices import Law, Told
 from formalimg.prompts import load_prompts
 from formalimg.suites import Group
-from formalimg.authoring.counterfactuals.choices import Law, Told
 
 _OURS = Path(__file__).parent / "prompts"
 
@@ -45,7 +45,7 @@ class Texts:
         return self._texts["check-group"].fill(asdict(group))
 
     def asking_for_questions(self, prompt: str, rule: str, shows: str) -> str:
-        """What the writer is sent for the questions about a picture."""
+        """What the writer is sent for the questions about an image."""
         return self._texts["write-scores"].fill({"prompt": prompt, "rule": rule, "shows": shows})
 
     def asking_to_describe(self, told: Told, way: str) -> str:
@@ -59,9 +59,9 @@ class Texts:
         """What the checker is sent for it."""
         return self._texts["check-description"].fill({"outcome": outcome, "described": described, "prompt": prompt})
 
-    def asking_for_pair(self, thing: str, letter: str, bond: str) -> str:
+    def asking_for_pair(self, obj: str, letter: str, bond: str) -> str:
         """What the writer is sent for a pair."""
-        return self._texts["write-pair"].fill({"thing": thing, "letter": letter, "bond": bond})
+        return self._texts["write-pair"].fill({"thing": obj, "letter": letter, "bond": bond})
 
     def asking_to_check_pair(self, a: str, rare: str, common: str, prompts: tuple[str, str]) -> str:
         """What the checker is sent for it."""

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from formalimg.logic import STYLE, Predicate, vocabulary
 from formalimg.authoring.plan import VERSION, Slot, WritingPlan
+from formalimg.logic import STYLE, Predicate, vocabulary
 
 QuantifierWord = Literal["exists", "forall"]
 
@@ -69,7 +69,7 @@ def draw_assignment(plan: WritingPlan, slot: Slot, attempt: int) -> Assignment:
 
 
 def _draw_predicates(suite: str, level: int, chance: random.Random) -> tuple[str, ...]:
-    """Something to say of single things, and from K = 2 on something to relate them by."""
+    """Something to say of single objects, and from K = 2 on something to relate them by."""
     known = vocabulary(suite).predicates.values()
     single = [entry.name for entry in known if _places(entry) == 1 and entry.name != "Is"]
     relating = [entry.name for entry in known if _places(entry) == 2]

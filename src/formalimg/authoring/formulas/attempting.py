@@ -6,8 +6,6 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
-from formalimg.errors import presentable
-from formalimg.suites import FormulaSpec, Item
 from formalimg.authoring.conversation import Conversation
 from formalimg.authoring.fitting import fit_words
 from formalimg.authoring.formulas.agreeing import agreement
@@ -19,6 +17,8 @@ from formalimg.authoring.outcome import Outcome
 from formalimg.authoring.plan import Slot, WritingPlan
 from formalimg.authoring.rejection import Rejection
 from formalimg.authoring.shelf import Shelf
+from formalimg.errors import presentable
+from formalimg.suites import FormulaSpec, Item
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 
-from formalimg.logic import Value, atoms
-from formalimg.suites import FormulaSpec, WordingError, same_meaning_as_written
 from formalimg.authoring.conversation import Conversation
 from formalimg.authoring.formulas.attempting import Attempt
 from formalimg.authoring.formulas.texts import Texts
 from formalimg.authoring.outcome import Outcome
 from formalimg.authoring.plan import Slot, WritingPlan
 from formalimg.authoring.shelf import Likeness, Shelf
+from formalimg.logic import Value, atoms
+from formalimg.suites import FormulaSpec, WordingError, same_meaning_as_written
 
 _NEAR = 0.8
 

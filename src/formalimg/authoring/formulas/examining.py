@@ -1,9 +1,11 @@
-"""The formal check: a formula of the suite, as asked for, that a picture can satisfy? No model decides this."""
+"""The formal check: a formula of the suite, as asked for, that an image can satisfy? No model decides this."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from formalimg.authoring.formulas.assignment import Assignment
+from formalimg.authoring.rejection import Reason, Rejection
 from formalimg.logic import (
     STYLE,
     And,
@@ -21,17 +23,15 @@ from formalimg.logic import (
     check,
     complexity,
     component_sizes,
-    lift,
     read,
     rename_apart,
     subformulas,
+    to_prenex,
     verify,
     vocabulary,
 )
-from formalimg.scenes import Box, Scene, SolverLimitError, Thing, Witness, solve
+from formalimg.scenes import Box, Scene, SceneObject, SolverLimitError, Witness, solve
 from formalimg.suites import FormulaSpec, implausible
-from formalimg.authoring.formulas.assignment import Assignment
-from formalimg.authoring.rejection import Reason, Rejection
 
 _REASON_OF: dict[str, Reason] = {
     "syntax": "no formula",
@@ -48,8 +48,8 @@ _EFFORT = 0.3
 """The formula is given up anyway; only the reason is still to be found."""
 
 _OTHER = "other"
-_SOMETHING_ELSE = Scene.of([Thing(_OTHER, Box(100, 100, 200, 200), _OTHER, _OTHER, _OTHER, (_OTHER,))], [])
-"""A picture of one thing that no vocabulary knows."""
+_SOMETHING_ELSE = Scene.of([SceneObject(_OTHER, Box(100, 100, 200, 200), _OTHER, _OTHER, _OTHER, (_OTHER,))], [])
+"""An image of one object that no vocabulary knows."""
 
 
 class Sound(NamedTuple):
@@ -91,7 +91,7 @@ def _wrong_structure(formula: Formula, assignment: Assignment) -> Rejection | No
     try:
         sizes = component_sizes(formula)
         k = complexity(formula)
-        lift(formula)  # whoever compares or judges it later needs its clauses
+        to_prenex(formula)  # whoever compares or judges it later needs its clauses
     except FormulaError as error:
         return _rejected(list(error.problems))
     if k != assignment.level:
@@ -129,7 +129,7 @@ def _not_on_offer(formula: Formula, assignment: Assignment) -> Rejection | None:
 
 def _demands_nothing(formula: Formula) -> Rejection | None:
     if verify(formula, _SOMETHING_ELSE, style=FormulaSpec.of(formula).style):
-        return Rejection("nothing demanded", "it holds in a picture of something else")
+        return Rejection("nothing demanded", "it holds in an image of something else")
     return None
 
 

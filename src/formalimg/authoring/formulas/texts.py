@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from formalimg.authoring.formulas.assignment import Assignment
 from formalimg.logic import STYLE, Formula, Predicate, vocabulary
 from formalimg.prompts import load_prompts
-from formalimg.authoring.formulas.assignment import Assignment
 
 _OURS = Path(__file__).parent / "prompts"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from formalimg.baselines.planning.planner import ChatPlanner, SolvingPlanner
+from formalimg.baselines.planning.planner import ChatPlanner, SolverPlanner
 from formalimg.errors import FormalimgError
 from formalimg.models import ImageModel, open_chat_model
 
@@ -21,7 +21,7 @@ def open_planner(name: str, options: Mapping[str, str] | None = None, prompts: P
     if name == SOLVER:
         if options:
             raise FormalimgError(f"{SOLVER} has no options, but {', '.join(options)} was given")
-        return SolvingPlanner()
+        return SolverPlanner()
     if name.startswith("builtin/"):
         raise FormalimgError(f"{name} plans no layouts: use {SOLVER} or a chat model such as openai/gpt-4o")
     return ChatPlanner(open_chat_model(name, options), prompts)

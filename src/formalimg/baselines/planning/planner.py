@@ -1,7 +1,7 @@
-"""Planners: models that answer an instruction with a layout instead of a picture (FormalImg, section 3.5).
+"""Planners: models that answer an instruction with a layout instead of an image (FormalImg, section 3.5).
 
-A layout is judged by the same logic as a picture, but nobody has to look: what fails here was not understood, and what
-passes here but fails as a picture was lost on the way from words to vision.
+A layout is judged by the same logic as an image, but nobody has to look: what fails here was not understood, and what
+passes here but fails as an image was lost on the way from words to vision.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class ChatPlanner:
         if not isinstance(reply, Answered):
             return Refused(reply.reason) if reply.kind == "refused" else Failed(f"{reply.kind}: {reply.reason}")
         try:
-            scene = Scene.from_json({"objects": [thing.model_dump() for thing in reply.value.objects]})
+            scene = Scene.from_json({"objects": [obj.model_dump() for obj in reply.value.objects]})
         except SceneError as error:
             return Failed(f"unreadable: the layout makes no sense: {error}")
         data = await asyncio.to_thread(layout_file, scene)
@@ -82,7 +82,7 @@ class ChatPlanner:
 
 
 @dataclass(frozen=True)
-class SolvingPlanner:
+class SolverPlanner:
     """`builtin/solver`: the planner that always knows, because it sees the logic. It marks the ceiling."""
 
     name: str = "builtin/solver"

@@ -1,4 +1,4 @@
-"""Facts: what a sentence says of the places and sizes of things."""
+"""Facts: what a sentence says of the places and sizes of objects."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Fact(NamedTuple):
-    """A geometric predicate of one or two things, by their numbers."""
+    """A geometric predicate of one or two objects, by their numbers."""
 
     predicate: str
-    things: tuple[int, ...]
+    objects: tuple[int, ...]

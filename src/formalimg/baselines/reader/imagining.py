@@ -22,15 +22,15 @@ def imagine(prompt: str, seed: int = 0, *, memory: int = MEMORY) -> Scene:
     """The scene that a hasty reader makes of a prompt; empty if the prompt names nothing that can be drawn.
 
     Each sentence is read once and laid out at once. What was read last is kept in mind, the rest is forgotten, so that
-    things are later placed and moved without regard to it.
+    objects are later placed and moved without regard to it.
     """
     chance = Random(f"{seed} {prompt}")
     cast = Cast(several=_SEVERAL)
     layout = Layout(deque(maxlen=memory), chance)
     for noticed in notice(prompt):
         facts = read_sentence(noticed, cast)
-        layout.labels.update((thing, name.label) for thing, name in cast)
+        layout.labels.update((obj, name.label) for obj, name in cast)
         layout.take_in(facts)
-    for thing in layout.labels:
-        layout.place(thing)
+    for obj in layout.labels:
+        layout.place(obj)
     return cast.scene(layout.boxes, chance)

@@ -1,4 +1,4 @@
-"""A layout in the making: where things lie, and what is still in mind of what was read."""
+"""A layout in the making: where objects lie, and what is still in mind of what was read."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from formalimg.scenes import Box
 
 @dataclass
 class Layout:
-    """Things that lie on the board. Nothing is ever taken back from the board or laid out anew as a whole.
+    """Objects that lie on the board. Nothing is ever taken back from the board or laid out anew as a whole.
 
     Attributes:
         mind: the facts that were read last. Older ones are forgotten: nobody takes care of them any more.
         chance: decides between spots that are equally good.
-        labels: the classes of all things.
+        labels: the classes of all objects.
         boxes: where those lie that have been placed.
     """
 
@@ -28,63 +28,63 @@ class Layout:
     boxes: dict[int, Box] = field(default_factory=dict)
 
     def take_in(self, facts: list[Fact]) -> None:
-        """Give a place to the things of a sentence that have none, then mend what does not hold."""
+        """Give a place to the objects of a sentence that have none, then mend what does not hold."""
         self.mind.extend(facts)
         for fact in facts:
-            for thing in fact.things:
-                self.place(thing)
+            for obj in fact.objects:
+                self.place(obj)
         for fact in facts:
             if fact in self.mind and self._fails(fact):
                 self._mend(fact)
 
-    def place(self, thing: int) -> None:
-        """Lay a thing where most of what is in mind holds; leave it away if there is no room."""
-        if thing in self.boxes:
+    def place(self, obj: int) -> None:
+        """Lay an object where most of what is in mind holds; leave it away if there is no room."""
+        if obj in self.boxes:
             return
-        box = best_spot(self.labels[thing], thing, self._about(thing), self.boxes, self.chance)
+        box = best_spot(self.labels[obj], obj, self._about(obj), self.boxes, self.chance)
         if box is not None:
-            self.boxes[thing] = box
+            self.boxes[obj] = box
 
     def _mend(self, fact: Fact) -> None:
-        """Move one of the fact's things so that it holds, and then, once, the neighbours that this has disturbed."""
-        for thing in fact.things:
-            disturbed = self._move(thing, fact)
+        """Move one of the fact's objects so that it holds, and then, once, the neighbours that this has disturbed."""
+        for obj in fact.objects:
+            disturbed = self._move(obj, fact)
             if disturbed is not None:
                 for other in disturbed:
                     self._mend_again(other)
                 return
 
     def _mend_again(self, fact: Fact) -> None:
-        """Move one of the fact's things so that it holds, if that disturbs less than it mends."""
-        for thing in fact.things:
+        """Move one of the fact's objects so that it holds, if that disturbs less than it mends."""
+        for obj in fact.objects:
             if self._fails(fact):
-                self._move(thing, fact, gain=1)
+                self._move(obj, fact, gain=1)
 
-    def _move(self, thing: int, fact: Fact, gain: int = 0) -> list[Fact] | None:
-        """Move a thing so that a fact holds and, of the facts in mind about it, fewer fail by the gain.
+    def _move(self, obj: int, fact: Fact, gain: int = 0) -> list[Fact] | None:
+        """Move an object so that a fact holds and, of the facts in mind about it, fewer fail by the gain.
 
-        Returns the facts that fail then, or None if the thing stays where it is.
+        Returns the facts that fail then, or None if the object stays where it is.
         """
-        about = self._about(thing)
+        about = self._about(obj)
         before = sum(map(self._fails, about))
-        stood = self.boxes[thing]
-        box = best_spot(self.labels[thing], thing, [*about, fact], self.boxes, self.chance)
+        stood = self.boxes[obj]
+        box = best_spot(self.labels[obj], obj, [*about, fact], self.boxes, self.chance)
         if box is None:
             return None
-        self.boxes[thing] = box
+        self.boxes[obj] = box
         failing = [other for other in about if self._fails(other)]
         if self._fails(fact) or len(failing) > before - gain:
-            self.boxes[thing] = stood
+            self.boxes[obj] = stood
             return None
         return failing
 
-    def _about(self, thing: int) -> list[Fact]:
-        """What is in mind of a thing and of others that have their place."""
+    def _about(self, obj: int) -> list[Fact]:
+        """What is in mind of an object and of others that have their place."""
         return [
             fact
             for fact in self.mind
-            if thing in fact.things and all(other in self.boxes for other in fact.things if other != thing)
+            if obj in fact.objects and all(other in self.boxes for other in fact.objects if other != obj)
         ]
 
     def _fails(self, fact: Fact) -> bool:
-        return all(thing in self.boxes for thing in fact.things) and not holds(fact, self.boxes)
+        return all(obj in self.boxes for obj in fact.objects) and not holds(fact, self.boxes)

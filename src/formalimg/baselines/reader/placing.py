@@ -1,4 +1,4 @@
-"""Where a thing fits best, as far as can be seen from what is in mind and from what lies there already."""
+"""Where an object fits best, as far as can be seen from what is in mind and from what lies there already."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ _CLEARLY = 20
 """By how much a relation must hold to be plain to see."""
 
 _MUCH = 1.2
-"""How many times the area of a smaller thing a larger one has, to be plain to see."""
+"""How many times the area of a smaller object a larger one has, to be plain to see."""
 
 
-def best_spot(label: str, thing: int, facts: Sequence[Fact], boxes: Mapping[int, Box], chance: Random) -> Box | None:
-    """The free spot in which most of the facts hold of a thing; None if no spot is free.
+def best_spot(label: str, obj: int, facts: Sequence[Fact], boxes: Mapping[int, Box], chance: Random) -> Box | None:
+    """The free spot in which most of the facts hold of an object; None if no spot is free.
 
     Among equally good spots, the most usual size is taken, and then chance decides.
     """
-    others = {other: box for other, box in boxes.items() if other != thing}
+    others = {other: box for other, box in boxes.items() if other != obj}
     around = spots(label)
     free = around.free(others.values())
     if not free.any():
         return None
     worst = around.scale.max() + 1
-    cost = np.where(free, _missed(around, thing, facts, others) * worst + around.scale, np.inf)
+    cost = np.where(free, _missed(around, obj, facts, others) * worst + around.scale, np.inf)
     best = np.flatnonzero(cost == cost.min())
     return around.box(int(best[chance.randrange(len(best))]))
 
 
 def holds(fact: Fact, boxes: Mapping[int, Box]) -> bool:
-    """Does a fact plainly hold of things that have their places?"""
-    return bool(_held(fact.predicate, [boxes[thing] for thing in fact.things]))
+    """Does a fact plainly hold of objects that have their places?"""
+    return bool(_held(fact.predicate, [boxes[obj] for obj in fact.objects]))
 
 
-def _missed(around: Spots, thing: int, facts: Iterable[Fact], boxes: Mapping[int, Box]) -> Numbers:
-    """How many of the facts fail in each of the spots that a thing could take."""
+def _missed(around: Spots, obj: int, facts: Iterable[Fact], boxes: Mapping[int, Box]) -> Numbers:
+    """How many of the facts fail in each of the spots that an object could take."""
     missed = np.zeros(len(around.scale))
     for fact in facts:
-        missed += ~_held(fact.predicate, [around if one == thing else boxes[one] for one in fact.things])
+        missed += ~_held(fact.predicate, [around if one == obj else boxes[one] for one in fact.objects])
     return missed
 
 

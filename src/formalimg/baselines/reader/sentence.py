@@ -1,7 +1,7 @@
 """Reading one sentence, from left to right and without ever looking back: from what stands out to facts.
 
-The method is that of a hasty reader. A thing that opens a clause is its subject; what is said next is said of it; a
-relation waits for the next thing that is named. "Not" and "or" are passed over.
+The method is that of a hasty reader. An object that opens a clause is its subject; what is said next is said of it; a
+relation waits for the next object that is named. "Not" and "or" are passed over.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _OPENS_A_CLAUSE = ("verb", "owning", "place", "relation", "relation_to_it", "ali
 
 
 def read_sentence(noticed: Sequence[Noticed], cast: Cast) -> list[Fact]:
-    """The facts of a sentence. Things that it names, and their colours, are added to the cast."""
+    """The facts of a sentence. Objects that it names, and their colours, are added to the cast."""
     reading = _Reading(noticed, cast)
     reading.read()
     return list(dict.fromkeys(reading.facts))
@@ -39,19 +39,19 @@ class _Reading:
         self.owners: list[Unit] = []
         """Whose surroundings are told: "it" in "has a cup to its left"."""
         self.waiting: list[str] = []
-        """Relations whose second thing has not been named yet."""
+        """Relations whose second object has not been named yet."""
         self.places_in_advance: list[str] = []
         self.relations_in_advance: list[tuple[str, list[Unit]]] = []
         """What was said before its subject: "on the left are a cup and a plate"."""
         self.links: list[tuple[Unit, Unit]] = []
-        """Each thing of an ordered list with the one that it is compared to."""
+        """Each object of an ordered list with the one that it is compared to."""
         self.sequence: str | None = None
 
     def read(self) -> None:
         while self.place < len(self.noticed):
             seen = self.noticed[self.place]
             if isinstance(seen, Mention):
-                self.read_things()
+                self.read_objects()
             else:
                 self.place += 1
                 self.read_cue(seen)
@@ -63,14 +63,14 @@ class _Reading:
         seen = self.noticed[place]
         return seen.kind if isinstance(seen, Cue) else "thing"
 
-    # --- things
+    # --- objects
 
-    def read_things(self) -> None:
-        """A list of things: the subjects of a new clause, or what a relation waits for."""
-        named = [self.take_thing()]
+    def read_objects(self) -> None:
+        """A list of objects: the subjects of a new clause, or what a relation waits for."""
+        named = [self.take_object()]
         while (after := self.behind_joints()) > self.place and self.kind_at(after) == "thing":
             self.place = after
-            named.append(self.take_thing())
+            named.append(self.take_object())
         opens = self.kind_at(self.place) in _OPENS_A_CLAUSE
         if not self.waiting:
             self.begin_clause(_each_once(named))
@@ -88,7 +88,7 @@ class _Reading:
             self.relate(relations, self.subjects, rest)
             self.objects = rest[-1:]
 
-    def take_thing(self) -> Unit:
+    def take_object(self) -> Unit:
         mention = self.noticed[self.place]
         assert isinstance(mention, Mention)
         self.place += 1
@@ -146,7 +146,7 @@ class _Reading:
                 self.subjects, self.objects = self.objects or self.subjects, []
 
     def read_alignment(self, predicate: str) -> None:
-        """Things are aligned with what is named next, or with each other."""
+        """Objects are aligned with what is named next, or with each other."""
         if self.kind_at(self.place) == "with":
             self.place += 1
             self.waiting.append(predicate)
@@ -169,7 +169,7 @@ class _Reading:
         return self.objects or self.owners
 
     def put(self, places: Iterable[str], subjects: Sequence[Unit]) -> None:
-        self.facts += [Fact(place, (thing,)) for place in places for subject in subjects for thing in subject]
+        self.facts += [Fact(place, (obj,)) for place in places for subject in subjects for obj in subject]
 
     def relate(self, relations: Iterable[str], subjects: Sequence[Unit], others: Sequence[Unit]) -> None:
         for relation in relations:

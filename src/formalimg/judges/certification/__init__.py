@@ -1,10 +1,10 @@
-"""Certification: how well a grounder reads pictures whose content is certain, and whether it refuses all others."""
+"""Certification: how well a grounder reads images whose content is certain, and whether it refuses all others."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from formalimg.judges.certification.certificate import PUBLISHED_PARSER, Certificate, Reading
-from formalimg.judges.certification.matching import LEAST_OVERLAP, Match, match
+from formalimg.judges.certification.matching import MIN_OVERLAP, Match, match
 
 if TYPE_CHECKING:
     from formalimg.judges.certification.certifying import certify
@@ -29,7 +29,7 @@ def __getattr__(name: str) -> object:
 
 __all__ = [
     "CONDITIONS",
-    "LEAST_OVERLAP",
+    "MIN_OVERLAP",
     "PUBLISHED_PARSER",
     "Certificate",
     "Match",

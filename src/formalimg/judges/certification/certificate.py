@@ -8,22 +8,22 @@ from typing import NamedTuple
 
 @dataclass(frozen=True)
 class Reading:
-    """How pictures were read under one condition.
+    """How images were read under one condition.
 
     Attributes:
-        condition: what happened to the pictures.
-        pictures: how many were shown.
+        condition: what happened to the images.
+        images: how many were shown.
         refused: how many of them the grounder said nothing about. What is on them counts as not found.
-        things: how many things are on the pictures.
-        found: how many things the grounder reported.
+        objects: how many objects are on the images.
+        found: how many objects the grounder reported.
         matched: how many of these are right: same class, and a box that overlaps by 0.9 (intersection over union).
         colored: how many of the matched have the right colour.
     """
 
     condition: str
-    pictures: int
+    images: int
     refused: int
-    things: int
+    objects: int
     found: int
     matched: int
     colored: int
@@ -36,22 +36,23 @@ class Reading:
     @property
     def recall(self) -> float:
         """The share of what is there that was found."""
-        return _share(self.matched, self.things)
+        return _share(self.matched, self.objects)
 
     @property
     def f1(self) -> float:
         """The harmonic mean of precision and recall."""
-        return _share(2 * self.matched, self.found + self.things)
+        return _share(2 * self.matched, self.found + self.objects)
 
     @property
     def color_accuracy(self) -> float:
-        """The share of the matched things whose colour is right."""
+        """The share of the matched objects whose colour is right."""
         return _share(self.colored, self.matched)
 
     def to_json(self) -> dict[str, object]:
         """Counts and shares as plain data."""
         return {
-            **self.__dict__,
+            # The exported names of two counts are those of earlier certificates.
+            **{{"images": "pictures", "objects": "things"}.get(name, name): n for name, n in self.__dict__.items()},
             "precision": self.precision,
             "recall": self.recall,
             "f1": self.f1,
@@ -69,7 +70,7 @@ class Published(NamedTuple):
 
 
 PUBLISHED_PARSER = Published(0.967, 0.978, 0.972, 0.954)
-"""What the authors of FormalImg report of their parser, on 100 pictures with labels refined by hand: another task."""
+"""What the authors of FormalImg report of their parser, on 100 images with labels refined by hand: another task."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class Certificate:
         scenes: how many scenes were drawn.
         seed: from which they were made.
         readings: how it read them, under one condition after the other.
-        impostors: how many pictures that are no drawings it was shown.
+        impostors: how many images that are no drawings it was shown.
         impostors_refused: how many of them it refused, as it should.
     """
 
@@ -116,7 +117,7 @@ class Certificate:
             (
                 reading.condition,
                 *(f"{share:.4f}" for share in (reading.precision, reading.recall, reading.f1, reading.color_accuracy)),
-                f"{reading.refused} of {reading.pictures}",
+                f"{reading.refused} of {reading.images}",
             )
             for reading in self.readings
         ]
@@ -126,13 +127,13 @@ class Certificate:
             "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
             for row in (heads, *rows)
         ]
-        things = self.readings[0].things
-        shown = f"{self.scenes} scene{'s' * (self.scenes != 1)} of {things} thing{'s' * (things != 1)}"
+        objects = self.readings[0].objects
+        shown = f"{self.scenes} scene{'s' * (self.scenes != 1)} of {objects} object{'s' * (objects != 1)}"
         return "\n".join(
             [
                 f"{self.grounder}: {shown}, seed {self.seed}, boxes at IoU 0.9",
                 *lines,
-                f"pictures that are no drawings: {self.impostors_refused} of {self.impostors} refused",
+                f"images that are no drawings: {self.impostors_refused} of {self.impostors} refused",
             ]
         )
 

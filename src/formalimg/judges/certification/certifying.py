@@ -1,4 +1,4 @@
-"""Showing a grounder drawings whose content is certain, and pictures that are no drawings."""
+"""Showing a grounder drawings whose content is certain, and images that are no drawings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from formalimg.judges.certification.conditions import CONDITIONS
 from formalimg.judges.certification.matching import match
 from formalimg.judges.certification.pretending import impostors
 from formalimg.judges.certification.sampling import random_scenes
-from formalimg.judges.judge import Grounder, Grounding, Picture
+from formalimg.judges.judge import Grounder, Grounding, LoadedImage
 from formalimg.judges.verdict import Unscored
 from formalimg.scenes import Scene, draw, drawable_classes
 from formalimg.waiting import waited
@@ -31,14 +31,14 @@ def certify(
     conditions: Sequence[str] = tuple(CONDITIONS),
     others: int = 50,
 ) -> Certificate:
-    """How well a grounder reads drawings of random scenes, and how many other pictures it refuses.
+    """How well a grounder reads drawings of random scenes, and how many other images it refuses.
 
     Args:
         grounder: who is examined.
         scenes: how many scenes to draw; they are random and part of no suite.
         seed: another seed, other scenes.
         conditions: under which the drawings are shown, names of `CONDITIONS`.
-        others: how many pictures that are no drawings to show.
+        others: how many images that are no drawings to show.
 
     Raises:
         FormalimgError: if a condition is not known, or there is nothing to certify with.
@@ -60,8 +60,8 @@ async def _certify(grounder: Grounder, scenes: int, seed: int, conditions: Seque
         return [await _read(grounder, scene, drawing, name, number) for name in conditions]
 
     async def refused(image: Image.Image) -> bool:
-        picture = await asyncio.to_thread(_picture, image)
-        answer = await grounder.ground(picture, drawable_classes())
+        loaded = await asyncio.to_thread(_image, image)
+        answer = await grounder.ground(loaded, drawable_classes())
         return isinstance(answer, Unscored) and answer.reason != "judge failed"  # who did not answer did not refuse
 
     read_one_by_one = await _side_by_side(read, enumerate(random_scenes(scenes, seed)), grounder.concurrency)
@@ -71,8 +71,8 @@ async def _certify(grounder: Grounder, scenes: int, seed: int, conditions: Seque
 
 
 async def _read(grounder: Grounder, scene: Scene, drawing: Image.Image, condition: str, number: int) -> Reading:
-    picture = await asyncio.to_thread(lambda: _picture(CONDITIONS[condition](drawing, number)))
-    answer = await grounder.ground(picture, drawable_classes())
+    image = await asyncio.to_thread(lambda: _image(CONDITIONS[condition](drawing, number)))
+    answer = await grounder.ground(image, drawable_classes())
     if not isinstance(answer, Grounding):
         return Reading(condition, 1, 1, len(scene), 0, 0, 0)
     matches = match(scene, answer.scene)
@@ -80,14 +80,14 @@ async def _read(grounder: Grounder, scene: Scene, drawing: Image.Image, conditio
     return Reading(condition, 1, 0, len(scene), len(answer.scene), len(matches), colored)
 
 
-def _picture(image: Image.Image) -> Picture:
+def _image(image: Image.Image) -> LoadedImage:
     file = io.BytesIO()
     image.save(file, "PNG", compress_level=1)
-    return Picture(file.getvalue(), image)
+    return LoadedImage(file.getvalue(), image)
 
 
 def _sum(readings: Sequence[Reading]) -> Reading:
-    counts = ("pictures", "refused", "things", "found", "matched", "colored")
+    counts = ("images", "refused", "objects", "found", "matched", "colored")
     totals = (sum(getattr(reading, count) for reading in readings) for count in counts)
     return Reading(readings[0].condition, *totals)
 

@@ -1,4 +1,4 @@
-"""What happens to pictures on their way: they are packed, scaled, blurred, and caught with noise."""
+"""What happens to images on their way: they are packed, scaled, blurred, and caught with noise."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ import numpy as np
 from PIL import Image, ImageFilter
 
 Condition: TypeAlias = Callable[[Image.Image, int], Image.Image]
-"""A picture and a seed in, the picture as it arrives out."""
+"""An image and a seed in, the image as it arrives out."""
 
 
-def _clean(picture: Image.Image, seed: int) -> Image.Image:
-    return picture
+def _clean(image: Image.Image, seed: int) -> Image.Image:
+    return image
 
 
-def _jpeg(picture: Image.Image, seed: int) -> Image.Image:
+def _jpeg(image: Image.Image, seed: int) -> Image.Image:
     file = io.BytesIO()
-    picture.save(file, "JPEG", quality=60)
+    image.save(file, "JPEG", quality=60)
     with Image.open(file) as packed:
         return packed.convert("RGB")
 
 
-def _small(picture: Image.Image, seed: int) -> Image.Image:
-    return picture.resize((512, 512), Image.Resampling.LANCZOS)
+def _small(image: Image.Image, seed: int) -> Image.Image:
+    return image.resize((512, 512), Image.Resampling.LANCZOS)
 
 
-def _blurred(picture: Image.Image, seed: int) -> Image.Image:
-    return picture.filter(ImageFilter.GaussianBlur(1.2))
+def _blurred(image: Image.Image, seed: int) -> Image.Image:
+    return image.filter(ImageFilter.GaussianBlur(1.2))
 
 
-def _noisy(picture: Image.Image, seed: int) -> Image.Image:
-    noise = np.random.default_rng(seed).standard_normal((picture.height, picture.width, 3), np.float32)
-    return Image.fromarray(np.clip(np.asarray(picture) + 6 * noise + 0.5, 0, 255).astype(np.uint8))
+def _noisy(image: Image.Image, seed: int) -> Image.Image:
+    noise = np.random.default_rng(seed).standard_normal((image.height, image.width, 3), np.float32)
+    return Image.fromarray(np.clip(np.asarray(image) + 6 * noise + 0.5, 0, 255).astype(np.uint8))
 
 
 CONDITIONS: Mapping[str, Condition] = {
@@ -44,4 +44,4 @@ CONDITIONS: Mapping[str, Condition] = {
     "blur 1.2": _blurred,
     "noise 6": _noisy,
 }
-"""The conditions a grounder is certified under, by name; pictures are of 1024 pixels unless it says otherwise."""
+"""The conditions a grounder is certified under, by name; images are of 1024 pixels unless it says otherwise."""

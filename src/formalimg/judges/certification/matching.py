@@ -1,25 +1,25 @@
-"""Which of the things that were found are which of those that are there."""
+"""Which of the objects that were found are which of those that are there."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.scenes import Box, Scene, Thing
+from formalimg.scenes import Box, Scene, SceneObject
 
-LEAST_OVERLAP = 0.9
+MIN_OVERLAP = 0.9
 """How far boxes have to overlap (intersection over union), as FormalImg measures its parser (appendix)."""
 
 
 class Match(NamedTuple):
-    """A thing that is there, and the one that was found in its place."""
+    """An object that is there, and the one that was found in its place."""
 
-    truth: Thing
-    found: Thing
+    truth: SceneObject
+    found: SceneObject
 
 
-def match(truth: Scene, found: Scene, least_overlap: float = LEAST_OVERLAP) -> list[Match]:
-    """Pairs of the same class whose boxes overlap far enough, the closest first; no thing is in two of them.
+def match(truth: Scene, found: Scene, least_overlap: float = MIN_OVERLAP) -> list[Match]:
+    """Pairs of the same class whose boxes overlap far enough, the closest first; no object is in two of them.
 
     Args:
         truth: what is there.
@@ -33,8 +33,8 @@ def match(truth: Scene, found: Scene, least_overlap: float = LEAST_OVERLAP) -> l
         raise FormalimgError(f"boxes cannot be asked to overlap by {least_overlap:g}: take more than 0, and 1 at most")
     pairs = [
         (overlap(one.box, other.box), number, place)
-        for number, one in enumerate(truth.things)
-        for place, other in enumerate(found.things)
+        for number, one in enumerate(truth.objects)
+        for place, other in enumerate(found.objects)
         if one.label == other.label
     ]
     taken: set[int] = set()
@@ -44,7 +44,7 @@ def match(truth: Scene, found: Scene, least_overlap: float = LEAST_OVERLAP) -> l
         if share >= least_overlap and number not in taken and place not in seen:
             taken.add(number)
             seen.add(place)
-            matches.append(Match(truth.things[number], found.things[place]))
+            matches.append(Match(truth.objects[number], found.objects[place]))
     return matches
 
 

@@ -1,4 +1,4 @@
-"""Pictures that are no drawings of formalimg, as photographs are not: a grounder for drawings must refuse them."""
+"""Images that are no drawings of formalimg, as photographs are not: a grounder for drawings must refuse them."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _MANY = 8
 
 
 class Impostor(NamedTuple):
-    """A picture that is no drawing, and what it is instead."""
+    """An image that is no drawing, and what it is instead."""
 
     kind: str
     image: Image.Image
 
 
 def impostors(count: int, seed: int) -> Iterator[Impostor]:
-    """So many pictures that are no drawings, of all kinds in turn, the same for the same seed."""
+    """So many images that are no drawings, of all kinds in turn, the same for the same seed."""
     kinds = list(_KINDS.items())
-    # Of a few things, all could look the same after turning, as a plate does.
+    # Of a few objects, all could look the same after turning, as a plate does.
     full = (scene for scene in random_scenes(100 * count, seed) if len(scene) >= _MANY)
     for number, scene in enumerate(islice(full, count)):
         kind, make = kinds[number % len(kinds)]
@@ -60,23 +60,23 @@ def _clouds_on_background(chance: Generator, scene: Scene) -> Image.Image:
 
 def _blobs(chance: Generator, scene: Scene) -> Image.Image:
     """Blurred blobs of colour on the background of drawings."""
-    picture = _canvas()
+    image = _canvas()
     for _ in range(chance.integers(3, 12)):
         mask = Image.new("L", (_SIZE, _SIZE))
         left, top, width, height = chance.integers((0, 0, 40, 40), (_SIZE - 60, _SIZE - 60, 160, 160)).tolist()
         mask.paste(255, (left, top, left + width, top + height))
         color = tuple(chance.integers(0, 256, 3).tolist())
-        picture.paste(color, mask=mask.filter(ImageFilter.GaussianBlur(int(chance.integers(6, 20)))))
-    return picture
+        image.paste(color, mask=mask.filter(ImageFilter.GaussianBlur(int(chance.integers(6, 20)))))
+    return image
 
 
 def _patches(chance: Generator, scene: Scene) -> Image.Image:
-    """Plain coloured rectangles on the background of drawings, where the things of a scene would be."""
-    picture = _canvas()
-    for thing in scene.things:
+    """Plain coloured rectangles on the background of drawings, where the objects of a scene would be."""
+    image = _canvas()
+    for obj in scene.objects:
         color = tuple(chance.integers(0, 256, 3).tolist())
-        picture.paste(color, tuple(round(edge * _SIZE / CANVAS) for edge in thing.box))  # type: ignore[arg-type]
-    return picture
+        image.paste(color, tuple(round(edge * _SIZE / CANVAS) for edge in obj.box))  # type: ignore[arg-type]
+    return image
 
 
 def _rotated(chance: Generator, scene: Scene) -> Image.Image:
@@ -90,11 +90,11 @@ def _upside_down(chance: Generator, scene: Scene) -> Image.Image:
 
 def _other_background(chance: Generator, scene: Scene) -> Image.Image:
     """A drawing whose background is another colour."""
-    picture = draw(scene)
-    different = np.asarray(picture) != np.array(_background())
+    image = draw(scene)
+    different = np.asarray(image) != np.array(_background())
     mask = Image.fromarray(different.any(axis=2).astype(np.uint8) * 255)
-    plain = Image.new("RGB", picture.size, ["white", "#202020", "#a8c8e8"][int(chance.integers(0, 3))])
-    return Image.composite(picture, plain, mask)
+    plain = Image.new("RGB", image.size, ["white", "#202020", "#a8c8e8"][int(chance.integers(0, 3))])
+    return Image.composite(image, plain, mask)
 
 
 def _inverted(chance: Generator, scene: Scene) -> Image.Image:

@@ -1,4 +1,4 @@
-"""The judge that asks a chat model, clause by clause, whether a picture shows what a formula says."""
+"""The judge that asks a chat model, clause by clause, whether an image shows what a formula says."""
 
 from formalimg.judges.clause_judge.judge import ANSWERS, DECIDERS, ClauseJudge
 

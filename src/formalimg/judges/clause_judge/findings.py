@@ -14,7 +14,7 @@ class Findings:
     """What a judge says about the clauses of a formula.
 
     Attributes:
-        fulfilled: its verdict on the picture as a whole.
+        fulfilled: its verdict on the image as a whole.
         holds: whether each clause holds, by the text of the clause; clauses that it left out are not there.
         because: its reasons, by the text of the clause.
         observations: what it saw.

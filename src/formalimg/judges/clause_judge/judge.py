@@ -1,4 +1,4 @@
-"""The judge itself: words, logic and picture in one question, and a verdict made of the clauses."""
+"""The judge itself: words, logic and image in one question, and a verdict made of the clauses."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Literal, TypeAlias, get_args
 from formalimg.errors import FormalimgError
 from formalimg.judges.clause_judge.answers import ClauseAnswer, PublishedAnswer
 from formalimg.judges.clause_judge.findings import Findings, findings_of, problem_with
-from formalimg.judges.judge import Picture
+from formalimg.judges.judge import LoadedImage
 from formalimg.judges.questioning import NoAnswer, Understood, ask_until_understood
 from formalimg.judges.showing import question_about, shown
 from formalimg.judges.verdict import Part, Unscored, Verdict
-from formalimg.logic import Clause, FormulaError, Lifted, atoms, lift
+from formalimg.logic import Clause, FormulaError, PrenexForm, atoms, to_prenex
 from formalimg.models import ChatModel, Setting
 from formalimg.prompts import load_prompts
 from formalimg.suites import FormulaSpec, Item
@@ -28,14 +28,14 @@ ANSWERS: tuple[Answers, ...] = get_args(Answers)
 
 Decider: TypeAlias = Literal["verdict", "clauses"]
 DECIDERS: tuple[Decider, ...] = get_args(Decider)
-"""What can decide whether a picture passes."""
+"""What can decide whether an image passes."""
 
 
 class ClauseJudge:
-    """Asks a chat model that can see whether a picture fulfils a formula, with a verdict on each of its clauses.
+    """Asks a chat model that can see whether an image fulfils a formula, with a verdict on each of its clauses.
 
     An answer counts only if it speaks of every clause, each copied letter by letter. If it does not, it is asked for
-    once more, and then the picture is `Unscored`. Evidence, all plain data:
+    once more, and then the image is `Unscored`. Evidence, all plain data:
 
     - `explanation`: what the model says it saw;
     - `fulfilled`: its verdict on the whole;
@@ -57,7 +57,7 @@ class ClauseJudge:
 
         Args:
             chat: who looks.
-            decide: whether a picture passes by the model's overall verdict, as published, or if all clauses hold.
+            decide: whether an image passes by the model's overall verdict, as published, or if all clauses hold.
             answers: the form of the answer: each clause with true or false, or the published one, which lists the
                 clauses that hold.
             prompts: a folder with the user's own texts in place of ours.
@@ -95,25 +95,25 @@ class ClauseJudge:
 
     @property
     def concurrency(self) -> int:
-        """As many pictures as the chat model takes questions."""
+        """As many images as the chat model takes questions."""
         return self._chat.concurrency
 
     def questions(self, item: Item[object]) -> int:
-        """How many questions are asked about a picture of this item."""
+        """How many questions are asked about an image of this item."""
         return 1
 
-    async def judge(self, item: Item[object], picture: Picture) -> Verdict | Unscored:
-        """Whether the picture shows what the formula of the item asks for."""
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        """Whether the image shows what the formula of the item asks for."""
         spec = item.spec
         if not isinstance(spec, FormulaSpec):
             return Unscored("not understood", f"item {item.id} of {item.suite} has no formula to judge by")
         try:
-            lifted = lift(spec.formula)
+            lifted = to_prenex(spec.formula)
         except FormulaError as error:
             if any(problem.kind != "size" for problem in error.problems):
                 raise
             return Unscored("not understood", error.problems[0].message)
-        view = await asyncio.to_thread(shown, picture)
+        view = await asyncio.to_thread(shown, image)
         clauses = list(dict.fromkeys(clause.text for clause in lifted.clauses))
         words = {"words": item.prompt, "formula": lifted.text, "clauses": "\n".join(clauses)}
         question = question_about(view.attachment, self._prompt, words, "last")
@@ -134,7 +134,7 @@ class ClauseJudge:
         return problem_with(findings_of(answer, clauses), clauses, allow_unknown=allow)
 
     def _verdict(
-        self, lifted: Lifted, findings: Findings, asked: Understood[ClauseAnswer | PublishedAnswer]
+        self, lifted: PrenexForm, findings: Findings, asked: Understood[ClauseAnswer | PublishedAnswer]
     ) -> Verdict:
         parts = tuple(_part(clause, findings) for clause in lifted.clauses)
         by_clauses = all(findings.holds.values())

@@ -1,4 +1,4 @@
-"""The colour of a thing, from the pixels in its box."""
+"""The colour of an object, from the pixels in its box."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ NO_COLOR = "other"
 _SIDE = 40
 """Boxes are looked at in at most so many pixels across and down."""
 _RING = 0.1
-"""What surrounds a thing is looked at in a ring of this share of its width and height."""
+"""What surrounds an object is looked at in a ring of this share of its width and height."""
 _LIKE_AROUND = 14.0
-"""Pixels that differ from what surrounds the thing by less (in CIE Lab) are most likely not of the thing."""
+"""Pixels that differ from what surrounds the object by less (in CIE Lab) are most likely not of the object."""
 _LEAST_OF_IT = 0.06
-"""If less than this share of the weight differs from what surrounds it, the thing has the colour of that."""
+"""If less than this share of the weight differs from what surrounds it, the object has the colour of that."""
 _SPREAD = 0.3
 """The weight of pixels falls off from the centre, like a bell of this width; the box is 1 wide."""
 
 
 class ColorSeen(NamedTuple):
-    """The word for a thing's colour, and the share of what was looked at that has it."""
+    """The word for an object's colour, and the share of what was looked at that has it."""
 
     word: str
     share: float
 
 
 def color_in(image: Image, box: Box) -> ColorSeen:
-    """The colour of the thing in a box: the word that most of its pixels have, those in the middle counting most.
+    """The colour of the object in a box: the word that most of its pixels have, those in the middle counting most.
 
     Args:
-        image: the picture, in RGB; it shows the whole canvas.
-        box: where the thing is, on the canvas.
+        image: the image, in RGB; it shows the whole canvas.
+        box: where the object is, on the canvas.
     """
     pixels = _lab_of(_crop(image, box))
     around = np.median(_around(image, box), axis=0)
@@ -107,12 +107,12 @@ def _crop(image: Image, box: Box) -> Image:
     from PIL.Image import Resampling
 
     crop = image.crop(_in_pixels(image, box))
-    # Pixels are left out rather than blended: outlines on a white thing would make it gray.
+    # Pixels are left out rather than blended: outlines on a white object would make it gray.
     return crop.resize((min(crop.width, _SIDE), min(crop.height, _SIDE)), Resampling.NEAREST)
 
 
 def _around(image: Image, box: Box) -> Numbers:
-    """The pixels right around the box; where that is beyond the picture, those along the inside of the box."""
+    """The pixels right around the box; where that is beyond the image, those along the inside of the box."""
     width, height = (box.xmax - box.xmin) * _RING, (box.ymax - box.ymin) * _RING
     grown = Box(
         max(box.xmin - width, 0),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from formalimg.errors import FormalimgError, presentable
 from formalimg.judges.detector.family import Family, family_of
 from formalimg.judges.detector.rules import Found, sift
-from formalimg.judges.judge import Grounding, Picture
+from formalimg.judges.judge import Grounding, LoadedImage
 from formalimg.judges.verdict import Unscored
 from formalimg.models import (
     INSTALL_LOCAL,
@@ -24,7 +24,7 @@ from formalimg.models import (
     read_checkpoint,
     require_modules,
 )
-from formalimg.scenes import Scene, Thing
+from formalimg.scenes import Scene, SceneObject
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -40,11 +40,11 @@ _DTYPE = "float32"
 
 
 class DetectorGrounder:
-    """Finds things with an open-vocabulary detector, and their colours in the pixels of their boxes.
+    """Finds objects with an open-vocabulary detector, and their colours in the pixels of their boxes.
 
     Only the classes that matter to whoever asks are looked for. Its evidence, all plain data:
 
-    - `found`: the things with their scores, and how much of each has its colour;
+    - `found`: the objects with their scores, and how much of each has its colour;
     - `dropped`: boxes that the rules dropped, if any;
     - `served`: what was really used.
 
@@ -53,19 +53,19 @@ class DetectorGrounder:
     """
 
     concurrency = 2
-    """One picture waits while another is looked at; there is but one thread for them."""
+    """One image waits while another is looked at; there is but one thread for them."""
 
     def __init__(
         self, name: str, checkpoint: Checkpoint, family: Family, threshold: float, most_overlap: float
     ) -> None:
-        """A grounder whose detector is loaded when the first picture comes.
+        """A grounder whose detector is loaded when the first image comes.
 
         Args:
             name: how users write it.
             checkpoint: which weights.
             family: how the detector is asked.
             threshold: the score from which a box counts.
-            most_overlap: boxes that overlap by so much (intersection over union) are one thing.
+            most_overlap: boxes that overlap by so much (intersection over union) are one object.
         """
         self.name = name
         self._checkpoint = checkpoint
@@ -90,17 +90,17 @@ class DetectorGrounder:
             "grounding_rules": RULES,
         }
 
-    async def ground(self, picture: Picture, classes: Sequence[str]) -> Grounding | Unscored:
-        """The things of these classes in a picture."""
+    async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
+        """The objects of these classes in an image."""
         if not classes:
             return Unscored("not understood", "no class is named that could be looked for")
-        look = partial(self._find, picture.image, tuple(dict.fromkeys(classes)))
+        look = partial(self._find, image.pil, tuple(dict.fromkeys(classes)))
         found = await asyncio.get_running_loop().run_in_executor(self._thread, look)
         if found is None:
             return Unscored(
                 "judge failed", f"{self.name} needs more memory than there is: see the options device and dtype"
             )
-        return await asyncio.to_thread(self._grounding, picture.image, found)
+        return await asyncio.to_thread(self._grounding, image.pil, found)
 
     def _find(self, image: Image, classes: Sequence[str]) -> list[Found] | None:
         """What the detector finds; None if its memory is not enough."""
@@ -123,7 +123,7 @@ class DetectorGrounder:
 
         sifted = sift(found, self._most_overlap)
         colors = [color_in(image, one.box) for one in sifted.kept]
-        things = [Thing(one.label, one.box, seen.word) for one, seen in zip(sifted.kept, colors, strict=True)]
+        objects = [SceneObject(one.label, one.box, seen.word) for one, seen in zip(sifted.kept, colors, strict=True)]
         evidence: dict[str, object] = {
             "found": [
                 {**one.to_json(), "color": seen.word, "color_share": seen.share}
@@ -133,7 +133,7 @@ class DetectorGrounder:
         }
         if sifted.dropped:
             evidence["dropped"] = [one.to_json() for one in sifted.dropped]
-        return Grounding(Scene.of(things), evidence=evidence)
+        return Grounding(Scene.of(objects), evidence=evidence)
 
 
 @needs(modules=("torch", "transformers"), install=INSTALL_LOCAL)
@@ -142,7 +142,7 @@ def open_detector(model: str, options: Mapping[str, str]) -> DetectorGrounder:
 
     Args:
         model: the folder of a saved detector, or its id on the hub, such as `google/owlv2-base-patch16-ensemble`.
-        options: `threshold` (the score from which a box counts), `overlap` (from which two boxes are one thing),
+        options: `threshold` (the score from which a box counts), `overlap` (from which two boxes are one object),
             `query` (the words for a class, with `{class}`); `device`, `dtype`, `revision`, `offline`,
             `trust_remote_code`.
 

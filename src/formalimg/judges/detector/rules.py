@@ -1,4 +1,4 @@
-"""From what a detector found to the boxes of things: what is kept, cut and dropped, by rule and on record."""
+"""From what a detector found to the boxes of objects: what is kept, cut and dropped, by rule and on record."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import NamedTuple
 from formalimg.judges.certification.matching import overlap
 from formalimg.scenes import CANVAS, Box
 
-LEAST_SIDE = 1.0
-"""What is less wide or high than this on the canvas of 1000, after cutting, is no thing."""
+MIN_SIDE = 1.0
+"""What is less wide or high than this on the canvas of 1000, after cutting, is no object."""
 
 
 class Found(NamedTuple):
@@ -39,11 +39,11 @@ class Sifted(NamedTuple):
 
 
 def sift(found: Iterable[Found], most_overlap: float) -> Sifted:
-    """The things among what was found, the surest first, by these rules.
+    """The objects among what was found, the surest first, by these rules.
 
-    1. Boxes are cut at the edges of the picture; what is then less than 1 of 1000 wide or high is dropped.
+    1. Boxes are cut at the edges of the image; what is then less than 1 of 1000 wide or high is dropped.
     2. Of boxes that overlap by `most_overlap` or more (intersection over union), only the surest is kept, whatever
-       their classes: a thing is of one class. If two are equally sure, the one asked for first is.
+       their classes: an object is of one class. If two are equally sure, the one asked for first is.
 
     Raises:
         ValueError: if a box or a score is not a finite number: the detector is broken.
@@ -54,7 +54,7 @@ def sift(found: Iterable[Found], most_overlap: float) -> Sifted:
         if not all(map(math.isfinite, (one.score, *one.box))):
             raise ValueError(f"the detector gave a {one.label} with the box {one.box} and the score {one.score}")
         cut = one._replace(box=Box(*(round(min(max(number, 0.0), float(CANVAS)), 2) for number in one.box)))
-        too_small = min(cut.box.xmax - cut.box.xmin, cut.box.ymax - cut.box.ymin) < LEAST_SIDE
+        too_small = min(cut.box.xmax - cut.box.xmin, cut.box.ymax - cut.box.ymin) < MIN_SIDE
         if too_small or any(overlap(cut.box, other.box) >= most_overlap for other in kept):
             dropped.append(one)
         else:

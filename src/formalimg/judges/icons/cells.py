@@ -1,4 +1,4 @@
-"""Things as squares of cells: what is compared when a thing is recognized."""
+"""Objects as squares of cells: what is compared when an object is recognized."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ FINEST = GRIDS[0]
 
 
 class Grid(NamedTuple):
-    """Into how many cells a thing is divided."""
+    """Into how many cells an object is divided."""
 
     across: int
     down: int
 
 
-def as_cells(picture: Image.Image, edges: tuple[float, float, float, float], grid: Grid) -> NDArray[np.float32]:
-    """The part of a picture between these edges, as one row of cells."""
-    return np.asarray(picture.resize(grid, Image.Resampling.BOX, box=edges), np.float32).reshape(-1)
+def as_cells(image: Image.Image, edges: tuple[float, float, float, float], grid: Grid) -> NDArray[np.float32]:
+    """The part of an image between these edges, as one row of cells."""
+    return np.asarray(image.resize(grid, Image.Resampling.BOX, box=edges), np.float32).reshape(-1)

@@ -14,7 +14,7 @@ import numpy as np
 
 from formalimg.judges.icons.cells import FINEST, Grid, as_cells
 from formalimg.logic import vocabulary
-from formalimg.scenes import CANVAS, Box, Scene, Thing, draw, drawable_classes, natural_aspect
+from formalimg.scenes import CANVAS, Box, Scene, SceneObject, draw, drawable_classes, natural_aspect
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +25,7 @@ OTHER = "other"
 """The colour of what has none of the colours."""
 
 _SHEET = CANVAS // 2
-"""The size of the pictures that looks are cut from: a pixel is two units of the canvas."""
+"""The size of the images that looks are cut from: a pixel is two units of the canvas."""
 _GUTTER = 2
 _BOLD_SIDE, _FINE_SIDE = 24, 36
 _FINE_LENGTH = 110
@@ -84,13 +84,13 @@ def _cut(drawn: Sequence[_Drawn]) -> NDArray[np.uint8]:
     rows = np.empty((len(drawn), 3 * FINEST**2), np.uint8)
     for sheet in _sheets(drawn):
         boxes = {number: (x, y, x + drawn[number].width, y + drawn[number].height) for number, x, y in sheet}
-        things = [
-            Thing(drawn[number].label, Box(*(edge * CANVAS / _SHEET for edge in box)), drawn[number].color)
+        objects = [
+            SceneObject(drawn[number].label, Box(*(edge * CANVAS / _SHEET for edge in box)), drawn[number].color)
             for number, box in boxes.items()
         ]
-        picture = draw(Scene.of(things), _SHEET)
+        image = draw(Scene.of(objects), _SHEET)
         for number, box in boxes.items():
-            rows[number] = as_cells(picture, box, Grid(FINEST, FINEST))
+            rows[number] = as_cells(image, box, Grid(FINEST, FINEST))
     return rows
 
 

@@ -1,4 +1,4 @@
-"""Where the things of a drawing are: what stands out from its flat background, and the edges of that to the pixel."""
+"""Where the objects of a drawing are: what stands out from its flat background, and the edges of that to the pixel."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _STANDS_OUT = 28
-"""How far from the background, in the channel that differs most, a pixel may be part of a thing: the outline of a white
-thing, when blurred, is no farther."""
+"""How far from the background, in the channel that differs most, a pixel may be part of an object: the outline of a white
+object, when blurred, is no farther."""
 
 _STANDS_OUT_FOR_SURE = 50
-"""How far some pixel of every thing is."""
+"""How far some pixel of every object is."""
 
 _FAINT, _SPECK = 90, 8
-"""The ringing of JPEG leaves specks beside things; nothing that is drawn is so faint and (on the canvas) so small."""
+"""The ringing of JPEG leaves specks beside objects; nothing that is drawn is so faint and (on the canvas) so small."""
 
 _POOL = 2
 """Pieces are looked for on a grid of so many pixels, so that outlines thinned by scaling stay connected."""
@@ -37,12 +37,12 @@ over the ringing of JPEG in front of dark ones."""
 
 _SAME_EDGE = 0.5
 
-_MOST_THINGS, _MOST_PIECES = 150, 1500
-"""More than so many things, or pieces that they are made of, are on no drawing."""
+_MAX_OBJECTS, _MOST_PIECES = 150, 1500
+"""More than so many objects, or pieces that they are made of, are on no drawing."""
 
 
 class Edges(NamedTuple):
-    """A rectangle in a picture, in fractions of a pixel."""
+    """A rectangle in an image, in fractions of a pixel."""
 
     left: float
     top: float
@@ -51,25 +51,25 @@ class Edges(NamedTuple):
 
 
 class NoDrawing(NamedTuple):
-    """Why a picture cannot be a drawing."""
+    """Why an image cannot be a drawing."""
 
     why: str
 
 
-def find_things(picture: Image.Image) -> list[tuple[Edges, ...]] | NoDrawing:
-    """Where something stands out from the background. Each thing comes with all rectangles that could be its box."""
-    background = _background_of(picture)
+def find_objects(image: Image.Image) -> list[tuple[Edges, ...]] | NoDrawing:
+    """Where something stands out from the background. Each object comes with all rectangles that could be its box."""
+    background = _background_of(image)
     if background is None:
-        return NoDrawing("the background of this picture is another")
-    red, green, blue = ImageChops.difference(picture, Image.new("RGB", picture.size, background)).split()
+        return NoDrawing("the background of this image is another")
+    red, green, blue = ImageChops.difference(image, Image.new("RGB", image.size, background)).split()
     contrast = np.asarray(ImageChops.lighter(ImageChops.lighter(red, green), blue))
     pooled = _pooled(contrast)
-    speck = _SPECK * max(picture.size) / CANVAS / _POOL
+    speck = _SPECK * max(image.size) / CANVAS / _POOL
     clear = [cells for cells in connected(pooled > _STANDS_OUT) if _is_clear(pooled, cells, speck)]
-    things = outermost(clear) if len(clear) <= _MOST_PIECES else clear
-    if len(things) > _MOST_THINGS:
-        return NoDrawing(f"this picture has {len(things)} separate parts")
-    return [_possible_edges(contrast, cells) for cells in things]
+    objects = outermost(clear) if len(clear) <= _MOST_PIECES else clear
+    if len(objects) > _MAX_OBJECTS:
+        return NoDrawing(f"this image has {len(objects)} separate parts")
+    return [_possible_edges(contrast, cells) for cells in objects]
 
 
 @cache
@@ -79,9 +79,9 @@ def drawing_background() -> tuple[int, int, int]:
     return red, green, blue
 
 
-def _background_of(picture: Image.Image) -> tuple[int, int, int] | None:
-    """The colour that the picture's background has, if enough of the picture has about the right one."""
-    pixels = np.asarray(picture.resize((128, 128), Image.Resampling.BOX)).reshape(-1, 3).astype(np.int16)
+def _background_of(image: Image.Image) -> tuple[int, int, int] | None:
+    """The colour that the image's background has, if enough of the image has about the right one."""
+    pixels = np.asarray(image.resize((128, 128), Image.Resampling.BOX)).reshape(-1, 3).astype(np.int16)
     near = np.abs(pixels - np.array(drawing_background(), np.int16)).max(axis=1) <= _BACKGROUND_TOLERANCE
     if near.mean() < _LEAST_BACKGROUND:
         return None
@@ -90,7 +90,7 @@ def _background_of(picture: Image.Image) -> tuple[int, int, int] | None:
 
 
 def _is_clear(pooled: NDArray[np.uint8], cells: Cells, speck: float) -> bool:
-    """Is this part of a thing, and not noise?"""
+    """Is this part of an object, and not noise?"""
     strongest = pooled[cells.top : cells.bottom, cells.left : cells.right].max()
     is_speck = max(cells.right - cells.left, cells.bottom - cells.top) < speck
     return bool(strongest > (_FAINT if is_speck else _STANDS_OUT_FOR_SURE))

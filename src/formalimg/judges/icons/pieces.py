@@ -52,7 +52,7 @@ def connected(mask: NDArray[np.bool_]) -> list[Cells]:
     if not len(rows):
         return []
     # Runs of one row touch those of the next that start before their end and end after their start. Counted along the
-    # picture, with a spare column on either side, each row's runs are neighbours in one ascending list.
+    # image, with a spare column on either side, each row's runs are neighbours in one ascending list.
     stride = width + 2
     next_row = (rows + 1) * stride
     first = np.searchsorted(rows * stride + ends, next_row + starts, side="left")

@@ -1,4 +1,4 @@
-"""What a thing is: the look that comes nearest, and how far the next best is behind."""
+"""What an object is: the look that comes closest_match, and how far the next best is behind."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _BOLDEST, _FINEST = -0.5, 1.5
 
 _COARSE_DOUBTS = Doubts(alike=30, unlike=50, distinct=0.25)
 _FINE_DOUBTS = Doubts(alike=24, unlike=36, distinct=0.35)
-"""Small things are seen on coarser grids, on which more looks are alike."""
+"""Small objects are seen on coarser grids, on which more looks are alike."""
 
 _PIXELS_PER_CELL = 1.5
 """The least: finer cells would compare the chances of how edges fall on pixels."""
@@ -47,9 +47,9 @@ class Recognition(NamedTuple):
 
     Attributes:
         edges: where it is.
-        look: the nearest look.
+        look: the closest_match look.
         distance: the mean difference from it (root of squares) in levels of 0 to 255.
-        rival: the nearest look of another class or colour.
+        rival: the closest_match look of another class or colour.
         rival_distance: the difference from that.
         doubts: when to doubt it.
     """
@@ -70,19 +70,19 @@ class Recognition(NamedTuple):
         return min(1.0, max(0.0, likeness)) * min(1.0, max(0.0, distinctness))
 
 
-def recognize(picture: Image, things: Sequence[Sequence[Edges]]) -> list[Recognition]:
-    """What the things are that lie between these edges; of several possible edges, those with the nearest look."""
-    possible = [(number, edges) for number, choices in enumerate(things) for edges in choices]
+def recognize(image: Image, objects: Sequence[Sequence[Edges]]) -> list[Recognition]:
+    """What the objects are that lie between these edges; of several possible edges, those with the closest_match look."""
+    possible = [(number, edges) for number, choices in enumerate(objects) for edges in choices]
     grids = [Grid(_cells(edges.right - edges.left), _cells(edges.bottom - edges.top)) for _, edges in possible]
     found: dict[int, Recognition] = {}
     for grid in set(grids):
         chosen = [choice for choice, other in zip(possible, grids, strict=True) if other == grid]
-        cells = np.stack([as_cells(picture, edges, grid) for _, edges in chosen])
+        cells = np.stack([as_cells(image, edges, grid) for _, edges in chosen])
         for (number, edges), distances in zip(chosen, _distances(cells, grid), strict=True):
             recognition = _nearest(edges, distances, grid)
             if number not in found or recognition.distance < found[number].distance:
                 found[number] = recognition
-    return [found[number] for number in range(len(things))]
+    return [found[number] for number in range(len(objects))]
 
 
 def _cells(pixels: float) -> int:

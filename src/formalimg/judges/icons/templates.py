@@ -32,7 +32,7 @@ class Look(NamedTuple):
 class Templates(NamedTuple):
     """All looks on one grid.
 
-    Outlines do not grow with the things they are around, and pictures may have been blurred. So a look is a drawing
+    Outlines do not grow with the objects they are around, and images may have been blurred. So a look is a drawing
     with bold outlines and two ways to go from there.
 
     Attributes:
@@ -67,7 +67,7 @@ def _averaged(rows: NDArray[np.float32], grid: Grid) -> NDArray[np.float32]:
 
 
 def _softening(rows: NDArray[np.float32], grid: Grid) -> NDArray[np.float32]:
-    """What a slight blur adds to each cell; around a thing is background."""
+    """What a slight blur adds to each cell; around an object is background."""
     background = np.array(drawing_background(), np.float32)
     drawn = rows.reshape(-1, grid.down, grid.across, 3) - background
     framed = np.pad(drawn, ((0, 0), (1, 1), (1, 1), (0, 0)))

@@ -1,4 +1,4 @@
-"""The judge that asks a chat model one yes/no question for each concept that a picture must show."""
+"""The judge that asks a chat model one yes/no question for each concept that an image must show."""
 
 from formalimg.judges.question_judge.judge import REQUESTS, QuestionJudge
 

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 from weakref import WeakKeyDictionary
 
 from formalimg.errors import FormalimgError
-from formalimg.judges.judge import Picture
+from formalimg.judges.judge import LoadedImage
 from formalimg.judges.question_judge.answers import (
     Finding,
     NumberedAnswers,
@@ -47,10 +47,10 @@ class _Heard(NamedTuple):
 
 
 class QuestionJudge:
-    """Asks a chat model that can see one yes/no question for each concept that a picture must show.
+    """Asks a chat model that can see one yes/no question for each concept that an image must show.
 
-    A picture passes if every answer is yes. It has a verdict only if every question has an answer that is yes or no;
-    anything else is asked for once more, and then the picture is `Unscored`. Evidence, all plain data:
+    An image passes if every answer is yes. It has a verdict only if every question has an answer that is yes or no;
+    anything else is asked for once more, and then the image is `Unscored`. Evidence, all plain data:
 
     - `answers`: for each request, the questions in it (`asked`) and what came back, word for word (`raw`);
     - `served`: what was really used, as far as the provider says; a list where it was not the same for all requests;
@@ -95,22 +95,22 @@ class QuestionJudge:
 
     @property
     def concurrency(self) -> int:
-        """As many pictures as the chat model takes questions; their questions together are never more than that."""
+        """As many images as the chat model takes questions; their questions together are never more than that."""
         return self._chat.concurrency
 
     def questions(self, item: Item[object]) -> int:
-        """How many requests are sent about a picture of this item."""
+        """How many requests are sent about an image of this item."""
         asked = len(item.spec.concepts) if isinstance(item.spec, ConceptSpec) else 0
         return asked if self._requests == "each question" else min(1, asked)
 
-    async def judge(self, item: Item[object], picture: Picture) -> Verdict | Unscored:
-        """Whether the picture shows every concept of the item."""
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        """Whether the image shows every concept of the item."""
         spec = item.spec
         if not isinstance(spec, ConceptSpec) or not spec.concepts:
             return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
         if not all(concept.question.strip() for concept in spec.concepts):
             return Unscored("not understood", f"item {item.id} of {item.suite} has a concept without a question")
-        view = await asyncio.to_thread(shown, picture)
+        view = await asyncio.to_thread(shown, image)
         if self._requests == "each question":
             return _judged(await self._hear_all(view, [(concept,) for concept in spec.concepts]))
         return _judged([await self._hear(view, spec.concepts)])
@@ -141,7 +141,7 @@ class QuestionJudge:
         return QuestionAnswer if self._requests == "each question" else NumberedAnswers
 
     def _turn(self) -> asyncio.Semaphore:
-        """A place among the requests that run at a time, which all pictures share; a judge may serve several loops."""
+        """A place among the requests that run at a time, which all images share; a judge may serve several loops."""
         places = asyncio.Semaphore(max(1, self._chat.concurrency))
         return self._turns.setdefault(asyncio.get_running_loop(), places)
 

@@ -1,4 +1,4 @@
-"""The judge itself: all questions about a picture in one request, and a verdict that is the weighted mean of scores."""
+"""The judge itself: all questions about an image in one request, and a verdict that is the weighted mean of scores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from formalimg.errors import FormalimgError
-from formalimg.judges.judge import Picture
+from formalimg.judges.judge import LoadedImage
 from formalimg.judges.questioning import NoAnswer, ask_until_understood
 from formalimg.judges.score_judge.answers import (
     Finding,
@@ -36,10 +36,10 @@ ANSWERS: tuple[Answers, ...] = get_args(Answers)
 
 
 class ScoreJudge:
-    """Asks a chat model that can see for a score from 0 to 1 on each weighted question about a picture.
+    """Asks a chat model that can see for a score from 0 to 1 on each weighted question about an image.
 
-    All questions go in one request, each with its criteria. A picture has a verdict only if every question has a score
-    from 0 to 1; anything else is asked for once more, and then the picture is `Unscored`. Its score is the weighted
+    All questions go in one request, each with its criteria. An image has a verdict only if every question has a score
+    from 0 to 1; anything else is asked for once more, and then the image is `Unscored`. Its score is the weighted
     mean over the dimensions of the questions, each with the mean of its own. Evidence, all plain data:
 
     - `persona`: in which persona the model judged; on probes, where there is only one, `objective`;
@@ -97,15 +97,15 @@ class ScoreJudge:
 
     @property
     def concurrency(self) -> int:
-        """As many pictures as the chat model takes questions."""
+        """As many images as the chat model takes questions."""
         return self._chat.concurrency
 
     def questions(self, item: Item[object]) -> int:
-        """How many requests are sent about a picture of this item."""
+        """How many requests are sent about an image of this item."""
         return 1 if isinstance(item.spec, CounterfactualSpec) and item.spec.questions else 0
 
-    async def judge(self, item: Item[object], picture: Picture) -> Verdict | Unscored:
-        """How well the picture does on the questions of the item."""
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        """How well the image does on the questions of the item."""
         spec = item.spec
         if not isinstance(spec, CounterfactualSpec) or not spec.questions:
             return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
@@ -114,7 +114,7 @@ class ScoreJudge:
             return Unscored("not understood", detail)
         occasion = occasion_of(item.suite, item.level)
         prompt = self._prompts[occasion]
-        view = await asyncio.to_thread(shown, picture)
+        view = await asyncio.to_thread(shown, image)
         question = question_about(view.attachment, prompt, {"questions": _listed(spec.questions)})
         problem = partial(problem_with, count=len(spec.questions))
         reply = await ask_until_understood(
@@ -134,7 +134,7 @@ class ScoreJudge:
             for asked, finding in zip(spec.questions, findings, strict=True)
         ]
         parts = _parts(spec.questions, findings)
-        # Weights such as 8/3 are not exact, and a picture on the line must not fall off it for that.
+        # Weights such as 8/3 are not exact, and an image on the line must not fall off it for that.
         passed = round(Verdict(False, parts).score, 9) >= PASS_MARK
         return Verdict(passed, parts, told, reply.cost)
 

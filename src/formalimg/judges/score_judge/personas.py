@@ -16,7 +16,7 @@ PERSONAS: tuple[Persona, ...] = get_args(Persona)
 """An analyst who asks whether the other world is shown, or an examiner who looks for whatever speaks against it."""
 
 Occasion: TypeAlias = Literal["factual", "counterfactual", "rules", "attributes"]
-"""What sort of picture is judged."""
+"""What sort of image is judged."""
 
 
 def persona_of(model: str, wish: str = "auto") -> Persona:
@@ -39,7 +39,7 @@ def persona_of(model: str, wish: str = "auto") -> Persona:
 
 
 def occasion_of(suite: str, level: int) -> Occasion:
-    """What sort of picture an item of this suite and level asks for."""
+    """What sort of image an item of this suite and level asks for."""
     usual = "factual" if level == 1 else "counterfactual"
     return cast(Occasion, _table()["probes"].get(suite, usual))
 

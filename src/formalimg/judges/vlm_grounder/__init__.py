@@ -1,4 +1,4 @@
-"""The grounder that asks a chat model: which things are where, in boxes and colours."""
+"""The grounder that asks a chat model: which objects are where, in boxes and colours."""
 
 from formalimg.judges.vlm_grounder.boxes import BoxConvention, box_convention
 from formalimg.judges.vlm_grounder.grounder import REQUESTS, VlmGrounder

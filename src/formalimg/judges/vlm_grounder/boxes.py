@@ -13,8 +13,8 @@ from typing import Any
 from formalimg.errors import FormalimgError
 from formalimg.scenes import CANVAS, Box
 
-LEAST_SIDE = 1.0
-"""Boxes less wide or high than this, on the canvas of 1000, hold no thing. Fractions taken for thousandths are such."""
+MIN_SIDE = 1.0
+"""Boxes less wide or high than this, on the canvas of 1000, hold no object. Fractions taken for thousandths are such."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class BoxConvention:
     Attributes:
         name: how users write it, such as `xyxy-1000`.
         order: which of xmin, ymin, xmax and ymax comes when.
-        span: the coordinate of the right and the bottom edge; None if that is the size of the picture in pixels.
+        span: the coordinate of the right and the bottom edge; None if that is the size of the image in pixels.
         words: how boxes are asked for.
     """
 
@@ -35,11 +35,11 @@ class BoxConvention:
 
     @property
     def in_pixels(self) -> bool:
-        """Do the numbers depend on the size of the picture as it is sent?"""
+        """Do the numbers depend on the size of the image as it is sent?"""
         return self.span is None
 
     def asked_for(self, width: int, height: int) -> str:
-        """The words that ask for boxes in a picture of this size."""
+        """The words that ask for boxes in an image of this size."""
         return self.words.format(width=width, height=height)
 
     def on_canvas(self, numbers: Sequence[float], width: int, height: int) -> Box | str:
@@ -47,8 +47,8 @@ class BoxConvention:
 
         Args:
             numbers: as the model wrote them.
-            width: of the picture as it was sent, in pixels.
-            height: of the picture as it was sent, in pixels.
+            width: of the image as it was sent, in pixels.
+            height: of the image as it was sent, in pixels.
         """
         written = f"[{', '.join(f'{number:g}' for number in numbers)}]"
         if len(numbers) != 4:
@@ -57,12 +57,12 @@ class BoxConvention:
         spans = {"x": self.span or width, "y": self.span or height}
         reach = f"{self._form()} goes from 0 to {self._reach(width, height)}"
         if not all(0 <= number <= spans[name[0]] for name, number in named.items()):
-            return f"the box {written} leaves the picture: {reach}"
+            return f"the box {written} leaves the image: {reach}"
         if named["xmin"] > named["xmax"] or named["ymin"] > named["ymax"]:
             return f"the box {written} has its corners swapped: it must be {self._form()}"
         box = Box(**{name: round(number / spans[name[0]] * CANVAS, 2) for name, number in named.items()})
-        if min(box.xmax - box.xmin, box.ymax - box.ymin) < LEAST_SIDE:
-            return f"the box {written} is too small to hold a thing: {reach}"
+        if min(box.xmax - box.xmin, box.ymax - box.ymin) < MIN_SIDE:
+            return f"the box {written} is too small to hold an object: {reach}"
         return box
 
     def _form(self) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from formalimg.errors import FormalimgError
-from formalimg.judges.judge import Grounding, Picture
+from formalimg.judges.judge import Grounding, LoadedImage
 from formalimg.judges.questioning import NoAnswer, Understood, added, ask_until_understood
 from formalimg.judges.showing import Shown, question_about, shown
 from formalimg.judges.verdict import Unscored
@@ -30,10 +30,10 @@ REQUESTS: tuple[Requests, ...] = get_args(Requests)
 
 
 class VlmGrounder:
-    """Asks a chat model that can see for the things in a picture: class, colour and box of each.
+    """Asks a chat model that can see for the objects in an image: class, colour and box of each.
 
     Only the classes that matter to whoever asks are looked for. If the answer for one of them is missing or makes no
-    sense, nothing is said about the picture: it is `Unscored`, never a scene without these things. Its evidence, all
+    sense, nothing is said about the image: it is `Unscored`, never a scene without these objects. Its evidence, all
     plain data:
 
     - `answers`: for each request, what it asked for and what came back, word for word;
@@ -92,18 +92,18 @@ class VlmGrounder:
 
     @property
     def concurrency(self) -> int:
-        """As many pictures as the chat model takes questions: the questions about one picture follow each other."""
+        """As many images as the chat model takes questions: the questions about one image follow each other."""
         return self._chat.concurrency
 
     def questions(self, classes: Sequence[str]) -> int:
-        """How many questions are asked about a picture, for these classes."""
+        """How many questions are asked about an image, for these classes."""
         return len(classes) if self._requests == "per class" else min(1, len(classes))
 
-    async def ground(self, picture: Picture, classes: Sequence[str]) -> Grounding | Unscored:
-        """The things of these classes in a picture."""
+    async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
+        """The objects of these classes in an image."""
         if not classes:
             return Unscored("not understood", "no class is named that could be looked for")
-        view = await asyncio.to_thread(shown, picture, on_grid=self._boxes.in_pixels)
+        view = await asyncio.to_thread(shown, image, on_grid=self._boxes.in_pixels)
         sent = Sent(self._boxes, view.width, view.height)
         told: list[Told] = []
         answers: list[dict[str, object]] = []
@@ -119,7 +119,7 @@ class VlmGrounder:
             served = found.served
         sifted = sift(told, sent, self._colors)
         evidence: dict[str, object] = {"answers": answers, "served": dict(served), **sifted.evidence()}
-        return Grounding(Scene.of(sifted.things), evidence=evidence, cost=cost)
+        return Grounding(Scene.of(sifted.objects), evidence=evidence, cost=cost)
 
     async def _ask(self, view: Shown, sent: Sent, classes: Sequence[str]) -> Understood[SeenThings] | NoAnswer:
         plain = [word.replace("_", " ") for word in classes]

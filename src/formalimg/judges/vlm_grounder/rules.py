@@ -10,43 +10,43 @@ from typing import NamedTuple, TypeAlias
 from formalimg.judges.certification.matching import overlap
 from formalimg.judges.vlm_grounder.answers import SeenThing, SeenThings
 from formalimg.judges.vlm_grounder.boxes import BoxConvention
-from formalimg.scenes import Box, Thing
+from formalimg.scenes import Box, SceneObject
 
 Plain: TypeAlias = dict[str, object]
-"""An entry as the model wrote it, or a thing, as plain data."""
+"""An entry as the model wrote it, or an object, as plain data."""
 
 NO_COLOR = "other"
-SAME_THING = 0.7
-"""Boxes that overlap by so much (intersection over union) are one thing."""
+SAME_OBJECT = 0.7
+"""Boxes that overlap by so much (intersection over union) are one object."""
 
 _SPELLINGS = {"grey": "gray"}
 
 
 class Sent(NamedTuple):
-    """How boxes were asked for: in which convention, in a picture of which size."""
+    """How boxes were asked for: in which convention, in an image of which size."""
 
     convention: BoxConvention
     width: int
     height: int
 
     def box(self, seen: SeenThing) -> Box | str:
-        """The box of a thing on the canvas, or what is wrong with it."""
+        """The box of an object on the canvas, or what is wrong with it."""
         return self.convention.on_canvas(seen.box_2d, self.width, self.height)
 
 
 @dataclass(frozen=True)
 class Sifted:
-    """Things by rule, and what became of the rest; all but the things is plain data.
+    """Objects by rule, and what became of the rest; all but the objects is plain data.
 
     Attributes:
-        things: what is there.
+        objects: what is there.
         dropped: entries under other labels than those asked for.
         recolored: entries whose colour is not in the vocabulary.
-        merged: entries that repeat a thing that was told before.
-        two_labels: things that share a box with one of another class; both are kept.
+        merged: entries that repeat an object that was told before.
+        two_labels: objects that share a box with one of another class; both are kept.
     """
 
-    things: tuple[Thing, ...]
+    objects: tuple[SceneObject, ...]
     dropped: list[Plain]
     recolored: list[Plain]
     merged: list[Plain]
@@ -74,17 +74,17 @@ class Told(NamedTuple):
 
 
 def sift(told: Iterable[Told], sent: Sent, colors: Sequence[str]) -> Sifted:
-    """The things that were told, by these rules.
+    """The objects that were told, by these rules.
 
     1. An entry counts if its label is one of the classes it was asked for, whatever its case and with blanks,
        hyphens or underscores. Others are dropped.
     2. A colour that is not in the vocabulary is "other".
-    3. Entries of one class whose boxes overlap by 0.7 are one thing: the one told first stays.
-    4. Things of different classes are never merged, even if their boxes are the same.
+    3. Entries of one class whose boxes overlap by 0.7 are one object: the one told first stays.
+    4. Objects of different classes are never merged, even if their boxes are the same.
 
     Boxes must have been found right before; see `problem_with`.
     """
-    things: list[Thing] = []
+    objects: list[SceneObject] = []
     dropped: list[Plain] = []
     recolored: list[Plain] = []
     merged: list[Plain] = []
@@ -99,22 +99,22 @@ def sift(told: Iterable[Told], sent: Sent, colors: Sequence[str]) -> Sifted:
                 recolored.append(seen.model_dump())
             box = sent.box(seen)
             assert isinstance(box, Box), box
-            thing = Thing(label, box, color or NO_COLOR)
-            if any(same_thing(thing, other) for other in things):
+            obj = SceneObject(label, box, color or NO_COLOR)
+            if any(same_object(obj, other) for other in objects):
                 merged.append(seen.model_dump())
             else:
-                things.append(thing)
+                objects.append(obj)
     two_labels = [
         [_plain(one), _plain(other)]
-        for one, other in combinations(things, 2)
-        if one.label != other.label and overlap(one.box, other.box) >= SAME_THING
+        for one, other in combinations(objects, 2)
+        if one.label != other.label and overlap(one.box, other.box) >= SAME_OBJECT
     ]
-    return Sifted(tuple(things), dropped, recolored, merged, two_labels)
+    return Sifted(tuple(objects), dropped, recolored, merged, two_labels)
 
 
-def same_thing(one: Thing, other: Thing) -> bool:
-    """Are these two reports of one thing?"""
-    return one.label == other.label and overlap(one.box, other.box) >= SAME_THING
+def same_object(one: SceneObject, other: SceneObject) -> bool:
+    """Are these two reports of one object?"""
+    return one.label == other.label and overlap(one.box, other.box) >= SAME_OBJECT
 
 
 def _color(word: str, colors: Sequence[str]) -> str | None:
@@ -128,5 +128,5 @@ def _folded(word: str) -> str:
     return " ".join(word.casefold().replace("_", " ").replace("-", " ").split())
 
 
-def _plain(thing: Thing) -> Plain:
-    return {"label": thing.label, "color": thing.color, "box_2d": list(thing.box)}
+def _plain(obj: SceneObject) -> Plain:
+    return {"label": obj.label, "color": obj.color, "box_2d": list(obj.box)}

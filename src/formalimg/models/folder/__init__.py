@@ -1,4 +1,4 @@
-"""Pictures that are there already: a folder or a map of files, in place of an image model."""
+"""Images that are there already: a folder or a map of files, in place of an image model."""
 
 from formalimg.models.folder.matching import Found, Matches, Matching, Wanted
 from formalimg.models.folder.model import FolderModel, open_folder

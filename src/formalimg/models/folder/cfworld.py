@@ -1,4 +1,4 @@
-"""Pictures as CF-World's own scripts keep them: `<tree>/<id>_<level>.png`, and its probes in folders of their own.
+"""Images as CF-World's own scripts keep them: `<tree>/<id>_<level>.png`, and its probes in folders of their own.
 
 `<tree>` is the field, such as `Biology` or `physics/Classical Mechanics`. The probes lie in `de-norm/<tree>/<id>.png`,
 `rule_decouple/<id>.png`, and `sampled_Attribute_decoupling/<id>.png` and `<id>_factual.png`. Items are called by tree
@@ -15,8 +15,8 @@ from typing import NamedTuple
 from formalimg.errors import FormalimgError
 from formalimg.models.folder.claims import Claim
 from formalimg.models.folder.matching import named
-from formalimg.models.folder.scanning import Folder, is_any_picture
-from formalimg.models.folder.wishes import Picture, Wishes
+from formalimg.models.folder.scanning import Folder, is_any_image
+from formalimg.models.folder.wishes import FolderImage, Wishes
 
 _NAME = re.compile(
     r"(?P<id>[0-9]{1,9})(?:_(?P<mark>l[123]|factual))?(?:_(?P<sample>[0-9]{1,9}))?\.(?:png|jpe?g|webp)", re.IGNORECASE
@@ -32,13 +32,13 @@ class _Reading(NamedTuple):
     """What a file is by its name, and the folder that holds all of its kind."""
 
     file: str
-    picture: Picture | None = None
+    image: FolderImage | None = None
     home: tuple[str, ...] = ()
     probe: str = ""
 
 
 def looks_like_cf_world(folder: Folder) -> bool:
-    """Is there any picture where CF-World's scripts put theirs?"""
+    """Is there any image where CF-World's scripts put theirs?"""
     above = _above(folder)
     for file in folder.files:
         *parents, last = file.split("/")
@@ -49,10 +49,10 @@ def looks_like_cf_world(folder: Folder) -> bool:
 
 
 def claims_by_tree(folder: Folder, wishes: Wishes) -> Iterator[Claim]:
-    """What the pictures are by the folders they lie in.
+    """What the images are by the folders they lie in.
 
     Raises:
-        FormalimgError: if there are pictures of several models, or explicit prompts in both wordings.
+        FormalimgError: if there are images of several models, or explicit prompts in both wordings.
     """
     above = _above(folder)
     rules = {number[1]: item for item in wishes.items if (number := _RULE_ITEM.fullmatch(item))}
@@ -60,15 +60,15 @@ def claims_by_tree(folder: Folder, wishes: Wishes) -> Iterator[Claim]:
     readings = [
         _reading(file, (*above, *file.split("/")[:-1]), wishes, rules, wording)
         for file in folder.files
-        if is_any_picture(file)
+        if is_any_image(file)
     ]
     _refuse_two_wordings(readings, folder)
     _refuse_several_models(readings, folder, len(above))
-    yield from (Claim(reading.file, reading.picture) for reading in readings)
+    yield from (Claim(reading.file, reading.image) for reading in readings)
 
 
 def _wording(wishes: Wishes) -> frozenset[str]:
-    """Whether pictures of explicit prompts are wanted as they are, de-nominalised, or perhaps either."""
+    """Whether images of explicit prompts are wanted as they are, de-nominalised, or perhaps either."""
     if wishes.suite == "cf-world-denominalised":
         return frozenset({_DENOMINALISED})
     if wishes.suite or not all(item.endswith("-l2") for item in wishes.items):
@@ -97,7 +97,7 @@ def _reading(
             if item is not None:
                 home = home if probe else parents[:-depth]
                 break
-    return _Reading(file) if item is None else _Reading(file, Picture(item, sample), home, probe)
+    return _Reading(file) if item is None else _Reading(file, FolderImage(item, sample), home, probe)
 
 
 def _above(folder: Folder) -> tuple[str, ...]:
@@ -116,8 +116,8 @@ def _slug(parts: Sequence[str]) -> str:
 
 def _refuse_two_wordings(readings: Sequence[_Reading], folder: Folder) -> None:
     # Both suites call these items the same, and only who knows the suite can tell which of them is wanted.
-    explicit = next((one for one in readings if one.picture and not one.probe and one.picture.item[-3:] == "-l2"), None)
-    reworded = next((one for one in readings if one.picture and one.probe == _DENOMINALISED), None)
+    explicit = next((one for one in readings if one.image and not one.probe and one.image.item[-3:] == "-l2"), None)
+    reworded = next((one for one in readings if one.image and one.probe == _DENOMINALISED), None)
     if explicit and reworded:
         raise FormalimgError(
             f"{named(folder.path)} holds explicit prompts in both wordings, {named(explicit.file)} and "
@@ -126,10 +126,8 @@ def _refuse_two_wordings(readings: Sequence[_Reading], folder: Folder) -> None:
 
 
 def _refuse_several_models(readings: Sequence[_Reading], folder: Folder, depth: int) -> None:
-    homes = list(dict.fromkeys(one.home for one in readings if one.picture))
+    homes = list(dict.fromkeys(one.home for one in readings if one.image))
     if len(homes) > 1:
         shown = ", ".join(named("/".join(home[depth:]) or ".") for home in homes[:_SHOWN])
         more = " …" if len(homes) > _SHOWN else ""
-        raise FormalimgError(
-            f"{named(folder.path)} holds the pictures of {len(homes)} models: give one of {shown}{more}"
-        )
+        raise FormalimgError(f"{named(folder.path)} holds the images of {len(homes)} models: give one of {shown}{more}")

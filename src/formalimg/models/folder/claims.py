@@ -1,4 +1,4 @@
-"""Files that claim to be pictures of items, and which of them are believed."""
+"""Files that claim to be images of items, and which of them are believed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.models.folder.matching import Found, Matching, named
-from formalimg.models.folder.wishes import Picture, Wishes
+from formalimg.models.folder.wishes import FolderImage, Wishes
 
 _SHOWN = 3
 
@@ -18,19 +18,19 @@ class Claim(NamedTuple):
 
     Attributes:
         file: its name, as seen from the folder.
-        picture: what it shows; None if that is nothing that was asked for.
-        blocked: whether it is only a marker that says that there is no picture.
+        image: what it shows; None if that is nothing that was asked for.
+        blocked: whether it is only a marker that says that there is no image.
         there: whether the file exists.
     """
 
     file: str
-    picture: Picture | None
+    image: FolderImage | None
     blocked: bool = False
     there: bool = True
 
 
 def settle(claims: Iterable[Claim], wishes: Wishes, folder: str, place: str, layout: str) -> Matching:
-    """Give each wanted picture its file.
+    """Give each wanted image its file.
 
     Args:
         claims: what the files say.
@@ -40,28 +40,28 @@ def settle(claims: Iterable[Claim], wishes: Wishes, folder: str, place: str, lay
         layout: how it was read.
 
     Raises:
-        FormalimgError: if files that differ stand for the same picture.
+        FormalimgError: if files that differ stand for the same image.
     """
-    files: dict[Picture, list[str]] = {}
-    markers: dict[Picture, str] = {}
+    files: dict[FolderImage, list[str]] = {}
+    markers: dict[FolderImage, str] = {}
     absent: list[str] = []
     extra: list[str] = []
-    for file, picture, blocked, there in dict.fromkeys(claims):
-        if picture is None or picture not in wishes.wanted:
+    for file, image, blocked, there in dict.fromkeys(claims):
+        if image is None or image not in wishes.wanted:
             extra.extend([file] if there else [])
         elif not there:
             absent.append(file)
         elif blocked:
-            markers[picture] = file
+            markers[image] = file
         else:
-            files.setdefault(picture, []).append(file)
-    several = {picture: tuple(names) for picture, names in files.items() if len(names) > 1}
+            files.setdefault(image, []).append(file)
+    several = {image: tuple(names) for image, names in files.items() if len(names) > 1}
     _refuse_differing(several, folder)
     return Matching(
         place,
         layout,
-        found=tuple(Found(*picture, files[picture][0]) for picture in wishes.wanted if picture in files),
-        # A picture beside its marker was made at a later attempt.
+        found=tuple(Found(*image, files[image][0]) for image in wishes.wanted if image in files),
+        # An image beside its marker was made at a later attempt.
         blocked=tuple(Found(*one, markers[one]) for one in wishes.wanted if one in markers and one not in files),
         missing=tuple(wish for one, wish in wishes.wanted.items() if one not in files and one not in markers),
         extra=tuple(extra),
@@ -70,16 +70,16 @@ def settle(claims: Iterable[Claim], wishes: Wishes, folder: str, place: str, lay
     )
 
 
-def _refuse_differing(several: dict[Picture, tuple[str, ...]], folder: str) -> None:
-    differing = [picture for picture, names in several.items() if not _same_bytes([Path(folder, n) for n in names])]
+def _refuse_differing(several: dict[FolderImage, tuple[str, ...]], folder: str) -> None:
+    differing = [image for image, names in several.items() if not _same_bytes([Path(folder, n) for n in names])]
     if not differing:
         return
     shown = ", ".join(
-        f"{' and '.join(map(named, several[picture]))} (item {named(picture.item)}, sample {picture.sample})"
-        for picture in differing[:_SHOWN]
+        f"{' and '.join(map(named, several[image]))} (item {named(image.item)}, sample {image.sample})"
+        for image in differing[:_SHOWN]
     )
     more = f" and {len(differing) - _SHOWN:,} more" if len(differing) > _SHOWN else ""
-    raise FormalimgError(f"different files for the same picture in {named(folder)}: {shown}{more}; keep one of each")
+    raise FormalimgError(f"different files for the same image in {named(folder)}: {shown}{more}; keep one of each")
 
 
 def _same_bytes(paths: Sequence[Path]) -> bool:

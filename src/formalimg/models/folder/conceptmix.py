@@ -1,7 +1,7 @@
-"""Pictures with a `result.json` beside them, as ConceptMix's own scripts keep them: `<model>/<k>/result.json`.
+"""Images with a `result.json` beside them, as ConceptMix's own scripts keep them: `<model>/<k>/result.json`.
 
-The pictures are told by the prompts in that file. Where its paths lead does not matter, since they are those of the
-machine that made the pictures; the pictures lie beside it. The scripts add a record for each time they run, so the same
+The images are told by the prompts in that file. Where its paths lead does not matter, since they are those of the
+machine that made the images; the images lie beside it. The scripts add a record for each time they run, so the same
 record may be there several times.
 """
 
@@ -16,19 +16,19 @@ from formalimg.models.folder.claims import Claim
 from formalimg.models.folder.entries import Entry, claims_of
 from formalimg.models.folder.lines import json_value, text_of
 from formalimg.models.folder.matching import named
-from formalimg.models.folder.scanning import Folder, is_any_picture
+from formalimg.models.folder.scanning import Folder, is_any_image
 from formalimg.models.folder.wishes import Wishes
 
 _RESULTS = re.compile(r"(?:.*/)?result\.json")
 
 
 def looks_like_conceptmix(folder: Folder) -> bool:
-    """Is there a file of results with pictures beside it?"""
+    """Is there a file of results with images beside it?"""
     return any(_RESULTS.fullmatch(file) for file in folder.files)
 
 
 def claims_by_results(folder: Folder, wishes: Wishes) -> Iterator[Claim]:
-    """What the files of results say about the pictures beside them.
+    """What the files of results say about the images beside them.
 
     Raises:
         FormalimgError: if there are none, or they cannot be read.
@@ -39,7 +39,7 @@ def claims_by_results(folder: Folder, wishes: Wishes) -> Iterator[Claim]:
     entries = {entry[1:]: entry for file in files for entry in _entries(folder, file)}.values()
     yield from claims_of(list(entries), wishes, folder.path)
     described = {entry.file for entry in entries}
-    yield from (Claim(file, None) for file in folder.files if is_any_picture(file) and file not in described)
+    yield from (Claim(file, None) for file in folder.files if is_any_image(file) and file not in described)
 
 
 def _entries(folder: Folder, file: str) -> Iterator[Entry]:

@@ -11,7 +11,7 @@ from formalimg.errors import FormalimgError
 from formalimg.models.folder.claims import Claim
 from formalimg.models.folder.lines import Row
 from formalimg.models.folder.matching import named
-from formalimg.models.folder.wishes import Picture, Wishes, is_number
+from formalimg.models.folder.wishes import FolderImage, Wishes, is_number
 
 _MOST_DIGITS = 9
 
@@ -25,7 +25,7 @@ class Entry(NamedTuple):
         item: the item it shows; holds whatever the prompt says.
         id: the item it shows, or some other number of the user's own if no item has this id.
         prompt: the words it was made from.
-        sample: which of the item's pictures it is; None if the entries are in the order of the samples.
+        sample: which of the item's images it is; None if the entries are in the order of the samples.
     """
 
     where: str
@@ -64,13 +64,13 @@ def claims_of(entries: Iterable[Entry], wishes: Wishes, folder: str) -> Iterator
     numbered: Counter[str] = Counter()
     for entry in entries:
         item = _item(entry, wishes)
-        picture = None
+        image = None
         if item is not None:
-            picture = Picture(item, numbered[item] if entry.sample is None else entry.sample)
+            image = FolderImage(item, numbered[item] if entry.sample is None else entry.sample)
             numbered[item] += entry.sample is None
         # isfile, because a Path would raise for names that no file can have.
         there = os.path.isfile(os.path.join(folder, entry.file))  # noqa: PTH113, PTH118
-        yield Claim(entry.file, picture, there=there)
+        yield Claim(entry.file, image, there=there)
 
 
 def _item(entry: Entry, wishes: Wishes) -> str | None:

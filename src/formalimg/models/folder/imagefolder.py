@@ -1,4 +1,4 @@
-"""Pictures with a `metadata.jsonl` or `metadata.csv` beside them, as data sets of pictures are often shared.
+"""Images with a `metadata.jsonl` or `metadata.csv` beside them, as data sets of images are often shared.
 
 This is also what a run writes to its own folder of images.
 """
@@ -13,7 +13,7 @@ from formalimg.models.folder.claims import Claim
 from formalimg.models.folder.entries import Entry, claims_of, entry_of
 from formalimg.models.folder.lines import csv_rows, json_rows
 from formalimg.models.folder.matching import named
-from formalimg.models.folder.scanning import Folder, is_any_picture
+from formalimg.models.folder.scanning import Folder, is_any_image
 from formalimg.models.folder.wishes import Wishes, composed
 
 METADATA = ("metadata.jsonl", "metadata.csv")
@@ -37,7 +37,7 @@ def claims_by_metadata(folder: Folder, wishes: Wishes) -> Iterator[Claim]:
     entries = [entry._replace(file=spelled.get(composed(entry.file), entry.file)) for entry in entries]
     yield from claims_of(entries, wishes, folder.path)
     described = {entry.file for entry in entries}
-    yield from (Claim(file, None) for file in folder.files if is_any_picture(file) and file not in described)
+    yield from (Claim(file, None) for file in folder.files if is_any_image(file) and file not in described)
 
 
 def _inside(entry: Entry) -> Entry:

@@ -1,4 +1,4 @@
-"""A JSON file that says which picture is where: `{"7": "pictures/seven.png"}`."""
+"""A JSON file that says which image is where: `{"7": "images/seven.png"}`."""
 
 from __future__ import annotations
 

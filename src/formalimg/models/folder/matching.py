@@ -1,4 +1,4 @@
-"""Which of the wanted pictures are there, told before anything is judged."""
+"""Which of the wanted images are there, told before anything is judged."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _LONGEST_NAME = 60
 
 
 class Wanted(NamedTuple):
-    """One picture that a run needs.
+    """One image that a run needs.
 
     Attributes:
         item: the id of the item.
-        sample: which of the item's pictures, from 0.
+        sample: which of the item's images, from 0.
         prompt: the words it should have been made from.
         place: where the item stands in its whole suite, from 0; None if only the order of what is wanted is known.
         suite: the suite it belongs to; empty if that is not known.
@@ -31,7 +31,7 @@ class Wanted(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A wanted picture and the file it is in (or the marker that says it was blocked)."""
+    """A wanted image and the file it is in (or the marker that says it was blocked)."""
 
     item: str
     sample: int
@@ -40,17 +40,17 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Matching:
-    """What came of looking for pictures.
+    """What came of looking for images.
 
     Attributes:
         place: where was looked.
         layout: how it was read: published, geneval, imagefolder or map.
-        found: the pictures that are there, in the order they were wanted.
+        found: the images that are there, in the order they were wanted.
         blocked: those for which a marker says that the model declined to make them.
         missing: those that are not there.
-        extra: files that belong to no wanted picture.
-        duplicates: files with the same bytes that stand for one picture; the first of each group is used.
-        absent: files that are named for a wanted picture, but are not there.
+        extra: files that belong to no wanted image.
+        duplicates: files with the same bytes that stand for one image; the first of each group is used.
+        absent: files that are named for a wanted image, but are not there.
     """
 
     place: str
@@ -63,12 +63,12 @@ class Matching:
     absent: tuple[str, ...] = ()
 
     def told(self) -> str:
-        """A few lines for people: how many pictures there are of each kind, and the first names."""
+        """A few lines for people: how many images there are of each kind, and the first names."""
         wanted = len(self.found) + len(self.blocked) + len(self.missing)
         rows = [
             ("found", len(self.found), f"of {wanted:,} wanted"),
-            ("blocked", len(self.blocked), _listed([_picture(found) for found in self.blocked])),
-            ("missing", len(self.missing), _listed([_picture(lacking) for lacking in self.missing])),
+            ("blocked", len(self.blocked), _listed([_image(found) for found in self.blocked])),
+            ("missing", len(self.missing), _listed([_image(lacking) for lacking in self.missing])),
             ("not there", len(self.absent), _listed(self.absent)),
             ("extra", len(self.extra), _listed(self.extra)),
             ("twice", len(self.duplicates), _listed([" = ".join(map(named, group)) for group in self.duplicates])),
@@ -77,23 +77,23 @@ class Matching:
         lines = [
             f"  {title:<9}  {count:>{width},}  {names}" for title, count, names in rows if count or title == "found"
         ]
-        return "\n".join([f"pictures in {named(self.place)} (layout {self.layout})", *lines])
+        return "\n".join([f"images in {named(self.place)} (layout {self.layout})", *lines])
 
 
 @runtime_checkable
 class Matches(Protocol):
-    """An image model whose pictures are there already, so that it can say beforehand which ones it has."""
+    """An image model whose images are there already, so that it can say beforehand which ones it has."""
 
     def match(self, wanted: Sequence[Wanted]) -> Matching:
-        """Look for these pictures, given in the order of the suite. Must be called before `generate`.
+        """Look for these images, given in the order of the suite. Must be called before `generate`.
 
         Raises:
-            FormalimgError: if there are none at all, or it is not certain which file is which picture.
+            FormalimgError: if there are none at all, or it is not certain which file is which image.
         """
         ...
 
     def fingerprint(self, item: str, sample: int) -> str:
-        """A short text that changes when the file of a picture does; the same text for all that are not there."""
+        """A short text that changes when the file of an image does; the same text for all that are not there."""
         ...
 
 
@@ -102,8 +102,8 @@ def named(name: str) -> str:
     return presentable(name, _LONGEST_NAME, _LONGEST_NAME)
 
 
-def _picture(picture: Found | Wanted) -> str:
-    return f"item {named(picture.item)}" + (f" sample {picture.sample}" if picture.sample else "")
+def _image(image: Found | Wanted) -> str:
+    return f"item {named(image.item)}" + (f" sample {image.sample}" if image.sample else "")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""The image model that makes nothing: it hands out pictures that are there already."""
+"""The image model that makes nothing: it hands out images that are there already."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from formalimg.models.folder.matching import Found, Matching, Wanted, named
 from formalimg.models.folder.nothing import nothing_found
 from formalimg.models.folder.published import claims_by_name
 from formalimg.models.folder.scanning import Folder, scan
-from formalimg.models.folder.wishes import Picture, Wishes
+from formalimg.models.folder.wishes import FolderImage, Wishes
 from formalimg.models.identity import Setting
 from formalimg.models.image import Answer, Failed, Generated, ImageRequest, Refused
 
@@ -35,7 +35,7 @@ _VERSION = 1
 
 
 class FolderModel:
-    """Pictures that are there already, by item and sample. Call `match` before `generate`.
+    """Images that are there already, by item and sample. Call `match` before `generate`.
 
     Attributes:
         name: `folder/` and the path as the user wrote it.
@@ -47,7 +47,7 @@ class FolderModel:
     concurrency = 16
     sees_spec = False
     style = "none"
-    """Whatever the pictures were asked for with, it was not by us."""
+    """Whatever the images were asked for with, it was not by us."""
 
     def __init__(self, given: str, path: Path, layout: str, folder: Folder | None) -> None:
         self.name = f"folder/{given}"
@@ -56,14 +56,14 @@ class FolderModel:
         self._path = path
         self._layout = layout
         self._folder = folder
-        self._matched: Mapping[Picture, Found] | None = None
-        self._blocked: Mapping[Picture, Found] = {}
+        self._matched: Mapping[FolderImage, Found] | None = None
+        self._blocked: Mapping[FolderImage, Found] = {}
 
     def match(self, wanted: Sequence[Wanted]) -> Matching:
-        """Look for these pictures, given in the order of the suite.
+        """Look for these images, given in the order of the suite.
 
         Raises:
-            FormalimgError: if there are none at all, or it is not certain which file is which picture.
+            FormalimgError: if there are none at all, or it is not certain which file is which image.
         """
         wishes = Wishes(wanted)
         if self._folder is None:
@@ -73,13 +73,13 @@ class FolderModel:
         matching = settle(claims, wishes, self._root, self._given, self._layout)
         if wanted and not matching.found and not matching.blocked:
             raise FormalimgError(nothing_found(matching, wishes, self._folder))
-        self._matched = {Picture(found.item, found.sample): found for found in matching.found}
-        self._blocked = {Picture(found.item, found.sample): found for found in matching.blocked}
+        self._matched = {FolderImage(found.item, found.sample): found for found in matching.found}
+        self._blocked = {FolderImage(found.item, found.sample): found for found in matching.blocked}
         return matching
 
     def fingerprint(self, item: str, sample: int) -> str:
-        """Name, size and time of change of a picture's file as it is now; empty if there is none."""
-        found = self._found(item, sample) or self._blocked.get(Picture(item, sample))
+        """Name, size and time of change of an image's file as it is now; empty if there is none."""
+        found = self._found(item, sample) or self._blocked.get(FolderImage(item, sample))
         if found is None:
             return ""
         try:
@@ -96,10 +96,10 @@ class FolderModel:
     def _answer(self, request: ImageRequest) -> Answer:
         found = self._found(request.item, request.sample)
         if found is None:
-            blocked = self._blocked.get(Picture(request.item, request.sample))
+            blocked = self._blocked.get(FolderImage(request.item, request.sample))
             if blocked is not None:
                 return Refused(f"blocked, as {named(blocked.file)} says")
-            reason = f"no picture for item {request.item}, sample {request.sample} in {self._given}"
+            reason = f"no image for item {request.item}, sample {request.sample} in {self._given}"
             return Failed(reason, absent=True)
         try:
             with self._file(found).open("rb") as file:
@@ -107,13 +107,13 @@ class FolderModel:
         except OSError as error:
             return Failed(f"cannot read {named(found.file)} in {self._given}: {error.strerror}")
         if len(data) > _LARGEST:
-            return Failed(f"{named(found.file)} in {self._given} is too large for a picture")
+            return Failed(f"{named(found.file)} in {self._given} is too large for an image")
         return Generated(data, {"file": _shown(found.file)})
 
     def _found(self, item: str, sample: int) -> Found | None:
         if self._matched is None:
-            raise RuntimeError("match must be called before pictures are asked for")
-        return self._matched.get(Picture(item, sample))
+            raise RuntimeError("match must be called before images are asked for")
+        return self._matched.get(FolderImage(item, sample))
 
     def _file(self, found: Found) -> Path:
         return Path(self._root, found.file)
@@ -124,7 +124,7 @@ class FolderModel:
 
 
 def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
-    """A folder of pictures, or a JSON file that maps items to pictures, as an image model.
+    """A folder of images, or a JSON file that maps items to images, as an image model.
 
     Args:
         path: the folder or the file.
@@ -144,13 +144,13 @@ def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
     # From os.path, because a Path would raise for users and names that cannot be.
     place = Path(os.path.expanduser(path))  # noqa: PTH111
     if not path or not os.path.exists(place):  # noqa: PTH110
-        raise FormalimgError(f"there is no folder {path!r}: say where the pictures are, as in folder/my/pictures")
+        raise FormalimgError(f"there is no folder {path!r}: say where the images are, as in folder/my/images")
     if not place.is_dir():
         if layout not in (None, "map") or (layout is None and place.suffix.lower() != ".json"):
-            raise FormalimgError(f"{path} is a file: give the folder of the pictures, or a map of them (a .json file)")
+            raise FormalimgError(f"{path} is a file: give the folder of the images, or a map of them (a .json file)")
         return FolderModel(path, place, "map", None)
     if layout == "map":
-        raise FormalimgError(f"{path} is a folder: layout=map needs the JSON file that maps items to pictures")
+        raise FormalimgError(f"{path} is a folder: layout=map needs the JSON file that maps items to images")
     folder = scan(str(place))
     return FolderModel(path, place, layout or _seen_layout(folder), folder)
 

@@ -1,11 +1,11 @@
-"""What to say when not one of the wanted pictures is there."""
+"""What to say when not one of the wanted images is there."""
 
 from __future__ import annotations
 
 from formalimg.errors import presentable
 from formalimg.models.folder.imagefolder import METADATA
 from formalimg.models.folder.matching import Matching, named
-from formalimg.models.folder.scanning import Folder, is_any_picture
+from formalimg.models.folder.scanning import Folder, is_any_image
 from formalimg.models.folder.wishes import Wishes
 
 _SHOWN = 3
@@ -14,23 +14,19 @@ _SHOWN = 3
 def nothing_found(matching: Matching, wishes: Wishes, folder: Folder | None) -> str:
     """One line: what was looked for, what is there, and what to do."""
     place = named(matching.place)
-    pictures = [file for file in folder.files if is_any_picture(file)] if folder else list(matching.extra)
+    images = [file for file in folder.files if is_any_image(file)] if folder else list(matching.extra)
     if matching.absent:
-        return (
-            f"{place}: the pictures that it names are not there, such as {named(matching.absent[0])}: check the paths"
-        )
-    if not pictures:
-        return f"{place} holds no pictures: it should have files such as {_looked_for(matching.layout, wishes)}"
+        return f"{place}: the images that it names are not there, such as {named(matching.absent[0])}: check the paths"
+    if not images:
+        return f"{place} holds no images: it should have files such as {_looked_for(matching.layout, wishes)}"
     below = (
         next((f for f in folder.files if f.endswith(tuple(f"/{name}" for name in METADATA))), None) if folder else None
     )
     if below is not None and matching.layout == "published":
-        return (
-            f"{place}: no picture is named after a wanted item; perhaps {named(f'{place}/{_parent(below)}')} was meant"
-        )
-    there = ", ".join(map(named, pictures[:_SHOWN]))
+        return f"{place}: no image is named after a wanted item; perhaps {named(f'{place}/{_parent(below)}')} was meant"
+    there = ", ".join(map(named, images[:_SHOWN]))
     return (
-        f"{place}: none of its {len(pictures):,} pictures ({there}{' …' if len(pictures) > _SHOWN else ''}) is one of "
+        f"{place}: none of its {len(images):,} images ({there}{' …' if len(images) > _SHOWN else ''}) is one of "
         f"the {len(wishes.wanted):,} wanted: looked for {_looked_for(matching.layout, wishes)} "
         f"(layout={matching.layout}); "
         "rename them, or say which is which in a metadata.jsonl or a map"

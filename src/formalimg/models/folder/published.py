@@ -1,7 +1,7 @@
-"""Pictures named by their items, `7.png`, as FormalImg's own scripts keep them.
+"""Images named by their items, `7.png`, as FormalImg's own scripts keep them.
 
-Several pictures of an item are `7_0.png`, `7_1.png`, …, or `7-0.png`, or `7/0.png`. In the authors' repository the
-pictures lie in `responses/<task>/<model>/imgs/`, where `7.png.blocked` marks what a provider declined to make.
+Several images of an item are `7_0.png`, `7_1.png`, …, or `7-0.png`, or `7/0.png`. In the authors' repository the
+images lie in `responses/<task>/<model>/imgs/`, where `7.png.blocked` marks what a provider declined to make.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from formalimg.errors import FormalimgError
 from formalimg.models.folder.claims import Claim
 from formalimg.models.folder.matching import named
-from formalimg.models.folder.scanning import Folder, is_any_picture, is_picture
-from formalimg.models.folder.wishes import Picture, Wishes, is_number
+from formalimg.models.folder.scanning import Folder, is_any_image, is_image
+from formalimg.models.folder.wishes import FolderImage, Wishes, is_number
 
 _MARKER = ".blocked"
 _WITH_SAMPLE = re.compile(r"(.+)[_-]([0-9]{1,9})", re.DOTALL)
@@ -25,22 +25,22 @@ def claims_by_name(folder: Folder, wishes: Wishes) -> Iterator[Claim]:
     """What the files of a folder are by their names.
 
     Raises:
-        FormalimgError: if it holds the pictures of several models, or a name can be read in two ways.
+        FormalimgError: if it holds the images of several models, or a name can be read in two ways.
     """
-    inside = pictures_prefix(folder)
+    inside = images_prefix(folder)
     for file in folder.files:
         if not file.startswith(inside):
             continue
         blocked = file.endswith(_MARKER)
         name = file.removesuffix(_MARKER) if blocked else file
-        if is_picture(name):
-            yield Claim(file, _picture(name.removeprefix(inside), wishes), blocked)
-        elif is_any_picture(name):
+        if is_image(name):
+            yield Claim(file, _image(name.removeprefix(inside), wishes), blocked)
+        elif is_any_image(name):
             yield Claim(file, None)
 
 
-def pictures_prefix(folder: Folder) -> str:
-    """Where in a folder the pictures lie: empty, or such as `responses/knolling/my-model/imgs/`.
+def images_prefix(folder: Folder) -> str:
+    """Where in a folder the images lie: empty, or such as `responses/knolling/my-model/imgs/`.
 
     Raises:
         FormalimgError: if there are several such places.
@@ -48,7 +48,7 @@ def pictures_prefix(folder: Folder) -> str:
     depths: dict[int, dict[str, None]] = {}
     flat = False
     for file in folder.files:
-        if not is_picture(file.removesuffix(_MARKER)):
+        if not is_image(file.removesuffix(_MARKER)):
             continue
         parents = file.split("/")[:-1]
         flat = flat or not parents
@@ -57,34 +57,34 @@ def pictures_prefix(folder: Folder) -> str:
             depth = parents.index("imgs")
             if depth - skipped <= _DEEPEST_IMGS and parents[depth - 1 : depth] != ["grounding"]:
                 depths.setdefault(depth, {})["/".join(parents[: depth + 1]) + "/"] = None
-    nearest = min(depths, default=None)
-    if nearest is None or (flat and nearest > 0):
+    closest_match = min(depths, default=None)
+    if closest_match is None or (flat and closest_match > 0):
         return ""
-    places = list(depths[nearest])
+    places = list(depths[closest_match])
     if len(places) > 1:
         shown = ", ".join(map(named, places[:_SHOWN])) + (" …" if len(places) > _SHOWN else "")
-        raise FormalimgError(f"{folder.path} holds the pictures of {len(places)} models: give one of {shown}")
+        raise FormalimgError(f"{folder.path} holds the images of {len(places)} models: give one of {shown}")
     return places[0]
 
 
-def _picture(name: str, wishes: Wishes) -> Picture | None:
+def _image(name: str, wishes: Wishes) -> FolderImage | None:
     """What a file shows by its name; names that are an id to the letter come before those that are but for zeros."""
     return _read(name, wishes, wishes.item_called) or _read(name, wishes, wishes.item_numbered)
 
 
-def _read(name: str, wishes: Wishes, item_of: Callable[[str], str | None]) -> Picture | None:
+def _read(name: str, wishes: Wishes, item_of: Callable[[str], str | None]) -> FolderImage | None:
     *parents, last = name.split("/")
     stem = last[: last.rfind(".")]
     if len(parents) == 1:
         item = item_of(parents[0])
-        return Picture(item, int(stem)) if item is not None and is_number(stem) else None
+        return FolderImage(item, int(stem)) if item is not None and is_number(stem) else None
     if parents:
         return None
     readings = [(stem, 0)]
     if with_sample := _WITH_SAMPLE.fullmatch(stem):
         readings.append((with_sample[1], int(with_sample[2])))
-    possible = [Picture(item, sample) for part, sample in readings if (item := item_of(part)) is not None]
-    wanted = [picture for picture in possible if picture in wishes.wanted]
+    possible = [FolderImage(item, sample) for part, sample in readings if (item := item_of(part)) is not None]
+    wanted = [image for image in possible if image in wishes.wanted]
     if len(wanted) > 1:
         raise FormalimgError(
             f"{named(name)} can be item {named(wanted[0].item)} or sample {wanted[1].sample} of item "

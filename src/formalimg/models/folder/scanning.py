@@ -11,8 +11,8 @@ from formalimg.errors import FormalimgError
 
 _MOST_FILES = 500_000
 _LITTER = frozenset({"thumbs.db", "desktop.ini", "__macosx", "icon\r"})
-_PICTURE = re.compile(r"\.(png|jpe?g|webp)", re.IGNORECASE)
-_OTHER_PICTURE = re.compile(r"\.(gif|bmp|tiff?|avif|heic|jxl|jp2|svg)", re.IGNORECASE)
+_IMAGE = re.compile(r"\.(png|jpe?g|webp)", re.IGNORECASE)
+_OTHER_IMAGE = re.compile(r"\.(gif|bmp|tiff?|avif|heic|jxl|jp2|svg)", re.IGNORECASE)
 _DIGITS = re.compile(r"[0-9]+")
 
 
@@ -50,20 +50,18 @@ def scan(path: str) -> Folder:
         except OSError as error:
             raise FormalimgError(f"cannot read the folder {folder}: {error.strerror}") from error
         if len(found) > _MOST_FILES:
-            raise FormalimgError(
-                f"{path} holds more than {_MOST_FILES:,} files: give the folder of the pictures itself"
-            )
+            raise FormalimgError(f"{path} holds more than {_MOST_FILES:,} files: give the folder of the images itself")
     return Folder(path, tuple(sorted(found, key=counting_order)))
 
 
-def is_picture(file: str) -> bool:
-    """Does a name end like that of a picture we read?"""
-    return _PICTURE.fullmatch(_ending(file)) is not None
+def is_image(file: str) -> bool:
+    """Does a name end like that of an image we read?"""
+    return _IMAGE.fullmatch(_ending(file)) is not None
 
 
-def is_any_picture(file: str) -> bool:
-    """Does a name end like that of a picture, if only of a kind that we do not read?"""
-    return is_picture(file) or _OTHER_PICTURE.fullmatch(_ending(file)) is not None
+def is_any_image(file: str) -> bool:
+    """Does a name end like that of an image, if only of a kind that we do not read?"""
+    return is_image(file) or _OTHER_IMAGE.fullmatch(_ending(file)) is not None
 
 
 def counting_order(name: str) -> tuple[str, str]:

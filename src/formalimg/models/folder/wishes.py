@@ -1,4 +1,4 @@
-"""The wanted pictures, by every name that a file may know them by."""
+"""The wanted images, by every name that a file may know them by."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import NamedTuple
 from formalimg.models.folder.matching import Wanted
 
 
-class Picture(NamedTuple):
-    """An item's n-th picture."""
+class FolderImage(NamedTuple):
+    """An item's n-th image."""
 
     item: str
     sample: int
@@ -20,14 +20,14 @@ class Wishes:
     """What is wanted.
 
     Attributes:
-        wanted: the pictures, in the order they were given.
+        wanted: the images, in the order they were given.
         items: the ids, each once, in the order of the suite.
         places_known: whether it is certain where in the whole suite the items stand.
         suite: the suite that they belong to; empty if that is not known.
     """
 
     def __init__(self, wanted: Sequence[Wanted]) -> None:
-        self.wanted = {Picture(one.item, one.sample): one for one in wanted}
+        self.wanted = {FolderImage(one.item, one.sample): one for one in wanted}
         first = {one.item: one for one in reversed(wanted)}
         self.items = tuple(dict.fromkeys(one.item for one in wanted))
         self.suite = next((one.suite for one in wanted), "")

@@ -1,4 +1,4 @@
-"""Gemini: pictures and answers from Google's API, through the google-genai library."""
+"""Gemini: images and answers from Google's API, through the google-genai library."""
 
 from formalimg.models.gemini.chat import open_gemini_chat
 from formalimg.models.gemini.images import open_gemini_images

@@ -14,8 +14,8 @@ from formalimg.models.gemini.endings import how_ended, served, usage, why_declin
 from formalimg.models.gemini.session import GeminiSession, needs_of_gemini, open_session
 from formalimg.models.http_answers import one_line
 from formalimg.models.identity import Setting
-from formalimg.models.manners import chat_manners
 from formalimg.models.options import Options
+from formalimg.models.retry import chat_retry_policy
 from formalimg.models.server_options import read_temperature, with_base_url
 
 if TYPE_CHECKING:
@@ -113,11 +113,11 @@ def open_gemini_chat(model: str, options: Mapping[str, str]) -> ChatModel:
         "media_resolution": given.choice("media_resolution", _RESOLUTIONS, None),
         "schema": given.choice("schema", _SCHEMAS, "json_schema"),
     }
-    manners = chat_manners(given)
-    session = open_session(model, given, manners.timeout)
+    retry_policy = chat_retry_policy(given)
+    session = open_session(model, given, retry_policy.timeout)
     given.done()
     settings = {name: value for name, value in {**chosen, **session.address}.items() if value is not None}
-    return asking(GeminiChat(session, settings), manners=manners)
+    return asking(GeminiChat(session, settings), retry_policy=retry_policy)
 
 
 def _content(message: Message) -> Content:

@@ -1,4 +1,4 @@
-"""Pictures from Gemini models that draw, such as gemini-2.5-flash-image."""
+"""Images from Gemini models that draw, such as gemini-2.5-flash-image."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from formalimg.models.gemini.session import GeminiSession, needs_of_gemini, open
 from formalimg.models.http_answers import one_line
 from formalimg.models.identity import Setting
 from formalimg.models.image import ImageModel, ImageRequest
-from formalimg.models.manners import image_manners
+from formalimg.models.image_types import image_type
 from formalimg.models.options import Options
 from formalimg.models.painting import Painted
-from formalimg.models.picture_types import picture_type
 from formalimg.models.remote import remote
+from formalimg.models.retry import image_retry_policy
 from formalimg.models.server_options import with_base_url
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ class GeminiImages:
 
     Attributes:
         name: `gemini/` and the model.
-        settings: what shapes its pictures besides the request.
-        takes_pictures: they all take reference pictures.
+        settings: what shapes its images besides the request.
+        takes_images: they all take reference images.
     """
 
-    takes_pictures = True
+    takes_images = True
 
     def __init__(self, session: GeminiSession, settings: Mapping[str, Setting]) -> None:
         self.name = f"gemini/{session.model}"
@@ -41,18 +41,18 @@ class GeminiImages:
         self._session = session
 
     async def paint(self, request: ImageRequest) -> Painted:
-        """Make one picture."""
+        """Make one image."""
         response = await self._session.generate(_contents(request), self._config(request))
         if reason := why_declined(response):
             raise CallError("refused", one_line(reason))
-        pictures = [blob for part in parts(response) if (blob := part.inline_data) and blob.data]
-        if not pictures:
-            raise _without_picture(response)
-        first = pictures[0]
-        if picture_type(first.data or b"") is None:
+        images = [blob for part in parts(response) if (blob := part.inline_data) and blob.data]
+        if not images:
+            raise _without_image(response)
+        first = images[0]
+        if image_type(first.data or b"") is None:
             raise CallError("wrong", f"what came is no PNG, JPEG or WebP file, but {first.mime_type}")
         told = served(response, mime_type=first.mime_type, seed=request.seed if self.settings["seeded"] else None)
-        return Painted(first.data or b"", told, usage(response, images=len(pictures)))
+        return Painted(first.data or b"", told, usage(response, images=len(images)))
 
     def _config(self, request: ImageRequest) -> GenerateContentConfig:
         from google.genai.types import AutomaticFunctionCallingConfig, GenerateContentConfig, ImageConfig
@@ -92,10 +92,10 @@ def open_gemini_images(model: str, options: Mapping[str, str]) -> ImageModel:
         "temperature": given.number("temperature", None, least=0, most=2),
         "seeded": given.flag("seeded", True),
     }
-    manners = image_manners(given)
-    session = open_session(model, given, manners.timeout)
+    retry_policy = image_retry_policy(given)
+    session = open_session(model, given, retry_policy.timeout)
     given.done()
-    return remote(GeminiImages(session, _set({**chosen, **session.address})), manners=manners)
+    return remote(GeminiImages(session, _set({**chosen, **session.address})), retry_policy=retry_policy)
 
 
 def _set(chosen: Mapping[str, Setting]) -> dict[str, Setting]:
@@ -111,13 +111,13 @@ def _contents(request: ImageRequest) -> list[Content]:
     return [Content(role="user", parts=spoken)]
 
 
-def _without_picture(response: GenerateContentResponse) -> CallError:
-    """No picture, and nobody says that it was declined.
+def _without_image(response: GenerateContentResponse) -> CallError:
+    """No image, and nobody says that it was declined.
 
     A model that came to its own end and spoke has decided to answer in words: these are its refusal. Nothing at all,
     or an end that was not its own, is an accident, which may pass.
     """
     spoken, ended = words(response).strip(), how_ended(response)
     if ended == "STOP" and spoken:
-        return CallError("refused", one_line(f"words instead of a picture: {spoken}"))
-    return CallError("wrong", one_line(f"no picture in the answer, which ended with {ended or 'nothing'}: {spoken}"))
+        return CallError("refused", one_line(f"words instead of an image: {spoken}"))
+    return CallError("wrong", one_line(f"no image in the answer, which ended with {ended or 'nothing'}: {spoken}"))

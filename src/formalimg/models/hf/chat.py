@@ -14,8 +14,8 @@ from formalimg.models.chat import Attachment, ChatModel, Completion, Message
 from formalimg.models.hf.session import HfSession, needs_of_hf, open_session
 from formalimg.models.http_answers import count, told
 from formalimg.models.identity import Setting
-from formalimg.models.manners import chat_manners
 from formalimg.models.options import Options
+from formalimg.models.retry import chat_retry_policy
 from formalimg.models.server_options import read_extras, read_temperature
 
 if TYPE_CHECKING:
@@ -96,13 +96,13 @@ def open_hf_chat(model: str, options: Mapping[str, str]) -> ChatModel:
         "seed": given.whole_number("seed", None),
         "schema": given.choice("schema", _SCHEMAS, "json_schema"),
     }
-    manners = chat_manners(given)
-    session = open_session(model, given, manners.timeout)
+    retry_policy = chat_retry_policy(given)
+    session = open_session(model, given, retry_policy.timeout)
     extras = given.starting_with("extra.")
     given.done()
     settings = {name: value for name, value in {**chosen, **session.address}.items() if value is not None}
     settings |= {f"extra.{name}": text for name, text in extras.items()}
-    return asking(HfChat(session, settings, read_extras(f"hf/{model}", extras)), manners=manners)
+    return asking(HfChat(session, settings, read_extras(f"hf/{model}", extras)), retry_policy=retry_policy)
 
 
 def _response_format(form: str, schema: Mapping[str, object] | None) -> Any:
@@ -113,7 +113,7 @@ def _response_format(form: str, schema: Mapping[str, object] | None) -> Any:
 
 def _written(message: Message) -> dict[str, Any]:
     if len(message.parts) == 1 and isinstance(message.parts[0], str):
-        # Not every server takes a list where there is no picture.
+        # Not every server takes a list where there is no image.
         return {"role": message.role, "content": message.parts[0]}
     return {"role": message.role, "content": [_part(part) for part in message.parts]}
 

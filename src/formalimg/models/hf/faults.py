@@ -33,7 +33,7 @@ def failure_of(error: Exception, whom: Whom) -> CallError | FormalimgError | Non
     if isinstance(error, HfHubHTTPError):
         return _failure_of_status(error, whom)
     if isinstance(error, UnidentifiedImageError):
-        return CallError("wrong", "what came is no picture")
+        return CallError("wrong", "what came is no image")
     if isinstance(error, OSError) or any(kind.__module__.startswith("httpx") for kind in type(error).__mro__):
         return CallError("unavailable", one_line(f"{type(error).__name__}: {error}"))
     if isinstance(error, RuntimeError) and isinstance(error.__cause__, StopIteration):

@@ -1,4 +1,4 @@
-"""Pictures from models on Hugging Face, computed by one of its inference providers or by an endpoint of one's own."""
+"""Images from models on Hugging Face, computed by one of its inference providers or by an endpoint of one's own."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from formalimg.models.calls import CallError
 from formalimg.models.hf.session import HfSession, needs_of_hf, open_session
 from formalimg.models.identity import Setting
 from formalimg.models.image import ImageModel, ImageRequest
-from formalimg.models.manners import image_manners
 from formalimg.models.options import Options
 from formalimg.models.painting import Painted
 from formalimg.models.remote import remote
+from formalimg.models.retry import image_retry_policy
 from formalimg.models.server_options import read_extras
 
 if TYPE_CHECKING:
@@ -25,15 +25,15 @@ _SENT = ("negative_prompt", "num_inference_steps", "guidance_scale")
 
 
 class HfImages:
-    """One call to an image model; with a reference picture, one from image to image.
+    """One call to an image model; with a reference image, one from image to image.
 
     Attributes:
         name: `hf/` and the model.
-        settings: what shapes its pictures besides the request.
-        takes_pictures: whether a model or its provider does is only known when it is asked.
+        settings: what shapes its images besides the request.
+        takes_images: whether a model or its provider does is only known when it is asked.
     """
 
-    takes_pictures = True
+    takes_images = True
 
     def __init__(self, session: HfSession, settings: Mapping[str, Setting], extras: Mapping[str, object]) -> None:
         self.name = f"hf/{session.model}"
@@ -42,15 +42,15 @@ class HfImages:
         self._extras = dict(extras)
 
     async def paint(self, request: ImageRequest) -> Painted:
-        """Make one picture."""
-        picture = await self._session.call(lambda client: self._call(client, request))
-        if picture.format not in _FORMATS:
-            raise CallError("wrong", f"what came is no PNG, JPEG or WebP file, but {picture.format}")
+        """Make one image."""
+        image = await self._session.call(lambda client: self._call(client, request))
+        if image.format not in _FORMATS:
+            raise CallError("wrong", f"what came is no PNG, JPEG or WebP file, but {image.format}")
         told: dict[str, Setting] = {"model": self._session.model, **self._session.address}
-        told |= {"width": picture.width, "height": picture.height}
+        told |= {"width": image.width, "height": image.height}
         if self.settings["seeded"]:
             told["seed"] = request.seed
-        return Painted(_file(picture), told)
+        return Painted(_file(image), told)
 
     def _call(self, client: AsyncInferenceClient, request: ImageRequest) -> Awaitable[Image]:
         from huggingface_hub import ImageToImageTargetSize
@@ -93,20 +93,20 @@ def open_hf_images(model: str, options: Mapping[str, str]) -> ImageModel:
         "sized": given.flag("sized", True),
         "seeded": given.flag("seeded", True),
     }
-    manners = image_manners(given)
-    session = open_session(model, given, manners.timeout)
+    retry_policy = image_retry_policy(given)
+    session = open_session(model, given, retry_policy.timeout)
     extras = given.starting_with("extra.")
     given.done()
     settings = {name: value for name, value in {**chosen, **session.address}.items() if value is not None}
     settings |= {f"extra.{name}": text for name, text in extras.items()}
-    return remote(HfImages(session, settings, read_extras(f"hf/{model}", extras)), manners=manners)
+    return remote(HfImages(session, settings, read_extras(f"hf/{model}", extras)), retry_policy=retry_policy)
 
 
-def _file(picture: Image) -> bytes:
-    """The file as it came. The library opens it, but does not read on, so that it still lies behind the picture."""
-    behind = getattr(picture, "fp", None)
+def _file(image: Image) -> bytes:
+    """The file as it came. The library opens it, but does not read on, so that it still lies behind the image."""
+    behind = getattr(image, "fp", None)
     if isinstance(behind, io.BytesIO):
         return behind.getvalue()
     file = io.BytesIO()
-    picture.save(file, "PNG")
+    image.save(file, "PNG")
     return file.getvalue()

@@ -120,7 +120,7 @@ def open_session(model: str, given: Options, timeout: float) -> HfSession:
     if token and not (token.isascii() and token.isprintable() and " " not in token):
         raise FormalimgError(f"{_KEY_NAME} holds no key: there are characters in it that no key has")
     keep_secret(token or "")
-    # Pictures that a provider gives by address are fetched with the library's own client, which would wait for ever.
+    # Images that a provider gives by address are fetched with the library's own client, which would wait for ever.
     session = get_session()
     if session.timeout.read is None:
         session.timeout = timeout

@@ -1,7 +1,7 @@
 """Loading is done while nothing is computed.
 
 While libraries load weights, they change torch for the whole process: what kind of numbers a new tensor gets, and how
-modules keep their parameters. A picture that is made in another thread meanwhile could come out differently.
+modules keep their parameters. An image that is made in another thread meanwhile could come out differently.
 """
 
 from __future__ import annotations

@@ -13,15 +13,15 @@ from formalimg.models.local.checkpoint import INSTALL_LOCAL, Checkpoint, read_ch
 from formalimg.models.local.desk import Desk
 from formalimg.models.local.devices import read_devices
 from formalimg.models.local.speaker import Question, Said, Speaker
-from formalimg.models.manners import Manners, chat_manners
 from formalimg.models.needs import needs, require_modules
 from formalimg.models.options import Options
+from formalimg.models.retry import RetryPolicy, chat_retry_policy
 from formalimg.models.server_options import read_extras
 
 _HOURS = 4 * 3600.0
-_PATIENT = Manners(timeout=_HOURS, tries=1, reads=0)
+_PATIENT = RetryPolicy(timeout=_HOURS, tries=1, reads=0)
 """A model of one's own is never busy, and what it fails at once it fails at again."""
-_DRAWING = Manners(timeout=_HOURS, tries=1)
+_DRAWING = RetryPolicy(timeout=_HOURS, tries=1)
 """But where answers are drawn, the next may be readable."""
 
 
@@ -54,7 +54,7 @@ class TransformersChat:
             checkpoint: which weights.
             max_new_tokens: after so many an answer is cut off.
             temperature: 0 for the likeliest answer, always the same.
-            processing: what else the processor is made with, such as the most pixels of a picture.
+            processing: what else the processor is made with, such as the most pixels of an image.
             generating: what else `generate` is given.
             batch: how many questions are answered at once, if so many wait.
             devices: where questions are answered at the same time; that of the checkpoint if there are none.
@@ -75,7 +75,7 @@ class TransformersChat:
             tuple(devices) or (checkpoint.device,),
             self._speaker_on,
             most=batch,
-            alike=lambda question: question.pictures,
+            alike=lambda question: question.images,
         )
 
     async def complete(self, messages: Sequence[Message], schema: Mapping[str, object] | None) -> Completion:
@@ -113,7 +113,7 @@ def open_transformers_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     temperature = given.number("temperature", 0.0, least=0, most=5)
     # One batch waits while another is answered, so that no device is ever idle.
     usual = replace(_PATIENT if temperature == 0 else _DRAWING, concurrency=2 * batch * len(devices))
-    manners = chat_manners(given, usual)
+    retry_policy = chat_retry_policy(given, usual)
     provider = TransformersChat(
         name,
         checkpoint,
@@ -125,7 +125,7 @@ def open_transformers_chat(model: str, options: Mapping[str, str]) -> ChatModel:
         devices=devices,
     )
     given.done()
-    return asking(provider, manners=manners)
+    return asking(provider, retry_policy=retry_policy)
 
 
 def _sampling(temperature: float) -> dict[str, object]:

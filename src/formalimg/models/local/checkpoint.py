@@ -184,7 +184,7 @@ def read_checkpoint(
 
 
 def hush(*libraries: str) -> None:
-    """Keep libraries from writing over our progress, with bars for each shard and advice on each picture."""
+    """Keep libraries from writing over our progress, with bars for each shard and advice on each image."""
     for library in libraries:
         logging = import_module(f"{library}.utils.logging")
         logging.disable_progress_bar()

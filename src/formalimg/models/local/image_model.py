@@ -31,7 +31,7 @@ _MOST_AT_ONCE = 32
 
 
 class DiffusersModel:
-    """A pipeline of the diffusers library. It is loaded when the first picture is asked for, on each device once.
+    """A pipeline of the diffusers library. It is loaded when the first image is asked for, on each device once.
 
     Attributes:
         name, settings, batch, concurrency, sees_spec: as for every image model.
@@ -48,8 +48,8 @@ class DiffusersModel:
             name: how users write it.
             checkpoint: which weights.
             wishes: what the user asked for.
-            batch: how many pictures are made at once; "auto" for as many as fit into the memory of the device.
-            devices: where pictures are made at the same time; that of the checkpoint if there are none.
+            batch: how many images are made at once; "auto" for as many as fit into the memory of the device.
+            devices: where images are made at the same time; that of the checkpoint if there are none.
         """
         self.name = name
         self._batch = batch
@@ -68,7 +68,7 @@ class DiffusersModel:
 
     @property
     def batch(self) -> int:
-        """How many it likes to be given at once. If it is to find that out, this grows after the first pictures."""
+        """How many it likes to be given at once. If it is to find that out, this grows after the first images."""
         if self._batch != "auto":
             return self._batch
         return max((painter.room or 1 for painter in self._painters), default=1)
@@ -79,11 +79,11 @@ class DiffusersModel:
         return {**self._checkpoint.settings, **self._wishes.settings}
 
     @cached_property
-    def takes_pictures(self) -> bool:
-        """Can it be given a reference picture beside the words? True as long as that is not known."""
-        from formalimg.models.local.pipelines import takes_pictures
+    def takes_images(self) -> bool:
+        """Can it be given a reference image beside the words? True as long as that is not known."""
+        from formalimg.models.local.pipelines import takes_images
 
-        return takes_pictures(self._checkpoint, self._wishes)
+        return takes_images(self._checkpoint, self._wishes)
 
     @cached_property
     def style(self) -> str:
@@ -100,7 +100,7 @@ class DiffusersModel:
 
         for _, group in groupby(requests, key=lambda request: request.size):
             made = await self._desk.do(list(group))
-            # All at once, and beside the next batch: files take long beside pictures of a quick model.
+            # All at once, and beside the next batch: files take long beside images of a quick model.
             files = [asyncio.create_task(asyncio.to_thread(as_answer, one)) for one in made]
             try:
                 for file in files:

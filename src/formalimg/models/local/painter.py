@@ -1,4 +1,4 @@
-"""A loaded pipeline at work: from requests to pictures, each from its own seed."""
+"""A loaded pipeline at work: from requests to images, each from its own seed."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _OURS = ("prompt", "generator", "image", "height", "width", "output_type", "retu
 _STEP = 16
 """Pipelines take sizes that are multiples of 8 or 16, whatever the weights would allow."""
 
-_NO_ROOM = Failed("out of memory, even for one picture at a time: see the options offload, vae_tiling, dtype and size")
+_NO_ROOM = Failed("out of memory, even for one image at a time: see the options offload, vae_tiling, dtype and size")
 
 
 class Made(NamedTuple):
-    """A picture that is not a file yet, and what was really used for it."""
+    """An image that is not a file yet, and what was really used for it."""
 
     image: Image
     served: Mapping[str, Setting]
@@ -42,7 +42,7 @@ class Painter:
     """A pipeline that has been loaded. To be used by one thread at a time.
 
     Attributes:
-        room: how many pictures of the last size it makes at once; None for as many as are asked for.
+        room: how many images of the last size it makes at once; None for as many as are asked for.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Painter:
             name: of the model, for messages.
             checkpoint: which weights, and on which device.
             wishes: what the user asked for.
-            batching: how pictures are put together into batches; anew for each size.
+            batching: how images are put together into batches; anew for each size.
 
         Raises:
             FormalimgError: if it cannot be loaded, or does not take what was wished for.
@@ -79,8 +79,8 @@ class Painter:
     def paint(self, requests: Sequence[ImageRequest]) -> list[Made | Refused | Failed]:
         """One answer for each request; requests must be of one size.
 
-        In batches as large as the memory allows; requests with a reference picture one by one, since several pictures
-        mean different things to different pipelines.
+        In batches as large as the memory allows; requests with a reference image one by one, since several images
+        mean different objects to different pipelines.
         """
         if any(request.reference is not None for request in requests):
             return [answer for request in requests for answer in self._batch([request])]
@@ -89,10 +89,10 @@ class Painter:
     def _batch(self, requests: Sequence[ImageRequest]) -> list[Made | Refused | Failed]:
         reference = requests[0].reference
         if reference is not None and "image" not in self._takes:
-            return [Failed(f"{self._name} takes words only, but a picture was to go with them")]
+            return [Failed(f"{self._name} takes words only, but an image was to go with them")]
         needed = self._takes.get("image")
         if reference is None and needed is not None and needed.default is inspect.Parameter.empty:
-            return [Failed(f"{self._name} needs a picture to go by beside the words")] * len(requests)
+            return [Failed(f"{self._name} needs an image to go by beside the words")] * len(requests)
         batching = self._by_size.setdefault(requests[0].size, self._batching())
         done: list[Made | Refused | Failed] = batching.do(self._painted, requests, _NO_ROOM)
         self.room = batching.room
@@ -101,7 +101,7 @@ class Painter:
     def _painted(self, requests: Sequence[ImageRequest]) -> list[Made | Refused | Failed]:
         import torch
 
-        # On the CPU, whose random numbers are the same on every machine; and one for each picture, so that it does not
+        # On the CPU, whose random numbers are the same on every machine; and one for each image, so that it does not
         # depend on the others in its batch.
         seeded = [torch.Generator("cpu").manual_seed(request.seed) for request in requests]
         with computing(), torch.inference_mode():
@@ -114,10 +114,10 @@ class Painter:
             )
         images = getattr(made, "images", None)
         if images is None or len(images) != len(requests):
-            raise FormalimgError(f"{self._name} gives no picture for each prompt: it is no model from text to images")
+            raise FormalimgError(f"{self._name} gives no image for each prompt: it is no model from text to images")
         flagged = getattr(made, "nsfw_content_detected", None) or [False] * len(requests)
         return [
-            Refused("the pipeline's safety checker blacked the picture out") if flag else self._made(request, image)
+            Refused("the pipeline's safety checker blacked the image out") if flag else self._made(request, image)
             for request, image, flag in zip(requests, images, flagged, strict=True)
         ]
 
@@ -129,7 +129,7 @@ class Painter:
         return Made(image, {**self._served, **served})
 
     def _sized(self, request: ImageRequest) -> dict[str, Any]:
-        """Width and height as the pipeline can make them, and the reference picture in this size."""
+        """Width and height as the pipeline can make them, and the reference image in this size."""
         wished = request.size if self._wishes.size is None else self._wishes.size
         side = self._possible(wished) if wished else 0
         arguments: dict[str, Any] = {}
@@ -138,12 +138,12 @@ class Painter:
         if request.reference is not None:
             from PIL import Image
 
-            picture = Image.open(io.BytesIO(request.reference)).convert("RGB")
-            arguments["image"] = picture.resize((side, side), Image.Resampling.LANCZOS) if side else picture
+            image = Image.open(io.BytesIO(request.reference)).convert("RGB")
+            arguments["image"] = image.resize((side, side), Image.Resampling.LANCZOS) if side else image
         return arguments
 
     def _possible(self, wished: int) -> int:
-        """The nearest size that can be made: latents are smaller than pictures, and are cut into patches of two."""
+        """The closest_match size that can be made: latents are smaller than images, and are cut into patches of two."""
         step = math.lcm(_STEP, 2 * int(getattr(self._pipeline, "vae_scale_factor", 1)))
         return max(step, round(wished / step) * step)
 
@@ -152,7 +152,7 @@ class Painter:
         return {} if words is None else {"negative_prompt": [words] * count}
 
     def _checked(self) -> dict[str, Any]:
-        """The arguments that are the same for all pictures.
+        """The arguments that are the same for all images.
 
         Raises:
             FormalimgError: if the pipeline does not take one of them.
@@ -177,7 +177,7 @@ class Painter:
 
 
 def as_answer(made: Made | Refused | Failed) -> Answer:
-    """The picture as a PNG file."""
+    """The image as a PNG file."""
     if not isinstance(made, Made):
         return made
     file = io.BytesIO()

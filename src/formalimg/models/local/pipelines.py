@@ -50,8 +50,8 @@ def load_pipeline(name: str, checkpoint: Checkpoint, wishes: Wishes) -> Any:
     return pipeline
 
 
-def takes_pictures(checkpoint: Checkpoint, wishes: Wishes) -> bool:
-    """Does the pipeline take a reference picture? True as long as it is not known, for want of the checkpoint."""
+def takes_images(checkpoint: Checkpoint, wishes: Wishes) -> bool:
+    """Does the pipeline take a reference image? True as long as it is not known, for want of the checkpoint."""
     if wishes.task != "auto":
         return wishes.task == "image-to-image"
     index = checkpoint.find(INDEX)

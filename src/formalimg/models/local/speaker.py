@@ -22,12 +22,12 @@ class Question(NamedTuple):
     """A conversation to which an answer is wanted.
 
     Attributes:
-        turns: its messages in the form that chat templates know, with their pictures decoded.
-        pictures: how many pictures are in it.
+        turns: its messages in the form that chat templates know, with their images decoded.
+        images: how many images are in it.
     """
 
     turns: Sequence[Mapping[str, Any]]
-    pictures: int
+    images: int
 
     @classmethod
     def of(cls, messages: Sequence[Message]) -> Question:
@@ -82,12 +82,12 @@ class Speaker:
         self._batching = Batching()
 
     def answer(self, questions: Sequence[Question]) -> list[Said]:
-        """What it says to each question; all must have the same number of pictures.
+        """What it says to each question; all must have the same number of images.
 
         Raises:
-            FormalimgError: if it cannot see and there are pictures.
+            FormalimgError: if it cannot see and there are images.
         """
-        if questions[0].pictures and not self._sees:
+        if questions[0].images and not self._sees:
             raise FormalimgError(f"{self._name} reads words only: give a model that can see")
         return self._batching.do(self._together, questions, _no_room())
 

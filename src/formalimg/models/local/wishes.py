@@ -28,19 +28,19 @@ _OPTION_FOR = {
 
 @dataclass(frozen=True)
 class Wishes:
-    """How pictures are to be made. What is None is left to the pipeline.
+    """How images are to be made. What is None is left to the pipeline.
 
     Attributes:
         task: `auto` takes the pipeline that the checkpoint names; the others make another of the same weights.
         steps: denoising steps.
         guidance: how much the words count.
-        negative_prompt: what should not be in the picture.
+        negative_prompt: what should not be in the image.
         size: width and height in place of the run's; 0 for the pipeline's own.
         variant: which files of the checkpoint, such as `fp16`.
         lora: a folder, file or hub id of a LoRA that is added to the weights.
         lora_scale: how much it counts.
-        vae_tiling: decode in tiles, for large pictures on small devices.
-        compiled: compile the denoiser; the first picture takes minutes, all others less.
+        vae_tiling: decode in tiles, for large images on small devices.
+        compiled: compile the denoiser; the first image takes minutes, all others less.
         attention_slicing: compute attention in slices: slower, in less memory.
         offload: keep in the device's memory only the model that works, or only the layer.
         call: whatever else the pipeline takes.
@@ -62,7 +62,7 @@ class Wishes:
 
     @property
     def settings(self) -> dict[str, Setting]:
-        """What shapes the pictures and was asked for. Where the memory is taken from does not shape them."""
+        """What shapes the images and was asked for. Where the memory is taken from does not shape them."""
         found: dict[str, Setting] = {
             "task": None if self.task == "auto" else self.task,
             "steps": self.steps,

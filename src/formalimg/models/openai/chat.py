@@ -12,9 +12,9 @@ from formalimg.models.calls import CallError, Usage
 from formalimg.models.chat import Attachment, ChatModel, Completion, Message
 from formalimg.models.http_answers import count, told
 from formalimg.models.identity import Setting
-from formalimg.models.manners import chat_manners
 from formalimg.models.openai.server import Server, needs_of_openai, reach
 from formalimg.models.options import Options
+from formalimg.models.retry import chat_retry_policy
 from formalimg.models.server_options import read_extras, read_temperature, with_base_url
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class OpenAIChat:
             model: as the server knows it.
             server: where it is.
             schema: how the server is told the form of the answer: `json_schema`, `json_object` (any form), `none`.
-            detail: how closely pictures are to be looked at: `low`, `high`, `auto`.
+            detail: how closely images are to be looked at: `low`, `high`, `auto`.
             fields: what else is sent.
             settings: what is on record of all this.
         """
@@ -118,7 +118,7 @@ def open_openai_chat(model: str, options: Mapping[str, str]) -> ChatModel:
         model: as the server knows it, such as `gpt-5.5` or `Qwen/Qwen3-VL-8B-Instruct`.
         options: `base_url`; `temperature` (0 unless the model takes none; `default` sends none), `top_p`, `seed`,
             `max_tokens` and `limit` (what that is called: `max_tokens` or `max_completion_tokens`), `reasoning_effort`;
-            `schema` (`json_schema`, `json_object`, `none`); `detail` of pictures; `extra.NAME` sends any other field;
+            `schema` (`json_schema`, `json_object`, `none`); `detail` of images; `extra.NAME` sends any other field;
             and those of all remote chat models, such as `concurrency`.
 
     Raises:
@@ -126,9 +126,9 @@ def open_openai_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     """
     name = f"openai/{model}"
     read = Options(name, with_base_url(options, "OPENAI_BASE_URL"))
-    manners = chat_manners(read)
+    retry_policy = chat_retry_policy(read)
     base_url = read.url("base_url", None)
-    server = reach(name, base_url, manners.timeout)
+    server = reach(name, base_url, retry_policy.timeout)
     thinks_first = _THINKS_FIRST.match(model.rpartition("/")[2]) is not None
     limit = read.choice(
         "limit", ("max_tokens", "max_completion_tokens"), "max_completion_tokens" if thinks_first else "max_tokens"
@@ -152,7 +152,7 @@ def open_openai_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     provider = OpenAIChat(
         model, server, schema=schema, detail=detail, fields={**fields, **read_extras(name, extras)}, settings=settings
     )
-    return asking(provider, manners=manners)
+    return asking(provider, retry_policy=retry_policy)
 
 
 def _response_format(way: str, schema: Mapping[str, object] | None) -> dict[str, object]:
@@ -163,7 +163,7 @@ def _response_format(way: str, schema: Mapping[str, object] | None) -> dict[str,
 
 
 def _written(message: Message, detail: str | None) -> dict[str, object]:
-    """A message on the wire. A single text goes as it is: not every server takes a list where there is no picture."""
+    """A message on the wire. A single text goes as it is: not every server takes a list where there is no image."""
     if len(message.parts) == 1 and isinstance(message.parts[0], str):
         return {"role": message.role, "content": message.parts[0]}
     return {"role": message.role, "content": [_written_part(part, detail) for part in message.parts]}

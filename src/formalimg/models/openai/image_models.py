@@ -14,10 +14,10 @@ class Taking:
 
     Attributes:
         begins: how the names of such models begin.
-        sides: the lengths in pixels that a square picture may have; empty if others will do.
+        sides: the lengths in pixels that a square image may have; empty if others will do.
         step: lengths must be multiples of it.
-        asks_for_data: must it be asked for the picture itself, because it would send an address?
-        edits: can it be given a picture beside the words?
+        asks_for_data: must it be asked for the image itself, because it would send an address?
+        edits: can it be given an image beside the words?
     """
 
     begins: str
@@ -27,7 +27,7 @@ class Taking:
     edits: bool = True
 
     def size(self, wished: int) -> str:
-        """The size nearest to the wished one, as it is written in requests."""
+        """The size closest_match to the wished one, as it is written in requests."""
         if self.sides:
             side = min(self.sides, key=lambda side: (abs(side - wished), side))
         else:

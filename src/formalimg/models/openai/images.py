@@ -12,13 +12,13 @@ from formalimg.models.fetching import fetched
 from formalimg.models.http_answers import count, told
 from formalimg.models.identity import Setting
 from formalimg.models.image import ImageModel, ImageRequest
-from formalimg.models.manners import image_manners
+from formalimg.models.image_types import image_type
 from formalimg.models.openai.image_models import Taking, taking
 from formalimg.models.openai.server import Server, needs_of_openai, reach
 from formalimg.models.options import Options
 from formalimg.models.painting import Painted
-from formalimg.models.picture_types import picture_type
 from formalimg.models.remote import remote
+from formalimg.models.retry import image_retry_policy
 from formalimg.models.server_options import read_extras, with_base_url
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ _TOLD = ("model", "created", "size", "quality", "output_format", "background", "
 
 
 class OpenAIImages:
-    """One call to an image model; with a reference picture it is an edit.
+    """One call to an image model; with a reference image it is an edit.
 
     Attributes:
-        name, settings, takes_pictures: as for every provider of image models.
+        name, settings, takes_images: as for every provider of image models.
     """
 
     def __init__(
@@ -52,12 +52,12 @@ class OpenAIImages:
         Args:
             model: as the server knows it.
             server: where it is.
-            size: as it is sent; None for the one nearest to the request's that the model takes.
+            size: as it is sent; None for the one closest_match to the request's that the model takes.
             seeded: whether the request's seed is sent; OpenAI's own models know no seeds.
             response_format: `b64_json`, `url`, `none` for not saying so, `auto` for what fits the model.
             fields: what else is sent.
             settings: what is on record of all this.
-            timeout: seconds for fetching a picture by its address.
+            timeout: seconds for fetching an image by its address.
         """
         self.name = f"openai/{model}"
         self.settings: Mapping[str, Setting] = dict(settings or {})
@@ -68,21 +68,21 @@ class OpenAIImages:
         self._fields = dict(fields or {})
         self._timeout = timeout
         self._takes: Taking = taking(model)
-        self.takes_pictures = self._takes.edits
+        self.takes_images = self._takes.edits
         if response_format == "auto":
             response_format = "b64_json" if self._takes.asks_for_data else "none"
         if response_format != "none":
             self._fields["response_format"] = response_format
 
     async def paint(self, request: ImageRequest) -> Painted:
-        """Make one picture."""
+        """Make one image."""
         answer, request_id = await self._server.call(lambda client: self._call(client, request))
         entries = answer.get("data")
         first = entries[0] if isinstance(entries, list) and entries else None
         if not isinstance(first, dict):
-            raise CallError("wrong", "there is no picture in the answer")
-        data = await self._picture(first)
-        if picture_type(data) is None:
+            raise CallError("wrong", "there is no image in the answer")
+        data = await self._image(first)
+        if image_type(data) is None:
             raise CallError("wrong", f"what came is no PNG, JPEG or WebP file ({len(data):,} bytes)")
         served = {"asked_size": self._size or self._takes.size(request.size), **told(answer, *_TOLD)}
         served |= told(first, "revised_prompt", "seed")
@@ -100,10 +100,10 @@ class OpenAIImages:
         images = client.images.with_raw_response
         if request.reference is None:
             return images.generate(model=self._model, prompt=request.prompt, size=size, extra_body=fields)
-        picture = ("reference.png", request.reference, "image/png")
-        return images.edit(model=self._model, prompt=request.prompt, size=size, image=picture, extra_body=fields)
+        image = ("reference.png", request.reference, "image/png")
+        return images.edit(model=self._model, prompt=request.prompt, size=size, image=image, extra_body=fields)
 
-    async def _picture(self, entry: Mapping[str, object]) -> bytes:
+    async def _image(self, entry: Mapping[str, object]) -> bytes:
         encoded, address = entry.get("b64_json"), entry.get("url")
         if isinstance(address, str) and address.startswith("data:"):
             encoded = address.partition(",")[2]
@@ -111,10 +111,10 @@ class OpenAIImages:
             try:
                 return base64.b64decode(encoded, validate=True)
             except (binascii.Error, ValueError):
-                raise CallError("wrong", "the picture in the answer is no base64") from None
+                raise CallError("wrong", "the image in the answer is no base64") from None
         if isinstance(address, str) and address:
             return await fetched(address, self._timeout)
-        raise CallError("wrong", "there is neither a picture nor its address in the answer")
+        raise CallError("wrong", "there is neither an image nor its address in the answer")
 
 
 @needs_of_openai
@@ -133,9 +133,9 @@ def open_openai_images(model: str, options: Mapping[str, str]) -> ImageModel:
     """
     name = f"openai/{model}"
     read = Options(name, with_base_url(options, "OPENAI_BASE_URL"))
-    manners = image_manners(read)
+    retry_policy = image_retry_policy(read)
     base_url = read.url("base_url", None)
-    server = reach(name, base_url, manners.timeout)
+    server = reach(name, base_url, retry_policy.timeout)
     size = read.text("size", None)
     seeded = read.flag("seeded", False)
     response_format = read.choice("response_format", ("auto", "b64_json", "url", "none"), "auto")
@@ -160,6 +160,6 @@ def open_openai_images(model: str, options: Mapping[str, str]) -> ImageModel:
         response_format=response_format,
         fields={**fields, **read_extras(name, extras)},
         settings=settings,
-        timeout=manners.timeout,
+        timeout=retry_policy.timeout,
     )
-    return remote(provider, manners=manners)
+    return remote(provider, retry_policy=retry_policy)

@@ -1,4 +1,4 @@
-"""Which concepts pictures show, as far as the verdicts say."""
+"""Which concepts images show, as far as the verdicts say."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.reporting.figures import counted
-from formalimg.reporting.reading import SeenPicture, SeenRun
+from formalimg.reporting.reading import SeenImage, SeenRun
 from formalimg.stats import Missing
 from formalimg.suites import ConceptSpec
 
 
 class Answer(NamedTuple):
-    """A concept that was asked for, and its score, 0 to 1, in a picture; None if nobody can tell."""
+    """A concept that was asked for, and its score, 0 to 1, in an image; None if nobody can tell."""
 
     category: str
     value: str
@@ -21,12 +21,12 @@ class Answer(NamedTuple):
 
     @property
     def shown(self) -> bool | None:
-        """Does the picture show it?"""
+        """Does the image show it?"""
         return None if self.score is None else self.score >= 1
 
 
-class MarkedPicture(NamedTuple):
-    """A picture with the answers about it.
+class MarkedImage(NamedTuple):
+    """An image with the answers about it.
 
     Attributes:
         item: the item's id.
@@ -53,45 +53,45 @@ class MarkedPicture(NamedTuple):
 
 
 class MarkedRun(NamedTuple):
-    """A run with the answers about all its pictures."""
+    """A run with the answers about all its images."""
 
     name: str
-    pictures: tuple[MarkedPicture, ...]
+    images: tuple[MarkedImage, ...]
 
 
 def has_answers(run: SeenRun) -> bool:
-    """Do the verdicts say which concepts are shown? Some judges only say whether a picture passes."""
-    verdicts = [picture for picture in run.pictures if picture.passed is not None]
-    return not verdicts or any(picture.parts or picture.by_rule for picture in verdicts)
+    """Do the verdicts say which concepts are shown? Some judges only say whether an image passes."""
+    verdicts = [image for image in run.images if image.passed is not None]
+    return not verdicts or any(image.parts or image.by_rule for image in verdicts)
 
 
 def marked(run: SeenRun, missing: Missing) -> MarkedRun:
-    """The answers about all pictures of a run.
+    """The answers about all images of a run.
 
     Raises:
         FormalimgError: if `missing` is `error`, and a verdict does not say which concepts are shown.
     """
-    incomplete = any(not picture.parts for picture in run.pictures)
+    incomplete = any(not image.parts for image in run.images)
     asked = _asked(run) if incomplete else {}
-    pictures = tuple(_marked(picture, asked) for picture in run.pictures)
-    silent = sum(not picture.is_answered for picture in pictures)
+    images = tuple(_marked(image, asked) for image in run.images)
+    silent = sum(not image.is_answered for image in images)
     if missing == "error" and silent:
         raise FormalimgError(
-            f"the verdicts on {counted(silent, 'picture')} of {run.name} do not say which concepts are shown: "
+            f"the verdicts on {counted(silent, 'image')} of {run.name} do not say which concepts are shown: "
             "judge them again, or choose --missing exclude or --missing fail"
         )
-    return MarkedRun(run.name, pictures)
+    return MarkedRun(run.name, images)
 
 
-def _marked(picture: SeenPicture, asked: Mapping[str, tuple[Answer, ...]]) -> MarkedPicture:
-    if picture.parts:
-        answers = tuple(Answer(part.kind, " ".join(part.about) or part.name, part.score) for part in picture.parts)
+def _marked(image: SeenImage, asked: Mapping[str, tuple[Answer, ...]]) -> MarkedImage:
+    if image.parts:
+        answers = tuple(Answer(part.kind, " ".join(part.about) or part.name, part.score) for part in image.parts)
     else:
-        # A picture that passes shows all there is to show, and one that fails by rule shows nothing; of any other that
+        # An image that passes shows all there is to show, and one that fails by rule shows nothing; of any other that
         # fails, nobody knows what it lacks.
-        score = 1.0 if picture.passed else 0.0 if picture.by_rule else None
-        answers = tuple(answer._replace(score=score) for answer in asked[picture.item])
-    return MarkedPicture(picture.item, picture.level, picture.passed, answers)
+        score = 1.0 if image.passed else 0.0 if image.by_rule else None
+        answers = tuple(answer._replace(score=score) for answer in asked[image.item])
+    return MarkedImage(image.item, image.level, image.passed, answers)
 
 
 def _asked(run: SeenRun) -> dict[str, tuple[Answer, ...]]:

@@ -15,7 +15,7 @@ from formalimg.suites import CATEGORIES, Suite, load_pools
 
 
 class _Given(NamedTuple):
-    """An answer, and the item and level of the picture it is about."""
+    """An answer, and the item and level of the image it is about."""
 
     item: str
     level: int
@@ -31,7 +31,7 @@ class _Group(NamedTuple):
 
 
 def of_one_more_concept(suite: Suite, runs: Sequence[MarkedRun], how: HowCounted) -> Table:
-    """Pictures of one object and one concept, by the category of the concept."""
+    """Images of one object and one concept, by the category of the concept."""
     at_one = f"{suite.level} = 1"
     return _one_more(
         f"categories at {at_one}",
@@ -44,7 +44,7 @@ def of_one_more_concept(suite: Suite, runs: Sequence[MarkedRun], how: HowCounted
 
 
 def values_of_one_more_concept(suite: Suite, runs: Sequence[MarkedRun], how: HowCounted) -> Table:
-    """Pictures of one object and one concept, value by value."""
+    """Images of one object and one concept, value by value."""
     at_one = f"{suite.level} = 1"
     return _one_more(
         f"values at {at_one}",
@@ -66,22 +66,21 @@ def _one_more(
 ) -> Table:
     rows: list[TableRow] = []
     found = {
-        run.name: [(picture, one) for picture in run.pictures if picture.level == 1 and (one := picture.one_more)]
-        for run in runs
+        run.name: [(image, one) for image in run.images if image.level == 1 and (one := image.one_more)] for run in runs
     }
     every = {labels_of(one) for those in found.values() for _, one in those}
     for labels in sorted(every, key=lambda labels: (_place(labels[0]), labels)):
         for run, those in found.items():
-            here = [(picture, one) for picture, one in those if labels_of(one) == labels]
+            here = [(image, one) for image, one in those if labels_of(one) == labels]
             if here:
-                shown = _rate((Observation(picture.item, 1, one.shown) for picture, one in here), how)
-                full = _rate((Observation(picture.item, 1, picture.passed) for picture, _ in here), how)
+                shown = _rate((Observation(image.item, 1, one.shown) for image, one in here), how)
+                full = _rate((Observation(image.item, 1, image.passed) for image, _ in here), how)
                 figures: tuple[Cell, ...] = (*_counts(full), Figure.of_rate(shown), Figure.of_rate(full))
                 rows.append(TableRow(run, (*labels, *run_cell(run, runs), *figures)))
     return Table(
         name,
         title,
-        "shown: the pictures that show the concept; for objects, the second object. full mark: those that show both. "
+        "shown: the images that show the concept; for objects, the second object. full mark: those that show both. "
         f"In percent, with the {100 * how.confidence:g} % interval. {rule_text(how.missing)}.",
         (*heads, *run_head(runs), "pictures", "scored", "shown", "full mark"),
         with_figures(rows),
@@ -135,11 +134,11 @@ def _groups(
     """The answers of each run by their labels; those without are left out. Categories in their order, then by name."""
     by_labels: dict[tuple[str, ...], dict[str, list[_Given]]] = {}
     for run in runs:
-        for picture in run.pictures:
-            for answer in picture.answers:
+        for image in run.images:
+            for answer in image.answers:
                 labels = labels_of(answer)
                 if labels is not None:
-                    given = _Given(picture.item, picture.level, answer)
+                    given = _Given(image.item, image.level, answer)
                     by_labels.setdefault(labels, {}).setdefault(run.name, []).append(given)
     for labels in sorted(by_labels, key=lambda labels: (_place(labels[0]), labels)):
         for run_name, those in by_labels[labels].items():
@@ -171,7 +170,7 @@ def _table(
     return Table(
         name,
         title,
-        "asked: how often pictures were to show it. answered: how often a verdict says whether they do. "
+        "asked: how often images were to show it. answered: how often a verdict says whether they do. "
         f"rate: shown of {'asked' if how.missing == 'fail' else 'answered'}, in percent, "
         f"with the {100 * how.confidence:g} % interval. {rule_text(how.missing)}.",
         (*heads, *run_head(runs), "asked", "answered", "shown", "rate"),

@@ -1,4 +1,4 @@
-"""What it cost to have the pictures graded."""
+"""What it cost to have the images graded."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ def grading_cost(runs: Sequence[SeenRun]) -> Table:
     return Table(
         "cost of grading",
         "Cost of grading, in US dollars",
-        "Of the pictures that the judge looked at. Those whose price nobody knows are in neither mean nor total.",
-        ("run", "graded", "mean per picture", "total", "price unknown"),
+        "Of the images that the judge looked at. Those whose price nobody knows are in neither mean nor total.",
+        ("run", "graded", "mean per image", "total", "price unknown"),
         tuple(rows),
     )
 
 
 def _row(run: SeenRun) -> TableRow | None:
-    costs = [picture.cost for picture in run.pictures if picture.looked_at]
+    costs = [image.cost for image in run.images if image.looked_at]
     known = [cost for cost in costs if cost is not None]
     if not any(known) and len(known) == len(costs):
         return None

@@ -15,12 +15,12 @@ _MEASURES: Mapping[str, Callable[[str], int]] = {"words": lambda prompt: len(pro
 
 def prompt_lengths(suite: Suite, runs: Sequence[SeenRun]) -> Table:
     """Words and characters of the prompts by level; runs over the same items are told once."""
-    by_items = {run.record.card.items_digest: run for run in reversed(runs)}
-    shown = [run for run in runs if by_items[run.record.card.items_digest] is run]
+    by_items = {run.record.manifest.items_digest: run for run in reversed(runs)}
+    shown = [run for run in runs if by_items[run.record.manifest.items_digest] is run]
     return Table(
         "prompt length",
         f"Length of the prompts by {suite.level}",
-        "Over the items, whatever became of their pictures.",
+        "Over the items, whatever became of their images.",
         (
             *run_head(shown),
             "in",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
-from formalimg.reporting.concepts.answers import MarkedPicture, MarkedRun
+from formalimg.reporting.concepts.answers import MarkedImage, MarkedRun
 from formalimg.reporting.reading import HowCounted, SeenRun
 from formalimg.reporting.reference import ReferenceRow, reference_rows
 from formalimg.reporting.tables import Cell, Figure, Table, TableRow
@@ -15,7 +15,7 @@ from formalimg.suites import Suite
 
 
 def full_marks(suite: Suite, runs: Sequence[SeenRun], how: HowCounted) -> Table:
-    """How many pictures show all that was asked, as the paper prints it."""
+    """How many images show all that was asked, as the paper prints it."""
     shares = {
         run.name: {level: Figure.of_rate(rate, "share") for level, rate in run.summary.levels.items()} for run in runs
     }
@@ -24,25 +24,25 @@ def full_marks(suite: Suite, runs: Sequence[SeenRun], how: HowCounted) -> Table:
         shares,
         reference_rows(suite.name) if how.references else (),
         "full mark",
-        f"Full-mark score by {suite.level}: the share of pictures that show all concepts",
+        f"Full-mark score by {suite.level}: the share of images that show all concepts",
         f"± is the larger side of the exact {100 * how.confidence:g} % interval (Clopper and Pearson), as in the "
         f"paper. {rule_text(how.missing)}.",
     )
 
 
 def concept_fractions(suite: Suite, runs: Sequence[MarkedRun], how: HowCounted) -> Table:
-    """How much of what was asked pictures show."""
+    """How much of what was asked images show."""
     fractions: dict[str, Mapping[int, Figure]] = {}
     for run in runs:
-        levels = sorted({picture.level for picture in run.pictures})
+        levels = sorted({image.level for image in run.images})
         fractions[run.name] = {
-            level: _fraction([picture for picture in run.pictures if picture.level == level], how) for level in levels
+            level: _fraction([image for image in run.images if image.level == level], how) for level in levels
         }
     mean = (
-        "The mean over pictures of the share of their concepts that is shown"
+        "The mean over images of the share of their concepts that is shown"
         if how.profile == "paper"
         else "The share of all questions that were answered yes, as in the published code; the paper speaks of the "
-        "mean over pictures"
+        "mean over images"
     )
     return _by_level(
         suite,
@@ -54,15 +54,15 @@ def concept_fractions(suite: Suite, runs: Sequence[MarkedRun], how: HowCounted) 
     )
 
 
-def _fraction(pictures: Sequence[MarkedPicture], how: HowCounted) -> Figure:
-    answered = [picture for picture in pictures if picture.is_answered]
+def _fraction(images: Sequence[MarkedImage], how: HowCounted) -> Figure:
+    answered = [image for image in images if image.is_answered]
     shares: list[float] = []
     items: list[str] = []
-    for picture in pictures if how.missing == "fail" else answered:
-        scores = [answer.score or 0.0 for answer in picture.answers]
+    for image in images if how.missing == "fail" else answered:
+        scores = [answer.score or 0.0 for answer in image.answers]
         new = scores if how.profile == "official-code" else [fmean(scores) if scores else 0.0]
         shares += new
-        items += [picture.item] * len(new)
+        items += [image.item] * len(new)
     interval = mean_interval(shares, how.confidence, items=items)
     return Figure(
         fmean(shares) if shares else None,
@@ -71,7 +71,7 @@ def _fraction(pictures: Sequence[MarkedPicture], how: HowCounted) -> Figure:
         None if interval is None else Interval(max(0.0, interval.low), min(1.0, interval.high)),
         None if interval is None else (interval.high - interval.low) / 2,
         scored=len(answered),
-        expected=len(pictures),
+        expected=len(images),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from formalimg.reporting.counterfactual.dimensions import by_dimension
 from formalimg.reporting.counterfactual.fields import by_field
 from formalimg.reporting.counterfactual.gating import raw_and_gated
-from formalimg.reporting.counterfactual.graded import WHY_NOT_COUNTED, graded_pictures
+from formalimg.reporting.counterfactual.graded import WHY_NOT_COUNTED, graded_images
 from formalimg.reporting.counterfactual.probes import by_group, differences
 from formalimg.reporting.counterfactual.summary import score_summary
 from formalimg.reporting.counterfactual.unscored import groups_without_scores
@@ -36,6 +36,6 @@ def _tables(suite: Suite, runs: Sequence[SeenRun], how: HowCounted) -> Iterator[
 __all__ = [
     "WHY_NOT_COUNTED",
     "counterfactual_tables",
-    "graded_pictures",
+    "graded_images",
     "score_summary",
 ]

@@ -1,4 +1,4 @@
-"""What pictures lack: scores by dimension."""
+"""What images lack: scores by dimension."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from statistics import fmean
 
 from formalimg.reporting.counterfactual.columns import intervals_told, level_heads, levels_of, mean_figures
 from formalimg.reporting.counterfactual.summary import means
-from formalimg.reporting.reading import GradedPicture, HowCounted, SeenRun
+from formalimg.reporting.reading import GradedImage, HowCounted, SeenRun
 from formalimg.reporting.run_columns import run_cell, run_head, with_figures
 from formalimg.reporting.tables import Table, TableRow
 from formalimg.reporting.words import rule_text
@@ -27,7 +27,7 @@ def by_dimension(suite: Suite, runs: Sequence[SeenRun], how: HowCounted) -> Tabl
     return Table(
         "dimensions",
         "Scores by dimension",
-        "Of each picture the mean score of its questions of the dimension, without the gate; pictures that failed by "
+        "Of each image the mean score of its questions of the dimension, without the gate; images that failed by "
         "rule have their score, 0, in each. "
         f"{intervals_told(how)}. {rule_text(how.missing, of_scores=True)}.",
         ("dimension", *run_head(runs), *level_heads(suite, levels)),
@@ -40,9 +40,9 @@ def _dimensions(runs: Sequence[SeenRun]) -> list[str]:
     return sorted({kind for run in runs for one in run.graded for kind in one.asked}, key=known.index)
 
 
-def _of_dimension(picture: GradedPicture, dimension: str) -> GradedPicture:
-    """The picture with what its questions of a dimension give. One that failed as a whole failed each of them."""
-    if not picture.parts:
-        return picture._replace(counting=picture.score)
-    scores = [part.score for part in picture.parts if part.kind == dimension]
-    return picture._replace(counting=fmean(scores) if scores else None)
+def _of_dimension(image: GradedImage, dimension: str) -> GradedImage:
+    """The image with what its questions of a dimension give. One that failed as a whole failed each of them."""
+    if not image.parts:
+        return image._replace(counting=image.score)
+    scores = [part.score for part in image.parts if part.kind == dimension]
+    return image._replace(counting=fmean(scores) if scores else None)

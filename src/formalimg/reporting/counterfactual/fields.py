@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from formalimg.reporting.counterfactual.captions import scoring_rules
-from formalimg.reporting.counterfactual.columns import intervals_told, level_heads, levels_of, mean_figures, ratio_figures
+from formalimg.reporting.counterfactual.columns import (
+    intervals_told,
+    level_heads,
+    levels_of,
+    mean_figures,
+    ratio_figures,
+)
 from formalimg.reporting.counterfactual.summary import gated_means
 from formalimg.reporting.reading import HowCounted, SeenRun
 from formalimg.reporting.run_columns import run_cell, run_head, with_figures

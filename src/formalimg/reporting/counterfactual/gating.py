@@ -16,13 +16,13 @@ from formalimg.suites import Suite
 
 
 def raw_and_gated(suite: Suite, runs: Sequence[SeenRun], how: HowCounted) -> Table:
-    """Raw and gated means by level, and for how many pictures the gate is closed or not known."""
+    """Raw and gated means by level, and for how many images the gate is closed or not known."""
     rules = ". ".join(scoring_rules(suite, how.missing, how.threshold, how.profile, with_ratios=False))
     return Table(
         "raw and gated",
         "Scores as the judge gave them, and as they count",
-        f"raw: without the gate. {intervals_told(how)}. closed: pictures that count as 0, and their share of all that "
-        f"count, in percent. unknown: pictures whose gate nobody knows. {rules}.",
+        f"raw: without the gate. {intervals_told(how)}. closed: images that count as 0, and their share of all that "
+        f"count, in percent. unknown: images whose gate nobody knows. {rules}.",
         ("run", "level", "raw", "gated", "closed", "share closed", "unknown"),
         with_figures([row for run in runs for row in _rows(suite, run, runs, how)]),
     )

@@ -4,39 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from formalimg.reporting.reading import GradedPicture, HowCounted, SeenPicture
+from formalimg.analysis import counterfactual_specs, image_score
+from formalimg.reporting.reading import GradedImage, HowCounted, SeenImage
 from formalimg.runs import RunRecord
 from formalimg.stats import Gate, ScoreObservation, apply_gate, gates
-from formalimg.analysis import counterfactual_specs, picture_score
 from formalimg.suites import Suite
 
 GATE_UNKNOWN = "gate unknown"
 NO_FACTUAL = "level 1 is not part of the run"
-"""Why a picture does not count although it has a score."""
+"""Why an image does not count although it has a score."""
 
 WHY_NOT_COUNTED = {
-    GATE_UNKNOWN: "the factual picture of the group has no score",
+    GATE_UNKNOWN: "the factual image of the group has no score",
     NO_FACTUAL: "so nobody knows whether the gate is open; go on with all levels",
 }
 """What there is to say about these reasons."""
 
 NO_QUESTIONS = "no questions"
-"""Why nobody can score the pictures of an item."""
+"""Why nobody can score the images of an item."""
 
 
-def graded_pictures(
-    run: RunRecord, pictures: Sequence[SeenPicture], suite: Suite, how: HowCounted
-) -> tuple[GradedPicture, ...]:
-    """The pictures of a run with their groups and scores, in the order of the run."""
+def graded_images(
+    run: RunRecord, images: Sequence[SeenImage], suite: Suite, how: HowCounted
+) -> tuple[GradedImage, ...]:
+    """The images of a run with their groups and scores, in the order of the run."""
     specs = counterfactual_specs(run)
     seen = [
         ScoreObservation(
             specs[one.item].group,
             one.level,
             one.sample,
-            None if one.score is None else picture_score(run, one.item, one.score, one.parts, how.profile),
+            None if one.score is None else image_score(run, one.item, one.score, one.parts, how.profile),
         )
-        for one in pictures
+        for one in images
     ]
     threshold = threshold_of(suite, how)
     before: Sequence[Gate] = ["open"] * len(seen)
@@ -45,7 +45,7 @@ def graded_pictures(
         before = gates(seen, threshold, profile=how.profile)
         counting = apply_gate(seen, threshold, profile=how.profile)
     return tuple(
-        GradedPicture(
+        GradedImage(
             one.item,
             raw.group,
             one.level,
@@ -58,7 +58,7 @@ def graded_pictures(
             run.items[one.item].tags,
             "" if counts.score is not None else _why(one, raw.score, gate, bool(specs[one.item].questions)),
         )
-        for one, raw, counts, gate in zip(pictures, seen, counting, before, strict=True)
+        for one, raw, counts, gate in zip(images, seen, counting, before, strict=True)
     )
 
 
@@ -68,11 +68,11 @@ def threshold_of(suite: Suite, how: HowCounted) -> float | None:
 
 
 def has_gate(suite: Suite) -> bool:
-    """Do factual pictures decide whether others count? Those of CF-World do; its probes have no gate."""
+    """Do factual images decide whether others count? Those of CF-World do; its probes have no gate."""
     return suite.kind == "counterfactual" and bool(suite.bands)
 
 
-def _why(picture: SeenPicture, score: float | None, gate: Gate, has_questions: bool) -> str:
+def _why(image: SeenImage, score: float | None, gate: Gate, has_questions: bool) -> str:
     if score is not None:
         return NO_FACTUAL if gate == "not in the run" else GATE_UNKNOWN
-    return picture.reason if has_questions else NO_QUESTIONS
+    return image.reason if has_questions else NO_QUESTIONS

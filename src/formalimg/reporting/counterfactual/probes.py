@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from formalimg.reporting.counterfactual.captions import scoring_rules
 from formalimg.reporting.counterfactual.columns import intervals_told, level_heads, mean_figures
 from formalimg.reporting.counterfactual.summary import means
-from formalimg.reporting.reading import GradedPicture, HowCounted, SeenRun
+from formalimg.reporting.reading import GradedImage, HowCounted, SeenRun
 from formalimg.reporting.reference import reference_rows
 from formalimg.reporting.run_columns import run_cell, run_head, with_figures
 from formalimg.reporting.tables import Figure, Table, TableRow
@@ -60,7 +60,7 @@ def by_group(suite: Suite, runs: Sequence[SeenRun], how: HowCounted) -> Table:
             here = [one for one in run.graded if one.group == group]
             if here:
                 *figures, _ = _figures(here, how)
-                plain = [figure._replace(interval=None) for figure in figures]  # one or two pictures tell of no others
+                plain = [figure._replace(interval=None) for figure in figures]  # one or two images tell of no others
                 rows.append(TableRow(run.name, (group, *run_cell(run.name, runs), *plain)))
     return Table(
         f"by {word}",
@@ -71,18 +71,18 @@ def by_group(suite: Suite, runs: Sequence[SeenRun], how: HowCounted) -> Table:
     )
 
 
-def _figures(pictures: Sequence[GradedPicture], how: HowCounted) -> tuple[Figure, ...]:
+def _figures(images: Sequence[GradedImage], how: HowCounted) -> tuple[Figure, ...]:
     """The means of both levels, the difference between them, and how many groups have both."""
-    found = score_difference(_counted(pictures, how), confidence=how.confidence)
-    both = [figure for figure in mean_figures(means(pictures, how), _LEVELS) if isinstance(figure, Figure)]
+    found = score_difference(_counted(images, how), confidence=how.confidence)
+    both = [figure for figure in mean_figures(means(images, how), _LEVELS) if isinstance(figure, Figure)]
     return (*both, Figure(found.value, "difference", found.interval), Figure(found.groups, "count"))
 
 
-def _counted(pictures: Iterable[GradedPicture], how: HowCounted) -> list[ScoreObservation]:
+def _counted(images: Iterable[GradedImage], how: HowCounted) -> list[ScoreObservation]:
     """The scores by the rule for what is missing."""
     return [
         ScoreObservation(
             one.group, one.level, one.sample, 0.0 if one.counting is None and how.missing == "fail" else one.counting
         )
-        for one in pictures
+        for one in images
     ]

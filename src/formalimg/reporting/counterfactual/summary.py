@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from formalimg.reporting.counterfactual.graded import threshold_of
-from formalimg.reporting.reading import GradedPicture, HowCounted
+from formalimg.reporting.reading import GradedImage, HowCounted
 from formalimg.stats import (
     Band,
     MeanScore,
@@ -19,14 +19,14 @@ from formalimg.stats import (
 from formalimg.suites import PASS_MARK, Suite
 
 
-def score_summary(pictures: Sequence[GradedPicture], suite: Suite, how: HowCounted) -> Summary:
+def score_summary(images: Sequence[GradedImage], suite: Suite, how: HowCounted) -> Summary:
     """Means for rates and, for bands, what the suite makes of two levels: PRR and RRR."""
-    numbers = gated_means(pictures, suite, how)
-    overall = means(pictures, how, of_all_levels=True).levels.get(1, MeanScore(None, None, 0, 0, 0))
+    numbers = gated_means(images, suite, how)
+    overall = means(images, how, of_all_levels=True).levels.get(1, MeanScore(None, None, 0, 0, 0))
     ratios = {"PRR": numbers.prr, "RRR": numbers.rrr}
     return Summary(
-        {level: _rate(mean, [one for one in pictures if one.level == level]) for level, mean in numbers.levels.items()},
-        _rate(overall, pictures),
+        {level: _rate(mean, [one for one in images if one.level == level]) for level, mean in numbers.levels.items()},
+        _rate(overall, images),
         {name: _band(levels, ratios[name], numbers) for name, levels in suite.bands.items()},
         None,
         how.missing,
@@ -34,10 +34,10 @@ def score_summary(pictures: Sequence[GradedPicture], suite: Suite, how: HowCount
     )
 
 
-def gated_means(pictures: Iterable[GradedPicture], suite: Suite, how: HowCounted) -> ScoreSummary:
+def gated_means(images: Iterable[GradedImage], suite: Suite, how: HowCounted) -> ScoreSummary:
     """The numbers of whole groups. The gate is applied to them here, so that intervals know of it too."""
     return summarize_scores(
-        (ScoreObservation(one.group, one.level, one.sample, one.score) for one in pictures),
+        (ScoreObservation(one.group, one.level, one.sample, one.score) for one in images),
         threshold=threshold_of(suite, how),
         missing=how.missing,
         confidence=how.confidence,
@@ -45,10 +45,10 @@ def gated_means(pictures: Iterable[GradedPicture], suite: Suite, how: HowCounted
     )
 
 
-def means(pictures: Iterable[GradedPicture], how: HowCounted, *, of_all_levels: bool = False) -> ScoreSummary:
-    """The means of what counts of some pictures; the gate was applied before."""
+def means(images: Iterable[GradedImage], how: HowCounted, *, of_all_levels: bool = False) -> ScoreSummary:
+    """The means of what counts of some images; the gate was applied before."""
     return summarize_scores(
-        (ScoreObservation(one.group, 1 if of_all_levels else one.level, one.sample, one.counting) for one in pictures),
+        (ScoreObservation(one.group, 1 if of_all_levels else one.level, one.sample, one.counting) for one in images),
         threshold=None,
         missing=how.missing,
         confidence=how.confidence,
@@ -56,8 +56,8 @@ def means(pictures: Iterable[GradedPicture], how: HowCounted, *, of_all_levels: 
     )
 
 
-def _rate(mean: MeanScore, pictures: Sequence[GradedPicture]) -> Rate:
-    passed = sum(one.counting is not None and round(one.counting, 9) >= PASS_MARK for one in pictures)
+def _rate(mean: MeanScore, images: Sequence[GradedImage]) -> Rate:
+    passed = sum(one.counting is not None and round(one.counting, 9) >= PASS_MARK for one in images)
     return Rate(passed, mean.scored, mean.expected, mean.value, mean.interval)
 
 

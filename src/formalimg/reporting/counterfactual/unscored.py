@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from formalimg.reporting.counterfactual.graded import GATE_UNKNOWN, NO_FACTUAL
-from formalimg.reporting.reading import GradedPicture, SeenRun
+from formalimg.reporting.reading import GradedImage, SeenRun
 from formalimg.reporting.run_columns import run_cell, run_head
 from formalimg.reporting.tables import Table, TableRow
 from formalimg.reporting.words import level_name
@@ -20,30 +20,30 @@ def groups_without_scores(suite: Suite, runs: Sequence[SeenRun]) -> Table:
     return Table(
         "groups without scores",
         "Groups that cannot be scored",
-        "Groups of which some picture has no score that counts, and why. Pictures that the run has not come to yet, or "
+        "Groups of which some image has no score that counts, and why. Images that the run has not come to yet, or "
         "whose level 1 is not part of it, are not among them.",
         ("group", *run_head(runs), "why"),
         tuple(
             TableRow(run.name, (group, *run_cell(run.name, runs), why))
             for run in runs
-            for group, pictures in _by_group(run.graded).items()
-            if (why := _why(suite, pictures))
+            for group, images in _by_group(run.graded).items()
+            if (why := _why(suite, images))
         ),
     )
 
 
-def _by_group(pictures: Iterable[GradedPicture]) -> dict[str, list[GradedPicture]]:
-    groups: dict[str, list[GradedPicture]] = {}
-    for one in pictures:
+def _by_group(images: Iterable[GradedImage]) -> dict[str, list[GradedImage]]:
+    groups: dict[str, list[GradedImage]] = {}
+    for one in images:
         groups.setdefault(one.group, []).append(one)
     return groups
 
 
-def _why(suite: Suite, pictures: Sequence[GradedPicture]) -> str:
+def _why(suite: Suite, images: Sequence[GradedImage]) -> str:
     """Each reason with the levels it holds for: `L1: refused; L2, L3: gate unknown`."""
-    waits = any(one.level == 1 and one.reason in _PENDING for one in pictures)
+    waits = any(one.level == 1 and one.reason in _PENDING for one in images)
     reasons: dict[str, list[str]] = {}
-    for one in pictures:
+    for one in images:
         if one.reason and one.reason not in _PENDING and not (waits and one.reason == GATE_UNKNOWN):
             levels = reasons.setdefault(one.reason, [])
             if level_name(suite, one.level) not in levels:

@@ -16,8 +16,8 @@ def easy_to_hard(section: Section, comparison: Comparison) -> Panels:
     """A panel for each model with one run over easy and one over hard concepts; the range between them is shaded."""
     kinds = _difficulties(section)
     panels = []
-    for model in dict.fromkeys(row.card.model.name for row in section.rows):
-        rows = [row for row in section.rows if row.card.model.name == model]
+    for model in dict.fromkeys(row.manifest.model.name for row in section.rows):
+        rows = [row for row in section.rows if row.manifest.model.name == model]
         by_kind = {
             kind: [points_by_level(section, row) for row in rows if kinds.get(row.name) == kind]
             for kind in ("easy", None, "hard")

@@ -86,7 +86,7 @@ def _png(drawing: Drawing) -> bytes:
 
     letters = ImageFont.load_default(10)
     with TemporaryDirectory() as folder:
-        # Letters that come along, so that pictures are the same everywhere; signs that they lack are taken from
+        # Letters that come along, so that images are the same everywhere; signs that they lack are taken from
         # the fonts of the machine.
         font = Path(folder) / "letters.ttf"
         font.write_bytes(letters.font_bytes if isinstance(letters, ImageFont.FreeTypeFont) else b"")
@@ -98,8 +98,8 @@ def _png(drawing: Drawing) -> bytes:
             sans_serif_family=letters.getname()[0] if isinstance(letters, ImageFont.FreeTypeFont) else None,
         )
     page = io.BytesIO()
-    with Image.open(io.BytesIO(painted)) as picture:
-        picture.convert("RGB").save(page, "PNG", dpi=(_DOTS_PER_INCH, _DOTS_PER_INCH), optimize=True)
+    with Image.open(io.BytesIO(painted)) as image:
+        image.convert("RGB").save(page, "PNG", dpi=(_DOTS_PER_INCH, _DOTS_PER_INCH), optimize=True)
     return page.getvalue()
 
 

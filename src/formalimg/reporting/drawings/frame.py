@@ -1,11 +1,20 @@
-"""Where things stand in figures with two axes of numbers, and how several of them share one drawing."""
+"""Where objects stand in figures with two axes of numbers, and how several of them share one drawing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from formalimg.reporting.drawings.drawing import INK, RULE, WIDTH, breadth, fitting, line_between, words_at, words_upwards
+from formalimg.reporting.drawings.drawing import (
+    INK,
+    RULE,
+    WIDTH,
+    breadth,
+    fitting,
+    line_between,
+    words_at,
+    words_upwards,
+)
 from formalimg.reporting.html.markup import Markup, join
 
 _LEFT, _RIGHT, _GAP = 30.0, 7.0, 14.0

@@ -67,10 +67,10 @@ def block_sign(look: Look, x: float, y: float) -> Markup:
 
 
 def hollow_sign(x: float, y: float) -> Markup:
-    """A point for which not all pictures were scored."""
+    """A point for which not all images were scored."""
     return mark(PLAIN, x + 2, y, 1.9, hollow=True)
 
 
 def pale_sign(x: float, y: float) -> Markup:
-    """A bar for which not all pictures were scored."""
+    """A bar for which not all images were scored."""
     return element("rect", x=x - 3, y=y - 2.5, width=9.0, height=5.0, fill="#ffffff", stroke=PLAIN.color)

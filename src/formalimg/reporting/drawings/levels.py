@@ -25,11 +25,11 @@ def rates_by_level(section: Section, comparison: Comparison) -> Chart:
         if row.judge == section.published[0].judge
     ]
     return Chart(
-        f"{about.title}: {'mean scores' if of_scores else 'pictures that show all that was asked'}, by level",
+        f"{about.title}: {'mean scores' if of_scores else 'images that show all that was asked'}, by level",
         rules_of(section, comparison),
         tuple(level_head(about, level) for level in section.levels),
         (*runs, *published),
-        "mean score" if of_scores else "pictures that pass (%)",
+        "mean score" if of_scores else "images that pass (%)",
         not of_scores,
         level_word(about),
     )
@@ -58,7 +58,7 @@ def ratios_between_levels(section: Section, comparison: Comparison) -> Chart:
 
 
 def concept_fractions(section: Section) -> Chart:
-    """How much of what was asked pictures show, by k; no figures for suites without concepts."""
+    """How much of what was asked images show, by k; no figures for suites without concepts."""
     table = next((table for table in section.tables if table.name == "concept fraction"), None)
     looks = dict(zip((row.name for row in section.rows), looks_of(section.rows), strict=True))
     prefix = f"{section.suite.level} "

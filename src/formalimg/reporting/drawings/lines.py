@@ -40,7 +40,7 @@ def line_chart(name: str, chart: Chart, held: float | None = None) -> Drawing:
 
 
 class _Plot:
-    """Where things stand."""
+    """Where objects stand."""
 
     def __init__(self, chart: Chart, top: float) -> None:
         self.chart, self.top = chart, top

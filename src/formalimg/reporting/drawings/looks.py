@@ -48,7 +48,7 @@ def looks_of(rows: Sequence[Row]) -> tuple[Look, ...]:
     found: list[Look] = []
     for row, tone in zip(rows, tones_of(rows), strict=True):
         if tone == "bound":
-            is_ceiling = row.card.model.name == CEILING
+            is_ceiling = row.manifest.model.name == CEILING
             found.append(Look(QUIET, dash="3.5 1.5") if is_ceiling else Look(_PALE, dash="1 1.5"))
             continue
         found.append(numbered_look(sum(not look.dash for look in found)))
@@ -63,7 +63,7 @@ def numbered_look(number: int) -> Look:
 
 
 def mark(look: Look, x: float, y: float, size: float, *, hollow: bool = False) -> Markup:
-    """A point. A hollow one stands for a figure for which not all pictures were scored."""
+    """A point. A hollow one stands for a figure for which not all images were scored."""
     paint = {"fill": "#ffffff" if hollow else look.color, "stroke": look.color, "stroke_width": "0.8"}
     if look.shape not in _OUTLINES:
         return element("circle", cx=f"{x:.2f}", cy=f"{y:.2f}", r=f"{size:g}", **paint)

@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-from formalimg.reporting.drawings.drawing import Drawing
-from formalimg.reporting.drawings.studied.captions import drawings_of_captions
-from formalimg.reporting.drawings.studied.found_boxes import drawings_of_boxes
-from formalimg.reporting.drawings.studied.gate import drawings_of_gate
-from formalimg.reporting.drawings.studied.judges import drawings_of_judges
-from formalimg.reporting.drawings.studied.people import drawings_of_people
-from formalimg.reporting.drawings.studied.scores import drawings_of_scores, drawings_of_two_scores
 from formalimg.analysis import (
     BoxesStudied,
     CaptionStudy,
@@ -18,6 +11,13 @@ from formalimg.analysis import (
     ScoresCompared,
     ScoresStudied,
 )
+from formalimg.reporting.drawings.drawing import Drawing
+from formalimg.reporting.drawings.studied.captions import drawings_of_captions
+from formalimg.reporting.drawings.studied.found_boxes import drawings_of_boxes
+from formalimg.reporting.drawings.studied.gate import drawings_of_gate
+from formalimg.reporting.drawings.studied.judges import drawings_of_judges
+from formalimg.reporting.drawings.studied.people import drawings_of_people
+from formalimg.reporting.drawings.studied.scores import drawings_of_scores, drawings_of_two_scores
 
 
 def drawings_of_study(

@@ -51,7 +51,7 @@ def dot_chart(name: str, chart: Chart) -> Drawing:
 
 
 class _Plot:
-    """Where things stand."""
+    """Where objects stand."""
 
     def __init__(self, chart: Chart, sign: Sign, row: float) -> None:
         self.chart, self.row = chart, row

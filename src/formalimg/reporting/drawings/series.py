@@ -13,7 +13,7 @@ from formalimg.stats import Band, Interval, Rate
 
 
 class Point(NamedTuple):
-    """A figure from 0 to 1 that is there, with its interval if it has one, and whether all pictures went into it."""
+    """A figure from 0 to 1 that is there, with its interval if it has one, and whether all images went into it."""
 
     value: float
     interval: Interval | None = None
@@ -65,7 +65,7 @@ class Chart(NamedTuple):
 
     @property
     def is_complete(self) -> bool:
-        """Did all pictures go into all figures?"""
+        """Did all images go into all figures?"""
         return all(point.is_complete for one in self.series for point in one.points.values())
 
 

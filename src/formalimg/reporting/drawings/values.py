@@ -11,14 +11,14 @@ from formalimg.reporting.tables import Figure, Table
 
 
 def categories_of_one_concept(section: Section) -> Chart:
-    """Pictures of one object and one more concept, by category of the concept; no figures for other suites."""
+    """Images of one object and one more concept, by category of the concept; no figures for other suites."""
     level = section.suite.level
     table = _table(section, f"categories at {level} = 1")
     return _chart(section, table, _points(table, 0, "full mark"), f"full marks at {level} = 1 (%)", "")
 
 
 def values_of_one_concept(section: Section) -> Mapping[str, Chart]:
-    """Pictures of one object and one more concept, value by value; empty for other suites."""
+    """Images of one object and one more concept, value by value; empty for other suites."""
     at_one = f"{section.suite.level} = 1"
     return _by_category(section, f"values at {at_one}", "full mark", f"full marks at {at_one} (%)")
 

@@ -1,4 +1,4 @@
-"""A run of ConceptMix as its own scripts keep pictures, results and scores."""
+"""A run of ConceptMix as its own scripts keep images, results and scores."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import NamedTuple
 from formalimg.errors import FormalimgError
 from formalimg.judges import Verdict
 from formalimg.runs import Judged, StoredRun, write_atomically
-from formalimg.suites import ConceptSpec, Item, ScoredPicture, appearing, scores_text
+from formalimg.suites import ConceptSpec, Item, ScoredImage, appearing, scores_text
 
 _LONGEST_NAME = 50
 _SCORES = "all_ind_scores"
 _NOT_TOLD = "the verdict does not say which concepts are shown"
-"""Why a picture has no scores although it has a verdict."""
+"""Why an image has no scores although it has a verdict."""
 
 
 class Exported(NamedTuple):
@@ -25,19 +25,19 @@ class Exported(NamedTuple):
 
     Attributes:
         folder: where it lies.
-        pictures: how many pictures.
+        images: how many images.
         scored: how many of them have scores.
-        without: pictures that are missing there, or have no scores, by reason.
+        without: images that are missing there, or have no scores, by reason.
     """
 
     folder: Path
-    pictures: int
+    images: int
     scored: int
     without: Mapping[str, int]
 
 
 class _Kept(NamedTuple):
-    """A picture of the run, where it is to lie, and what it was asked for."""
+    """An image of the run, where it is to lie, and what it was asked for."""
 
     judged: Judged
     level: int
@@ -49,7 +49,7 @@ class _Kept(NamedTuple):
 def export_concepts(run: StoredRun, folder: str | Path, name: str) -> Exported:
     """Write a run of ConceptMix as `<folder>/<name>/<k>/…`, with scores in `<folder>/all_ind_scores/`.
 
-    The form has no place for pictures without scores: they are named in `<name>_unscored.json` beside the scores. So
+    The form has no place for images without scores: they are named in `<name>_unscored.json` beside the scores. So
     are those that fail by a verdict that does not say which concepts are missing.
 
     Args:
@@ -60,8 +60,8 @@ def export_concepts(run: StoredRun, folder: str | Path, name: str) -> Exported:
     Raises:
         FormalimgError: if it is a run of another suite, or the model is there already.
     """
-    if run.card.suite != "conceptmix":
-        raise FormalimgError(f"{run.folder} is a run of {run.card.suite}: only those of conceptmix have this form")
+    if run.manifest.suite != "conceptmix":
+        raise FormalimgError(f"{run.folder} is a run of {run.manifest.suite}: only those of conceptmix have this form")
     place = Path(folder)
     if not re.fullmatch(r"[\w.-]{1,100}", name) or name in (".", "..", _SCORES):
         raise FormalimgError(f"{name!r} cannot be a folder: name the model with letters, digits, . _ -")
@@ -70,7 +70,7 @@ def export_concepts(run: StoredRun, folder: str | Path, name: str) -> Exported:
     kept = list(_kept(judged, items))
     scored = [(entry, scores) for entry in kept if (scores := _scores(entry)) is not None]
     with appearing(place / name) as new:
-        _write_pictures(kept, new, place / name)
+        _write_images(kept, new, place / name)
     planned = Counter(each.outcome.level for each in judged)
     for level in sorted({entry.level for entry, _ in scored}):
         text = scores_text(_scored(*each, place / name) for each in scored if each[0].level == level)
@@ -87,10 +87,10 @@ def export_concepts(run: StoredRun, folder: str | Path, name: str) -> Exported:
     return Exported(place, len(kept), len(scored), Counter(outcome.reason for outcome in unscored))
 
 
-def _kept(pictures: Sequence[Judged], items: Mapping[str, Item[object]]) -> Iterator[_Kept]:
-    """The pictures that are there, each with the name that the published scripts give it."""
+def _kept(images: Sequence[Judged], items: Mapping[str, Item[object]]) -> Iterator[_Kept]:
+    """The images that are there, each with the name that the published scripts give it."""
     indexes: dict[int, dict[str, int]] = {}
-    for judged in pictures:
+    for judged in images:
         outcome = judged.outcome
         places = indexes.setdefault(outcome.level, {})
         index = places.setdefault(outcome.item, len(places) + 1)
@@ -103,8 +103,8 @@ def _kept(pictures: Sequence[Judged], items: Mapping[str, Item[object]]) -> Iter
             yield _Kept(judged, outcome.level, name, item.prompt, item.spec)
 
 
-def _write_pictures(kept: Sequence[_Kept], new: Path, place: Path) -> None:
-    """Copy the pictures, and write `result.json` beside those of each level; `place` is where they will lie."""
+def _write_images(kept: Sequence[_Kept], new: Path, place: Path) -> None:
+    """Copy the images, and write `result.json` beside those of each level; `place` is where they will lie."""
     records: dict[int, list[dict[str, object]]] = {}
     for entry in kept:
         assert entry.judged.image is not None
@@ -141,8 +141,8 @@ def _scores(entry: _Kept) -> tuple[int, ...] | None:
     return tuple(shown[question] for question in asked) if shown.keys() >= set(asked) else None
 
 
-def _scored(entry: _Kept, scores: tuple[int, ...], place: Path) -> ScoredPicture:
-    return ScoredPicture(str(place / entry.name), tuple(each.question for each in entry.spec.concepts), scores)
+def _scored(entry: _Kept, scores: tuple[int, ...], place: Path) -> ScoredImage:
+    return ScoredImage(str(place / entry.name), tuple(each.question for each in entry.spec.concepts), scores)
 
 
 def _write(path: Path, text: str) -> None:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from formalimg.lazily import lazily
 from formalimg.reporting.html.curve import curve
 from formalimg.reporting.html.head import page_style, theme_script
+from formalimg.reporting.html.image import image
 from formalimg.reporting.html.more_table import more_table
-from formalimg.reporting.html.picture import picture
 from formalimg.reporting.html.table import table
 
 if TYPE_CHECKING:
@@ -15,4 +15,4 @@ if TYPE_CHECKING:
 # The page shows figures for papers, which are made of the same markup as the page.
 __getattr__ = lazily("formalimg.reporting.html", {"page": ["Gallery", "html_page"]})
 
-__all__ = ["Gallery", "curve", "html_page", "more_table", "page_style", "picture", "table", "theme_script"]
+__all__ = ["Gallery", "curve", "html_page", "image", "more_table", "page_style", "table", "theme_script"]

@@ -14,7 +14,7 @@ from formalimg.reporting.html.tones import tones_of
 from formalimg.reporting.parties import party_text, settings_text
 from formalimg.reporting.scales import scale_of
 from formalimg.reporting.words import level_name
-from formalimg.runs import RunCard, Spent
+from formalimg.runs import RunManifest, Spent
 from formalimg.stats import Band, Rate
 
 
@@ -36,7 +36,7 @@ def cards(section: Section) -> Markup:
 
 
 def _facts(row: Row) -> list[_Fact]:
-    card = row.card
+    card = row.manifest
     told = [
         ("judge", party_text(card.judge) if card.judge else "nobody yet"),
         ("settings", settings_text(card.model.settings) or "none"),
@@ -67,7 +67,7 @@ def _list(facts: Sequence[_Fact]) -> Markup:
     return element("dl", (element("div", element("dt", fact.name), element("dd", fact.words)) for fact in facts))
 
 
-def _condition(card: RunCard) -> list[tuple[str, str]]:
+def _condition(card: RunManifest) -> list[tuple[str, str]]:
     """What was asked for, and how, where it was not an image by the words of an item alone."""
     style = f"{card.style} style text" if card.style != "none" else ""
     facts = [
@@ -105,4 +105,4 @@ def _largest(row: Row, section: Section) -> list[tuple[str, Rate | Band]]:
             return [*bands.items()]
         return [(level_name(section.suite, level), rate) for level, rate in levels.items()]
     last = [(name.lower(), band) for name, band in bands.items()][-1:]
-    return [*last] or [("all pictures", row.summary.overall)]
+    return [*last] or [("all images", row.summary.overall)]

@@ -49,7 +49,7 @@ def curve(section: Section) -> Markup:
     if not section.levels:
         return join()
     if not section.published and not any(row.summary.overall.scored for row in section.rows):
-        return element("p", "No picture has a verdict yet.", class_="quiet")
+        return element("p", "No image has a verdict yet.", class_="quiet")
     plane = _Plane(section.levels)
     tones = tones_of(section.rows)
     lines = [_run_line(row, number, tones[number], section, plane) for number, row in enumerate(section.rows)]
@@ -71,8 +71,8 @@ def curve(section: Section) -> Markup:
 
 def _title(section: Section) -> str:
     if section.suite.kind == "counterfactual":
-        return "Mean score of pictures, by level"
-    return f"Rate of pictures that pass, by {section.suite.level}"
+        return "Mean score of images, by level"
+    return f"Rate of images that pass, by {section.suite.level}"
 
 
 def _in_words(section: Section) -> str:

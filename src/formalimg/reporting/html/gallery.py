@@ -1,4 +1,4 @@
-"""Pictures with what was asked, what was found, and why they pass or fail."""
+"""Images with what was asked, what was found, and why they pass or fail."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from formalimg.reporting.comparison import Row, Section
 from formalimg.reporting.exhibits import Exhibit
 from formalimg.reporting.figures import counted
 from formalimg.reporting.html.formula import formula_tree
+from formalimg.reporting.html.image import image
 from formalimg.reporting.html.markup import Markup, element, folded, join, text
-from formalimg.reporting.html.picture import picture
 from formalimg.reporting.html.tones import tones_of
-from formalimg.reporting.picture_files import InFolder
+from formalimg.reporting.image_files import InFolder
 from formalimg.reporting.scales import SCORE
 from formalimg.reporting.words import Words, level_name, words_of
 
 
 def gallery(section: Section, exhibits: Mapping[int, Sequence[Exhibit]], remark: str) -> Markup:
-    """The pictures of all runs of a section.
+    """The images of all runs of a section.
 
     Args:
         section: the runs.
-        exhibits: the pictures, by the run's place in the section.
+        exhibits: the images, by the run's place in the section.
         remark: what must be known about their choice.
     """
     shown = [number for number in range(len(section.rows)) if exhibits.get(number)]
@@ -36,7 +36,7 @@ def gallery(section: Section, exhibits: Mapping[int, Sequence[Exhibit]], remark:
         told,
         _filters(section, [exhibit for number in shown for exhibit in exhibits[number]]),
         (_wall(section.rows[number], number, tones[number], section, exhibits[number]) for number in shown),
-        element("p", "No picture matches.", class_="no-match", hidden=True),
+        element("p", "No image matches.", class_="no-match", hidden=True),
         class_="gallery",
     )
 
@@ -75,7 +75,7 @@ def _wall(row: Row, number: int, tone: str, section: Section, exhibits: Sequence
         "h3",
         element("span", class_="swatch"),
         row.name,
-        element("small", f" {len(exhibits)} of {counted(total, 'picture')}, chosen from all levels"),
+        element("small", f" {len(exhibits)} of {counted(total, 'image')}, chosen from all levels"),
     )
     return element(
         "div",
@@ -97,10 +97,10 @@ def _exhibit(exhibit: Exhibit, run: int, section: Section) -> Markup:
     outcome = _outcome(exhibit)
     verdict = exhibit.judged.verdict
     parts = verdict.parts if isinstance(verdict, Verdict) else ()
-    sample = f", picture {exhibit.judged.outcome.sample}" if section.rows[run].card.samples > 1 else ""
+    sample = f", image {exhibit.judged.outcome.sample}" if section.rows[run].manifest.samples > 1 else ""
     return element(
         "figure",
-        picture(exhibit) if exhibit.thumbnail else "",
+        image(exhibit) if exhibit.thumbnail else "",
         element(
             "figcaption",
             element(
@@ -128,14 +128,14 @@ def _exhibit(exhibit: Exhibit, run: int, section: Section) -> Markup:
 
 
 def _larger(exhibit: Exhibit) -> Markup:
-    """A picture of the folder beside the page can be looked at by itself."""
+    """An image of the folder beside the page can be looked at by itself."""
     if not isinstance(exhibit.thumbnail, InFolder):
         return join()
     return join(" · ", element("a", "larger", href=exhibit.thumbnail.address))
 
 
 def _score(exhibit: Exhibit, section: Section) -> str:
-    """The score behind the verdict, where pictures have more than a verdict."""
+    """The score behind the verdict, where images have more than a verdict."""
     score = exhibit.judged.outcome.score
     return f", {SCORE.text(score)}" if section.suite.kind == "counterfactual" and score is not None else ""
 
@@ -144,7 +144,7 @@ def _gate(exhibit: Exhibit, row: Row) -> Markup:
     outcome = exhibit.judged.outcome
     if (outcome.item, outcome.sample) not in row.gated:
         return join()
-    return element("p", "counts as 0: the factual picture of its group is below the threshold", class_="why")
+    return element("p", "counts as 0: the factual image of its group is below the threshold", class_="why")
 
 
 def _why_unscored(verdict: Unscored) -> Markup:

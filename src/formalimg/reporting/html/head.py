@@ -40,7 +40,7 @@ def theme_script() -> Markup:
 def _policy() -> str:
     """Escaping keeps foreign text from becoming markup; should it ever fail, the browser still runs nothing of it."""
     ours = " ".join(map(_digest, (theme_script(), _packaged("page.js"))))
-    # Pictures lie in the page, or in a folder beside it: `'self'` where it is served, `file:` where it is opened.
+    # Images lie in the page, or in a folder beside it: `'self'` where it is served, `file:` where it is opened.
     return (
         f"default-src 'none'; style-src {_digest(page_style())}; script-src {ours}; img-src data: 'self' file:; "
         "base-uri 'none'; form-action 'none'"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from formalimg.analysis import StudyOfPeople
 
 Gallery: TypeAlias = Mapping[str, Mapping[int, Sequence[Exhibit]]]
-"""The pictures to be shown, by suite and by the run's place in its section."""
+"""The images to be shown, by suite and by the run's place in its section."""
 
 
 class _Part(NamedTuple):
@@ -36,21 +36,21 @@ class _Part(NamedTuple):
 
 
 def html_page(
-    comparison: Comparison, pictures: Gallery | None = None, studied: Sequence[StudyOfPeople] = (), remark: str = ""
+    comparison: Comparison, images: Gallery | None = None, studied: Sequence[StudyOfPeople] = (), remark: str = ""
 ) -> str:
     """The comparison as one page.
 
     Args:
         comparison: what it is about.
-        pictures: the pictures to be shown, if any.
-        studied: what people say about the pictures, if they were asked.
-        remark: what must be known about the choice of pictures.
+        images: the images to be shown, if any.
+        studied: what people say about the images, if they were asked.
+        remark: what must be known about the choice of images.
     """
     title = " and ".join(section.suite.title for section in comparison.sections)
     parts = [
         [
             *_parts(section, comparison, [study for study in studied if study.suite == section.suite.name]),
-            _Part("pictures", "Pictures", gallery(section, (pictures or {}).get(section.suite.name, {}), remark)),
+            _Part("images", "Images", gallery(section, (images or {}).get(section.suite.name, {}), remark)),
         ]
         for section in comparison.sections
     ]
@@ -110,7 +110,7 @@ def _anchor(number: int, part: _Part) -> str:
 def _lead(comparison: Comparison) -> str:
     rows = [row for section in comparison.sections for row in section.rows]
     expected, scored = (sum(getattr(row.summary.overall, of) for row in rows) for of in ("expected", "scored"))
-    return f"{listed([row.name for row in rows])}: {counted(expected, 'picture')}, {scored:,} scored"
+    return f"{listed([row.name for row in rows])}: {counted(expected, 'image')}, {scored:,} scored"
 
 
 def _article(number: int, section: Section, parts: Sequence[_Part], several: bool) -> Markup:

@@ -14,8 +14,8 @@ from formalimg.reporting.people import tables_of_people
 from formalimg.reporting.tables import Table
 
 if TYPE_CHECKING:
-    from formalimg.reporting.drawings import Drawing
     from formalimg.analysis import StudyOfPeople
+    from formalimg.reporting.drawings import Drawing
 
 
 def people(study: StudyOfPeople, section: Section) -> Markup:
@@ -34,7 +34,7 @@ def _tables(tables: Sequence[Table], section: Section) -> Markup:
 
 
 def _drawing(drawing: Drawing) -> Markup:
-    """A figure as a picture of its own: it is drawn on white, for papers, and stays so in dark colours."""
+    """A figure as an image of its own: it is drawn on white, for papers, and stays so in dark colours."""
     data = b64encode(drawing.svg("").encode()).decode("ascii")
     return element(
         "figure",

@@ -16,7 +16,7 @@ def tones_of(rows: Sequence[Row]) -> tuple[str, ...]:
     """For each run the class by which the page's style colours it; the first one has the accent."""
     found: list[str] = []
     for row in rows:
-        if row.card.model.name in (FLOOR, CEILING):
+        if row.manifest.model.name in (FLOOR, CEILING):
             found.append("bound")
         else:
             found.append(f"tone-{sum(tone != 'bound' for tone in found) % _TONES}")

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any, Literal, TypeAlias
 
 Published: TypeAlias = Literal["rate", "concept fraction"]
-"""What was published: rates of pictures that show all that was asked (for CF-World, mean scores), or the share of
+"""What was published: rates of images that show all that was asked (for CF-World, mean scores), or the share of
 concepts that they show."""
 
 
@@ -23,7 +23,7 @@ class ReferenceRow:
         source: where it was published.
         rates: the rate of each level, 0 to 1.
         margins: the ± that was printed behind each rate; empty if there was none.
-        judge: who graded the pictures; empty where all rows of a suite have the same judge.
+        judge: who graded the images; empty where all rows of a suite have the same judge.
         ratios: PRR and RRR as they were printed; empty for suites without.
     """
 

@@ -19,7 +19,7 @@ def about(version: str, scorer: Scorer, limits: Limits, *, reads_files: bool) ->
         version: the version of formalimg.
         scorer: who scores.
         limits: how much the server takes on.
-        reads_files: whether pictures may be named by their paths.
+        reads_files: whether images may be named by their paths.
     """
     return {
         "formalimg": version,

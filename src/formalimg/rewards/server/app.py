@@ -59,7 +59,7 @@ def make_reward_app(
         version: the version of formalimg.
         limits: how much it takes on.
         token: what clients must send; None for a server that only this machine can reach.
-        root: the folder whose files may be named in place of pictures; None for none.
+        root: the folder whose files may be named in place of images; None for none.
         grounder: the grounder of the scorer, if it works in processes that are to be started and ended.
     """
     desk = _Desk(scorer, version, limits or Limits(), root, grounder)
@@ -109,7 +109,7 @@ class _Desk:
         self._is_ready = True
 
     async def score(self, request: Request) -> Response:
-        """The rewards of pictures."""
+        """The rewards of images."""
         began = time.perf_counter()
         with Bodies(self._limits, self._held) as bodies:
             try:
@@ -160,7 +160,7 @@ class _Desk:
         for place, one in enumerate(asked):
             if order.is_given_up:
                 break
-            if isinstance(one.picture, Mapping):
+            if isinstance(one.image, Mapping):
                 with _in_the_request([place]):
                     [begun.found[place]] = self._scorer.score_all([one], parts=parts)
             else:
@@ -205,7 +205,7 @@ class _Begun(NamedTuple):
 
     Attributes:
         found: the rewards of scenes, by their place.
-        pairs: the pictures that somebody has to look at, by their place.
+        pairs: the images that somebody has to look at, by their place.
         parts: whether parts and reasons are asked for.
     """
 

@@ -1,4 +1,4 @@
-"""From what was sent to pictures and what each is to show; mistakes are told with the place where they stand."""
+"""From what was sent to images and what each is to show; mistakes are told with the place where they stand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.logic import FormulaError
-from formalimg.rewards import PictureLike, Scorer, Task
+from formalimg.rewards import ImageLike, Scorer, Task
 from formalimg.rewards.server.bodies import Sent, object_in
 from formalimg.rewards.server.limits import Limits
 from formalimg.rewards.server.refusing import RefusedError
@@ -20,19 +20,19 @@ _KEYS = ("items", "images", "parts")
 
 
 class Asked(NamedTuple):
-    """What one picture of a request is asked for.
+    """What one image of a request is asked for.
 
     Attributes:
-        picture: the picture, or the scene in it.
+        image: the image, or the scene in it.
         task: what it is to show.
     """
 
-    picture: PictureLike
+    image: ImageLike
     task: Task
 
 
 class Order(NamedTuple):
-    """What a request asks for, picture by picture, and whether parts and reasons are to be told."""
+    """What a request asks for, image by image, and whether parts and reasons are to be told."""
 
     asked: list[Asked]
     parts: bool
@@ -53,9 +53,9 @@ def read_asked(sent: Sent, scorer: Scorer, limits: Limits, root: Root | None = N
 
     Args:
         sent: the request.
-        scorer: makes ready what pictures are scored by.
+        scorer: makes ready what images are scored by.
         limits: how many there may be.
-        root: where pictures may lie that are named by their paths; None for nowhere.
+        root: where images may lie that are named by their paths; None for nowhere.
 
     Raises:
         RefusedError: if something is wrong with it.
@@ -77,16 +77,16 @@ def read_asked(sent: Sent, scorer: Scorer, limits: Limits, root: Root | None = N
     tasks = [_task(item, f"items[{number}]", scorer) for number, item in enumerate(items)]
     read = [_Reading(image, f"images[{number}]", sent, root, limits.most_bytes) for number, image in enumerate(images)]
     asked = [Asked(_image(reading), task) for reading, task in zip(read, tasks, strict=True)]
-    for number, (picture, task) in enumerate(asked):
-        if isinstance(picture, Mapping) and task.formula is None:
-            words = "a scene can be scored by a formula only: send a picture"
+    for number, (image, task) in enumerate(asked):
+        if isinstance(image, Mapping) and task.formula is None:
+            words = "a scene can be scored by a formula only: send an image"
             raise RefusedError(400, words, where=f"images[{number}].scene")
     return Order(asked, parts)
 
 
 def _list(value: object, where: str, limits: Limits) -> list[object]:
     if not isinstance(value, list) or not value:
-        raise RefusedError(400, f"send a list of {where}, one for each picture", where=where)
+        raise RefusedError(400, f"send a list of {where}, one for each image", where=where)
     if len(value) > limits.most_items:
         raise RefusedError(
             413, f"these are {len(value):,}: send no more than {limits.most_items:,} at once", where=where
@@ -105,7 +105,7 @@ def _task(item: object, where: str, scorer: Scorer) -> Task:
         raise RefusedError(400, str(error), where=where) from error
 
 
-def _image(reading: _Reading) -> PictureLike:
+def _image(reading: _Reading) -> ImageLike:
     value, where = reading.value, reading.where
     told = [key for key in _READERS if isinstance(value, dict) and key in value]
     if len(told) != 1 or len(value) != 1:
@@ -113,14 +113,14 @@ def _image(reading: _Reading) -> PictureLike:
     return _READERS[told[0]](reading._replace(value=value[told[0]], where=f"{where}.{told[0]}"))
 
 
-def _base64(reading: _Reading) -> PictureLike:
+def _base64(reading: _Reading) -> ImageLike:
     try:
         return base64.b64decode(_text(reading), validate=True)
     except (binascii.Error, ValueError) as error:
         raise RefusedError(400, "this is no base64", where=reading.where) from error
 
 
-def _path(reading: _Reading) -> PictureLike:
+def _path(reading: _Reading) -> ImageLike:
     path = _text(reading)
     if reading.root is None:
         raise RefusedError(403, "this server reads no files: it was started without --root", where=reading.where)
@@ -132,16 +132,16 @@ def _path(reading: _Reading) -> PictureLike:
     return partial(reading.root.read, path, reading.most)
 
 
-def _scene(reading: _Reading) -> PictureLike:
+def _scene(reading: _Reading) -> ImageLike:
     if not isinstance(reading.value, dict):
         raise RefusedError(400, 'send a scene, as in {"objects": [{"label", "color", "box_2d"}]}', where=reading.where)
     return reading.value
 
 
-def _file(reading: _Reading) -> PictureLike:
+def _file(reading: _Reading) -> ImageLike:
     name = _text(reading)
     if name not in reading.sent.files:
-        words = f"there is no part {name[:40]!r}: send the picture as such a file of a multipart request"
+        words = f"there is no part {name[:40]!r}: send the image as such a file of a multipart request"
         raise RefusedError(400, words, where=reading.where)
     return reading.sent.files[name]
 
@@ -152,7 +152,7 @@ def _text(reading: _Reading) -> str:
     return reading.value
 
 
-_READERS: Mapping[str, Callable[[_Reading], PictureLike]] = {
+_READERS: Mapping[str, Callable[[_Reading], ImageLike]] = {
     "base64": _base64,
     "path": _path,
     "scene": _scene,

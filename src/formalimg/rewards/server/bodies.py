@@ -128,9 +128,7 @@ async def _multipart(request: Request, limits: Limits) -> Sent:
                     raise RefusedError(400, f"the part {name[:40]!r} is there twice")
                 parts[name] = await part.read() if isinstance(part, UploadFile) else part.encode("utf-8", "replace")
     except HTTPException as error:  # what is no multipart
-        words = (
-            f"{error.detail.rstrip('.')}: send the JSON as the field {FIELD!r}, and pictures as files with a filename"
-        )
+        words = f"{error.detail.rstrip('.')}: send the JSON as the field {FIELD!r}, and images as files with a filename"
         raise RefusedError(400, words, closes=True) from error
     if FIELD not in parts:
         raise RefusedError(400, f"a multipart request needs a part {FIELD!r} with the JSON")

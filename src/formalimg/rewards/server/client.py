@@ -11,18 +11,18 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from formalimg.errors import FormalimgError, presentable
-from formalimg.rewards import PairError, PictureLike, Scored, TaskLike
+from formalimg.rewards import ImageLike, PairError, Scored, TaskLike
 from formalimg.rewards.server.kept_connections import KeptConnections
 from formalimg.rewards.server.sending import Letter, asked, letter, shown
 
 _LONGEST_PAUSE = 30.0
 
 _MOST_BYTES = 32 * 1024 * 1024
-"""So many bytes of pictures are sent at once; servers take twice as many unless told otherwise."""
+"""So many bytes of images are sent at once; servers take twice as many unless told otherwise."""
 
 
 _PLACE = re.compile(r"(items|images)\[(\d{1,9})\]")
-"""What a refusal begins with that is for one picture."""
+"""What a refusal begins with that is for one image."""
 
 
 class ServerError(FormalimgError):
@@ -62,7 +62,7 @@ class RewardClient:
             token: the server's token, if it has one.
             timeout: how many seconds an answer may take.
             retries: how often a server that is busy or away is asked again.
-            batch: how many pictures are sent at once, and no more than 32 MiB of them unless it is one; more are sent
+            batch: how many images are sent at once, and no more than 32 MiB of them unless it is one; more are sent
                 one batch after the other.
 
         Raises:
@@ -85,11 +85,11 @@ class RewardClient:
         self._timeout, self._retries, self._batch = timeout, retries, batch
         self._kept = KeptConnections()
 
-    def score(self, images: Iterable[PictureLike], items: Iterable[TaskLike], *, parts: bool = True) -> list[Scored]:
-        """The rewards of pictures, each with its item, in their order.
+    def score(self, images: Iterable[ImageLike], items: Iterable[TaskLike], *, parts: bool = True) -> list[Scored]:
+        """The rewards of images, each with its item, in their order.
 
         Args:
-            images: the pictures.
+            images: the images.
             items: what each is to show.
             parts: whether to tell the parts, and why some fall short. Without, the scores are the same and come sooner.
 
@@ -97,27 +97,27 @@ class RewardClient:
             ServerError: if the server refuses, or does not answer.
             FormalimgError: if there are more of one than of the other, or something cannot be sent.
         """
-        pictures, tasks = list(images), list(items)
-        if len(pictures) != len(tasks):
-            raise FormalimgError(f"{len(pictures)} pictures and {len(tasks)} items: give one item for each picture")
-        return self.score_all(zip(pictures, tasks, strict=True), parts=parts)
+        images, tasks = list(images), list(items)
+        if len(images) != len(tasks):
+            raise FormalimgError(f"{len(images)} images and {len(tasks)} items: give one item for each image")
+        return self.score_all(zip(images, tasks, strict=True), parts=parts)
 
-    def score_all(self, pairs: Iterable[tuple[PictureLike, TaskLike]], *, parts: bool = True) -> list[Scored]:
+    def score_all(self, pairs: Iterable[tuple[ImageLike, TaskLike]], *, parts: bool = True) -> list[Scored]:
         """The same for pairs, as `Scorer.score_all` takes them.
 
         Raises:
-            PairError: if what a picture is to show cannot be sent.
+            PairError: if what an image is to show cannot be sent.
             ServerError: if the server refuses, or does not answer.
         """
         tasks: dict[int, Mapping[str, Any]] = {}
         found: dict[int, Scored] = {}
         sent: dict[int, Mapping[str, Any] | bytes] = {}
-        for place, (picture, task) in enumerate(pairs):
+        for place, (image, task) in enumerate(pairs):
             try:
                 tasks[place] = asked(task)
             except FormalimgError as error:
                 raise PairError(place, error) from error
-            seen = shown(picture)
+            seen = shown(image)
             if isinstance(seen, Scored):
                 found[place] = seen
             else:
@@ -145,8 +145,8 @@ class RewardClient:
         """The places of what is sent at once."""
         batch: list[int] = []
         size = 0
-        for place, picture in sent.items():
-            length = len(picture) if isinstance(picture, bytes) else 0
+        for place, image in sent.items():
+            length = len(image) if isinstance(image, bytes) else 0
             if batch and (len(batch) == self._batch or size + length > _MOST_BYTES):
                 yield batch
                 batch, size = [], 0
@@ -158,7 +158,7 @@ class RewardClient:
     def _results(self, written: Letter, places: Sequence[int]) -> list[Scored]:
         results = _object(self._asked("POST", "/v1/score", written, places)).get("results")
         if not isinstance(results, list) or len(results) != len(places):
-            raise ServerError("the server did not answer with one result for each picture: is it a reward server?")
+            raise ServerError("the server did not answer with one result for each image: is it a reward server?")
         return [Scored.from_json(result) for result in results]
 
     def _asked(self, method: str, path: str, sent: Letter | None, places: Sequence[int] = ()) -> bytes:

@@ -54,7 +54,7 @@ class Counts:
         yield from _head("formalimg_requests_total", "counter", "Requests that were answered.")
         for (path, status), count in sorted(self._requests.items()):
             yield f'formalimg_requests_total{{path="{path}",status="{status}"}} {count}'
-        yield from _head("formalimg_items_total", "counter", "Pictures that were asked about.")
+        yield from _head("formalimg_items_total", "counter", "Images that were asked about.")
         for outcome in _OUTCOMES:
             yield f'formalimg_items_total{{outcome="{outcome}"}} {self._items[outcome]}'
 

@@ -14,7 +14,7 @@ class Limits:
 
     Attributes:
         most_bytes: how long the body of a request may be.
-        most_items: how many pictures a request may ask about.
+        most_items: how many images a request may ask about.
         at_once: how many requests are worked on at the same time.
         most_waiting: how many more may wait for their turn; others are told to come back.
         longest_wait: how many seconds a request waits for its turn, before it is told to come back.

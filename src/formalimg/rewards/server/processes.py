@@ -1,4 +1,4 @@
-"""Pictures looked at by processes of their own, so that each core has one and the server stays at hand."""
+"""Images looked at by processes of their own, so that each core has one and the server stays at hand."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
-from formalimg.judges import Grounder, Grounding, Picture, Unscored, open_grounder
+from formalimg.judges import Grounder, Grounding, LoadedImage, Unscored, open_grounder
 from formalimg.models import Setting
 from formalimg.runs import inspect
 
 _TRIES = 2
-"""So often a picture is looked at whose process dies: the picture itself may be the reason."""
+"""So often an image is looked at whose process dies: the image itself may be the reason."""
 
 
 class _Pool(NamedTuple):
@@ -56,15 +56,15 @@ class GrounderInProcesses:
         self._pool = self._made()
         self._mending = threading.Lock()
 
-    async def ground(self, picture: Picture, classes: Sequence[str]) -> Grounding | Unscored:
-        """The things in a picture, as the grounder itself would find them."""
+    async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
+        """The objects in an image, as the grounder itself would find them."""
         for _ in range(_TRIES):
             pool = self._pool
             try:
-                return await asyncio.wrap_future(pool.executor.submit(_ground, picture.data, tuple(classes)))
+                return await asyncio.wrap_future(pool.executor.submit(_ground, image.data, tuple(classes)))
             except BrokenProcessPool:
                 self._mend(pool)
-        raise RuntimeError("the processes that looked at this picture died, one after the other")
+        raise RuntimeError("the processes that looked at this image died, one after the other")
 
     async def warm_up(self) -> None:
         """Have the processes started and their grounders opened, before anyone waits for it."""
@@ -92,7 +92,7 @@ class GrounderInProcesses:
 
 
 _grounder: Grounder | None = None
-"""The grounder of this process, if it is one that looks at pictures."""
+"""The grounder of this process, if it is one that looks at images."""
 
 
 def _begin(name: str, watched: Connection) -> None:
@@ -116,7 +116,7 @@ def _opened() -> str:
 
 def _ground(data: bytes, classes: Sequence[str]) -> Grounding | Unscored:
     assert _grounder is not None, "a process begins with opening its grounder"
-    picture = inspect(data)
-    if isinstance(picture, Unscored):
-        return picture
-    return asyncio.run(_grounder.ground(picture, classes))
+    image = inspect(data)
+    if isinstance(image, Unscored):
+        return image
+    return asyncio.run(_grounder.ground(image, classes))

@@ -1,4 +1,4 @@
-"""Pictures by their path: only of files below one folder, whatever the path looks like."""
+"""Images by their path: only of files below one folder, whatever the path looks like."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class OutsideError(OSError):
 
 
 class Root:
-    """The folder whose files may be named in place of pictures."""
+    """The folder whose files may be named in place of images."""
 
     def __init__(self, folder: Path) -> None:
         """Take a folder as root.
@@ -23,7 +23,7 @@ class Root:
             FormalimgError: if it is none.
         """
         if not folder.is_dir():
-            raise FormalimgError(f"{folder} is no folder: --root names the one that holds the pictures")
+            raise FormalimgError(f"{folder} is no folder: --root names the one that holds the images")
         self.folder = folder.resolve()
 
     def place(self, path: str) -> Path:

@@ -1,4 +1,4 @@
-"""What a client sends: pictures as files of a multipart request, scenes and tasks as JSON."""
+"""What a client sends: images as files of a multipart request, scenes and tasks as JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored
 from formalimg.logic import Formula
-from formalimg.rewards import PictureLike, Scored, TaskLike, picture_in, scene_in
+from formalimg.rewards import ImageLike, Scored, TaskLike, image_in, scene_in
 from formalimg.suites import FormulaSpec, Item
 
 
@@ -22,7 +22,7 @@ class Letter(NamedTuple):
 
 
 def letter(pairs: Sequence[tuple[Mapping[str, Any] | bytes, Mapping[str, Any]]], *, parts: bool = True) -> Letter:
-    """The request for the rewards of these scenes (mappings) and pictures (bytes), each with what it is to show.
+    """The request for the rewards of these scenes (mappings) and images (bytes), each with what it is to show.
 
     Without parts, the server leaves them out, and their reasons.
     """
@@ -53,22 +53,22 @@ def _part(boundary: str, name: str, data: bytes, filename: str) -> bytes:
     return b"".join((head.encode("ascii"), data, b"\r\n"))
 
 
-def shown(picture: PictureLike) -> Mapping[str, Any] | bytes | Scored:
-    """A picture as it is sent: its file, or the scene in it; the reward, where there is no picture to be had.
+def shown(image: ImageLike) -> Mapping[str, Any] | bytes | Scored:
+    """An image as it is sent: its file, or the scene in it; the reward, where there is no image to be had.
 
     Scenes are read first: they may hold arrays, or what nobody can read, and JSON knows neither.
     """
-    seen = scene_in(picture)
+    seen = scene_in(image)
     if isinstance(seen, Unscored):
         return Scored.missing(seen)
     if seen is not None:
         return {**seen.scene.to_json(), **({"style": seen.style} if seen.style is not None else {})}
-    found = picture_in(picture)
+    found = image_in(image)
     return Scored.missing(found) if isinstance(found, Unscored) else found.data
 
 
 def asked(task: TaskLike) -> Mapping[str, Any]:
-    """What a picture is to show, as it is sent.
+    """What an image is to show, as it is sent.
 
     Raises:
         FormalimgError: if it cannot be sent, so that the server would understand the same.

@@ -114,7 +114,7 @@ def _collect_rarely() -> None:
 
 
 def give_back_large_blocks() -> None:
-    """Have the system get back what large pictures took, as soon as they are done with.
+    """Have the system get back what large images took, as soon as they are done with.
 
     The C library of Linux keeps large blocks once it has seen some, for each thread: hundreds of megabytes.
     """

@@ -2,12 +2,12 @@
 
 from formalimg.scenes.solving.inequalities import DEFAULT_MARGIN
 from formalimg.scenes.solving.margins import keeps_margin
-from formalimg.scenes.solving.results import LEAST_SIDE, SolverLimitError, Unsatisfiable, Witness
+from formalimg.scenes.solving.results import MIN_SIDE, SolverLimitError, Unsatisfiable, Witness
 from formalimg.scenes.solving.solver import solve
 
 __all__ = [
     "DEFAULT_MARGIN",
-    "LEAST_SIDE",
+    "MIN_SIDE",
     "SolverLimitError",
     "Unsatisfiable",
     "Witness",

@@ -1,4 +1,4 @@
-"""Bodies: where a thing may lie and how large it may be, as variables of the constraint solver.
+"""Bodies: where an object may lie and how large it may be, as variables of the constraint solver.
 
 A neat body sits in the middle of a cell of a grid; a free one lies anywhere in a room. Both answer with their measures
 as linear expressions, lengths doubled so that centres are whole numbers.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from formalimg.scenes.box import CANVAS, Box
 from formalimg.scenes.rules import Measure
-from formalimg.scenes.solving.results import LEAST_SIDE
+from formalimg.scenes.solving.results import MIN_SIDE
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -41,10 +41,10 @@ class Grid(NamedTuple):
 
 Layout: TypeAlias = Room | Grid
 
-BARE = Room(1, LEAST_SIDE, CANVAS, 0, 0)
+BARE = Room(1, MIN_SIDE, CANVAS, 0, 0)
 """Nothing but the canvas and no overlap: what proofs are about."""
 
-SNUG = Room(1, LEAST_SIDE, CANVAS, 4, 0)
+SNUG = Room(1, MIN_SIDE, CANVAS, 4, 0)
 """For scenes that need every bit of room."""
 
 _AXIS = {"xmin": 0, "xmax": 0, "center_x": 0, "ymin": 1, "ymax": 1, "center_y": 1}
@@ -55,7 +55,7 @@ _LEAST_HALF = 25
 
 
 def comfortable(count: int) -> Room:
-    """A room in which so many things are easy to tell apart."""
+    """A room in which so many objects are easy to tell apart."""
     return Room(10, 60 if count <= 25 else 40, 400, 20, 20)
 
 
@@ -65,12 +65,12 @@ def pitch(cells: int) -> int:
 
 
 def is_roomy(grid: Grid) -> bool:
-    """Is every cell large enough to hold a thing that can be recognised?"""
+    """Is every cell large enough to hold an object that can be recognised?"""
     return all((pitch(cells) - _GAP) // 2 >= _LEAST_HALF + 2 * _STEP for cells in grid)
 
 
 class Body(Protocol):
-    """A thing to be placed."""
+    """An object to be placed."""
 
     def measure(self, measure: Measure) -> Expression:
         """A measure as an expression; lengths are doubled."""

@@ -1,7 +1,7 @@
 """What a formula claims, with every `not` pushed down to the atoms and strict `forall` spelt out.
 
 Claims are what the solver works on: nothing in them is negated but facts, so whatever makes a fact true can only help.
-Claims speak of scenes with at least one thing; the empty scene is a case of its own.
+Claims speak of scenes with at least one object; the empty scene is a case of its own.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class AnyOf:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Some:
-    """There is a thing of which the body is true."""
+    """There is an object of which the body is true."""
 
     variable: str
     body: Claim
@@ -46,7 +46,7 @@ class Some:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Each:
-    """The body is true of each thing."""
+    """The body is true of each object."""
 
     variable: str
     body: Claim
@@ -54,7 +54,7 @@ class Each:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Every:
-    """A strict `forall`: each thing is an exception or keeps the consequent; if wanted, some meet the condition."""
+    """A strict `forall`: each object is an exception or keeps the consequent; if wanted, some meet the condition."""
 
     variable: str
     condition: Claim
@@ -207,5 +207,5 @@ def free_names(claim: Claim) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 16)  # by identity, and bounded: claims are made anew for each formula
 def chooses(claim: Claim) -> bool:
-    """Must a thing be found somewhere inside the claim?"""
+    """Must an object be found somewhere inside the claim?"""
     return isinstance(claim, Some | Every) or any(map(chooses, inside(claim)))

@@ -1,9 +1,9 @@
-"""How many things a claim can need: a bound such that, if any scene satisfies it, one with so few things does.
+"""How many objects a claim can need: a bound such that, if any scene satisfies it, one with so few objects does.
 
-Take a scene that satisfies a claim, and in it only the things that some `exists` needs: the first ones, those that
-they need in turn because of a `forall`, and so on. What holds for each thing also holds for each of these, and boxes
+Take a scene that satisfies a claim, and in it only the objects that some `exists` needs: the first ones, those that
+they need in turn because of a `forall`, and so on. What holds for each object also holds for each of these, and boxes
 that do not overlap still do not, so this smaller scene satisfies the claim too. If the chain of needs ends, its length
-is a bound. A `forall` over cups makes no need for a thing that is a plate, which is why the chain mostly ends.
+is a bound. A `forall` over cups makes no need for an object that is a plate, which is why the chain mostly ends.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ _MOST_NEEDS = 500
 
 
 class Need(NamedTuple):
-    """A thing that is needed for each choice of things for the variables around it.
+    """An object that is needed for each choice of objects for the variables around it.
 
-    Each variable stands for the class its things must have, None where any thing counts.
+    Each variable stands for the class its objects must have, None where any object counts.
     """
 
     label: str | None
     around: tuple[str | None, ...]
 
 
-def things_needed(claim: Claim, most: int) -> int | None:
-    """How many things suffice if any do; None if that is not known to be at most `most`."""
+def objects_needed(claim: Claim, most: int) -> int | None:
+    """How many objects suffice if any do; None if that is not known to be at most `most`."""
     needs: list[Need] = []
     _collect(claim, {}, needs)
     if len(needs) > _MOST_NEEDS:
         return None
     if not any(need.around == () for need in needs):
-        needs.append(Need(None, ()))  # a scene has at least one thing
+        needs.append(Need(None, ()))  # a scene has at least one object
     counts = [0] * len(needs)
     while True:
         fresh = [prod(_candidates(label, needs, counts) for label in need.around) for need in needs]
@@ -77,7 +77,7 @@ def _collect(claim: Claim, around: Mapping[str, str | None], needs: list[Need]) 
 
 
 def _label(variable: str, body: Claim) -> str | None:
-    """The class that a thing must have for the body to be true of it."""
+    """The class that an object must have for the body to be true of it."""
     for fact in plain_facts(body):
         if fact.holds and fact.atom.predicate == "Is" and fact.atom.variables == (variable,):
             return _word(fact)

@@ -20,7 +20,7 @@ class Placed(NamedTuple):
     """A fact about places: a predicate (with its word, if it has one) holds or fails of them."""
 
     predicate: str
-    things: tuple[Chosen, ...]
+    objects: tuple[Chosen, ...]
     word: str | None
     holds: bool
 
@@ -110,21 +110,21 @@ class _Expander:
 
     def fact(self, fact: Fact, binding: Binding) -> Piece:
         predicate = fact.atom.predicate
-        things = tuple(binding[name] for name in fact.atom.variables)
-        if len(things) == 2:
-            if things[0] is things[1] or things[0] == things[1]:
+        objects = tuple(binding[name] for name in fact.atom.variables)
+        if len(objects) == 2:
+            if objects[0] is objects[1] or objects[0] == objects[1]:
                 return holds_of_itself(predicate) == fact.holds
-            return Placed(predicate, things, None, fact.holds)
-        if len(fact.atom.arguments) == 1 and things:
-            return Placed(predicate, things, None, fact.holds)
+            return Placed(predicate, objects, None, fact.holds)
+        if len(fact.atom.arguments) == 1 and objects:
+            return Placed(predicate, objects, None, fact.holds)
         word = word_of(fact)
-        if predicate in LOOKS and isinstance(things[0], int):
-            possible = self.places.words[things[0]][LOOKS[predicate]]
+        if predicate in LOOKS and isinstance(objects[0], int):
+            possible = self.places.words[objects[0]][LOOKS[predicate]]
             if word not in possible:
                 return not fact.holds
             if len(possible) == 1:
                 return fact.holds
-        return Placed(predicate, things, word, fact.holds)
+        return Placed(predicate, objects, word, fact.holds)
 
     def all_of(self, parts: list[Piece]) -> Piece:
         left = [part for part in parts if part is not True]

@@ -21,10 +21,10 @@ _WHOLE = 1000  # areas are compared in thousandths
 
 
 class Term(NamedTuple):
-    """A multiple of a measure of the first (0) or second (1) thing; lengths count double, so that centres are whole."""
+    """A multiple of a measure of the first (0) or second (1) object; lengths count double, so that centres are whole."""
 
     factor: int
-    thing: int
+    obj: int
     measure: Measure
 
 
@@ -36,7 +36,7 @@ class Inequality(NamedTuple):
 
     def holds(self, *boxes: Box) -> bool:
         """Is it true of these boxes?"""
-        total = sum(term.factor * _doubled(boxes[term.thing], term.measure) for term in self.terms)
+        total = sum(term.factor * _doubled(boxes[term.obj], term.measure) for term in self.terms)
         return bool(total >= self.bound)
 
 
@@ -60,7 +60,7 @@ def ways(predicate: str, holds: bool, margin: int) -> Ways:
 
 @cache
 def holds_of_itself(predicate: str) -> bool:
-    """Does a rule on two things hold when both are the same thing? No size or place makes a difference to that."""
+    """Does a rule on two objects hold when both are the same object? No size or place makes a difference to that."""
     box = Box(0, 0, 2, 2)
     return RULES_OF_TWO[predicate].holds(box, box)
 

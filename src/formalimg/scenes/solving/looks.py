@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from formalimg.logic import vocabulary
 from formalimg.scenes.box import Box
+from formalimg.scenes.scene_object import SceneObject
 from formalimg.scenes.solving.places import OTHER
-from formalimg.scenes.thing import Thing
 
 
 def dressed(
@@ -16,8 +16,8 @@ def dressed(
     words: Sequence[Mapping[str, str]],
     mentioned: Mapping[str, Sequence[str]],
     seed: int,
-) -> list[Thing]:
-    """Things with these boxes and words; words that do not matter are drawn, each before any of them comes twice."""
+) -> list[SceneObject]:
+    """Objects with these boxes and words; words that do not matter are drawn, each before any of them comes twice."""
     chance = random.Random(f"looks {seed}")
     known = vocabulary("knolling").words
     chosen: dict[str, list[str]] = {}
@@ -32,7 +32,7 @@ def dressed(
                 word = drawn.next()
             chosen[kind].append(others.next() if word == OTHER else word)
     looks = zip(boxes, chosen["class"], chosen["color"], strict=True)
-    return [Thing(label, box, color) for box, label, color in looks]
+    return [SceneObject(label, box, color) for box, label, color in looks]
 
 
 def other_style(mentioned: Sequence[str]) -> str:

@@ -36,7 +36,7 @@ def keeps_margin(
         formula = parse(formula)
     if not verify(formula, scene, style=style):
         return False
-    if margin == 0 or not scene.things:
+    if margin == 0 or not scene.objects:
         return True
     spelt_out = _formula(claim_of(rename_apart(formula)), style)
     return verify(spelt_out, _Cautious(scene, margin), "classical").passed
@@ -67,7 +67,7 @@ def _formula(claim: Claim, style: str | None) -> Formula:
             return And((Exists(name, inner(condition)), rule))
 
 
-_ANY = Variable("any thing")
+_ANY = Variable("any object")
 
 
 class _Cautious:
@@ -85,30 +85,30 @@ class _Cautious:
         return None
 
     def having(self, predicate: str, value: str | None) -> int:
-        """The things for which a predicate of one variable is so."""
+        """The objects for which a predicate of one variable is so."""
         name, holds = predicate.removeprefix(_NOT), not predicate.startswith(_NOT)
         everything = (1 << len(self.scene)) - 1
         if name in ("True", "False"):
             return everything if name == "True" else 0
         if name in RULES_OF_ONE:
             found = ways(name, holds, self.margin)
-            return sum(1 << i for i, thing in enumerate(self.scene.things) if _met(found, thing.box))
+            return sum(1 << i for i, obj in enumerate(self.scene.objects) if _met(found, obj.box))
         having = self.scene.having(name, value)
         return having if holds else everything & ~having
 
     def seconds(self, predicate: str, firsts: int, among: int) -> int:
-        """The things b, out of a set, for which predicate(a, b) is so for some a of the firsts."""
+        """The objects b, out of a set, for which predicate(a, b) is so for some a of the firsts."""
         return sum(1 << b for b in members(among) if any(self._related(predicate, a, b) for a in members(firsts)))
 
     def firsts(self, predicate: str, seconds: int, among: int) -> int:
-        """The things a, out of a set, for which predicate(a, b) is so for some b of the seconds."""
+        """The objects a, out of a set, for which predicate(a, b) is so for some b of the seconds."""
         return sum(1 << a for a in members(among) if any(self._related(predicate, a, b) for b in members(seconds)))
 
-    def describe(self, thing: int) -> str:
-        """A thing in a few words."""
-        return self.scene.describe(thing)
+    def describe(self, obj: int) -> str:
+        """An object in a few words."""
+        return self.scene.describe(obj)
 
-    def evidence(self, atom: Atom, things: tuple[int, ...]) -> str:
+    def evidence(self, atom: Atom, objects: tuple[int, ...]) -> str:
         """Nothing is told: only the yes or no is wanted."""
         return ""
 
@@ -116,8 +116,8 @@ class _Cautious:
         name, holds = predicate.removeprefix(_NOT), not predicate.startswith(_NOT)
         assert name in RULES_OF_TWO
         if a == b:
-            return holds_of_itself(name) == holds  # no error of a detector can part a thing from itself
-        return _met(ways(name, holds, self.margin), self.scene.things[a].box, self.scene.things[b].box)
+            return holds_of_itself(name) == holds  # no error of a detector can part an object from itself
+        return _met(ways(name, holds, self.margin), self.scene.objects[a].box, self.scene.objects[b].box)
 
 
 def _met(found: Ways, *boxes: object) -> bool:

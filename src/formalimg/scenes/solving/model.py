@@ -32,7 +32,7 @@ class Arrangement(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """What to solve: how things are laid out, the margin, the seed, and how long to try (in solver time)."""
+    """What to solve: how objects are laid out, the margin, the seed, and how long to try (in solver time)."""
 
     layout: Layout
     margin: int
@@ -55,9 +55,9 @@ def _certain_orders(piece: Piece) -> Iterator[tuple[Measure, int, int]]:
             yield from _certain_orders(fact)
         elif isinstance(fact, Placed):
             before = implied_order(fact.predicate, fact.holds)
-            things = fact.things
-            if before and before.strict and isinstance(things[0], int) and isinstance(things[1], int):
-                yield before.order, things[before.first], things[1 - before.first]  # type: ignore[misc]
+            objects = fact.objects
+            if before and before.strict and isinstance(objects[0], int) and isinstance(objects[1], int):
+                yield before.order, objects[before.first], objects[1 - before.first]  # type: ignore[misc]
 
 
 class _Problem:
@@ -166,27 +166,27 @@ class _Problem:
     def require_order(self, fact: Placed, when: Any) -> None:
         before = implied_order(fact.predicate, fact.holds)
         if before is not None:
-            first, second = fact.things[before.first], fact.things[1 - before.first]
+            first, second = fact.objects[before.first], fact.objects[1 - before.first]
             gap = self.unknowns.rank(second, before.order) - self.unknowns.rank(first, before.order)
             self.enforced(self.model.add(gap >= int(before.strict)), when)
 
         for axis, argument in excluded_separations(fact.predicate, fact.holds):
-            separation = self.unknowns.separations.get((axis, fact.things[argument], fact.things[1 - argument]))  # type: ignore[arg-type]
+            separation = self.unknowns.separations.get((axis, fact.objects[argument], fact.objects[1 - argument]))  # type: ignore[arg-type]
             if separation is not None:
                 self.enforced(self.model.add_bool_or([separation.negated()]), when)
 
     def require_way(self, way: Any, fact: Placed, when: Any) -> None:
         for inequality in way:
             total = sum(
-                term.factor * self.unknowns.measure(fact.things[term.thing], term.measure) for term in inequality.terms
+                term.factor * self.unknowns.measure(fact.objects[term.obj], term.measure) for term in inequality.terms
             )
             self.enforced(self.model.add(total >= inequality.bound), when)
 
     def same_literal(self, fact: Placed) -> Any:
-        """A literal that both things of a fact are one, where the fact is then true whatever the margin."""
-        if not self.attempt.margin or len(fact.things) != 2 or holds_of_itself(fact.predicate) != fact.holds:
+        """A literal that both objects of a fact are one, where the fact is then true whatever the margin."""
+        if not self.attempt.margin or len(fact.objects) != 2 or holds_of_itself(fact.predicate) != fact.holds:
             return None
-        match fact.things:
+        match fact.objects:
             case (int(one), int(other)):
                 return self.unknowns.same.get((min(one, other), max(one, other)))
             case (int(place), Shadow() as shadow) | (Shadow() as shadow, int(place)):

@@ -19,7 +19,7 @@ _MIDDLES: tuple[Measure, ...] = ("center_x", "center_y")
 
 
 class Before(NamedTuple):
-    """In some order (by centre, or by area), a thing comes before another; or, if not strict, not after it."""
+    """In some order (by centre, or by area), an object comes before another; or, if not strict, not after it."""
 
     order: Measure
     first: int  # which of the two arguments
@@ -28,7 +28,7 @@ class Before(NamedTuple):
 
 @cache
 def implied_order(predicate: str, holds: bool) -> Before | None:
-    """The order of two things that a predicate implies when it holds, or fails."""
+    """The order of two objects that a predicate implies when it holds, or fails."""
     match RULES_OF_TWO.get(predicate):
         case Less(small, large):
             first = 0
@@ -49,7 +49,7 @@ def implied_order(predicate: str, holds: bool) -> Before | None:
 
 
 class Separation(NamedTuple):
-    """Along an axis (0: x, 1: y), one of two things lies wholly before the other."""
+    """Along an axis (0: x, 1: y), one of two objects lies wholly before the other."""
 
     axis: int
     first: int  # which of the two arguments
@@ -57,7 +57,7 @@ class Separation(NamedTuple):
 
 @cache
 def excluded_separations(predicate: str, holds: bool) -> tuple[Separation, ...]:
-    """How two things cannot lie if a predicate holds of them, or fails."""
+    """How two objects cannot lie if a predicate holds of them, or fails."""
     before = implied_order(predicate, holds)
     found = []
     if before is not None and before.order in _MIDDLES:
@@ -77,20 +77,20 @@ def excluded_separations(predicate: str, holds: bool) -> tuple[Separation, ...]:
 
 
 class Closure:
-    """Which things surely come before which, in any of the orders."""
+    """Which objects surely come before which, in any of the orders."""
 
     def __init__(self, count: int, pairs: Iterable[tuple[Measure, int, int]]) -> None:
-        after: dict[Measure, list[int]] = {}  # for each order and thing the set of those behind it
+        after: dict[Measure, list[int]] = {}  # for each order and object the set of those behind it
         for order, first, second in pairs:
             after.setdefault(order, [0] * count)[first] |= 1 << second
         for behind in after.values():
             for middle in range(count):
-                for thing in range(count):
-                    if behind[thing] >> middle & 1:
-                        behind[thing] |= behind[middle]
-        self.is_circular = any(behind[thing] >> thing & 1 for behind in after.values() for thing in range(count))
+                for obj in range(count):
+                    if behind[obj] >> middle & 1:
+                        behind[obj] |= behind[middle]
+        self.is_circular = any(behind[obj] >> obj & 1 for behind in after.values() for obj in range(count))
         self._after = list(after.values())
 
     def tells_apart(self, one: int, other: int) -> bool:
-        """Is it certain that these are different things?"""
+        """Is it certain that these are different objects?"""
         return any((behind[one] >> other | behind[other] >> one) & 1 for behind in self._after)

@@ -1,4 +1,4 @@
-"""Places: the things of a scene to come, each kept for a variable that needs one, and what is certain of them."""
+"""Places: the objects of a scene to come, each kept for a variable that needs one, and what is certain of them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ OTHER = ""
 """Stands for every word that the formula does not mention."""
 
 LOOKS = {"Is": "class", "Has": "color"}
-"""The predicates that are decided by a word on a thing, and the kind of the word."""
+"""The predicates that are decided by a word on an object, and the kind of the word."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shadow:
-    """A thing that is to be chosen among the places."""
+    """An object that is to be chosen among the places."""
 
 
 Chosen: TypeAlias = int | Shadow
@@ -27,7 +27,7 @@ Chosen: TypeAlias = int | Shadow
 Binding: TypeAlias = Mapping[str, Chosen]
 
 Occasion: TypeAlias = tuple[Claim, tuple[Chosen, ...]]
-"""A claim that wants things, and what the variables it mentions stand for."""
+"""A claim that wants objects, and what the variables it mentions stand for."""
 
 
 def occasion(claim: Claim, binding: Binding) -> Occasion:
@@ -39,7 +39,7 @@ def occasion(claim: Claim, binding: Binding) -> Occasion:
 class Places:
     """How many places there are, which of them each occasion has for itself, and the words each may have.
 
-    If they `may_coincide`, several places can turn out to be one thing. `names` are the places of the variables that
+    If they `may_coincide`, several places can turn out to be one object. `names` are the places of the variables that
     an outermost `exists` binds, `certain` all places that are needed whatever the alternatives.
     """
 
@@ -81,14 +81,14 @@ def mentioned_words(claim: Claim) -> dict[str, tuple[str, ...]]:
 
 
 def separate_places(claim: Claim, instances: int) -> Places:
-    """Places for a neat scene: one for each variable that surely needs a thing, all of them different things."""
+    """Places for a neat scene: one for each variable that surely needs an object, all of them different objects."""
     places = Places(False, mentioned=mentioned_words(claim))
     _keep(claim, {}, places, instances, certain=True)
     return places
 
 
 def shared_places(claim: Claim) -> Places:
-    """Places for a proof: one for each variable that may need a thing, and any of them may be one thing."""
+    """Places for a proof: one for each variable that may need an object, and any of them may be one object."""
     places = Places(True, mentioned=mentioned_words(claim))
     _keep(claim, {}, places, 1, certain=True)
     return places

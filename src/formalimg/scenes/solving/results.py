@@ -9,8 +9,8 @@ from formalimg.errors import FormalimgError
 from formalimg.logic import Formula
 from formalimg.scenes.scene import Scene
 
-LEAST_SIDE = 20
-"""The smallest side of a box that counts as a thing, on the canvas of 1000."""
+MIN_SIDE = 20
+"""The smallest side of a box that counts as an object, on the canvas of 1000."""
 
 
 class SolverLimitError(FormalimgError):
@@ -22,13 +22,13 @@ class Witness:
     """A scene that satisfies a formula.
 
     Attributes:
-        scene: the things, with classes, colours and boxes that do not overlap.
+        scene: the objects, with classes, colours and boxes that do not overlap.
         formula: the formula.
         margin: how far the relations on which its truth rests are from tipping over: by this much on the canvas, by
             half as many per cent in area.
-        instances: how many things (at least) meet the condition of each `forall` that must hold.
-        bindings: for each variable that an outermost `exists` binds, the number of its thing.
-        style: the style the picture must have, if the formula speaks of style.
+        instances: how many objects (at least) meet the condition of each `forall` that must hold.
+        bindings: for each variable that an outermost `exists` binds, the number of its object.
+        style: the style the image must have, if the formula speaks of style.
     """
 
     scene: Scene
@@ -40,12 +40,12 @@ class Witness:
 
     def __str__(self) -> str:
         count = len(self.scene)
-        things = "an empty scene" if not count else f"{count} thing{'s' * (count != 1)}"
+        objects = "an empty scene" if not count else f"{count} object{'s' * (count != 1)}"
         style = f", style {self.style}" if self.style else ""
         named = {place: f" ?{name}" for name, place in reversed(list(self.bindings.items()))}
-        lines = [f"{things}, margin {self.margin}{style}"]
-        for number, thing in enumerate(self.scene.things):
-            lines.append(f"  #{number} {thing.looks()} {thing.box}{named.get(number, '')}")
+        lines = [f"{objects}, margin {self.margin}{style}"]
+        for number, obj in enumerate(self.scene.objects):
+            lines.append(f"  #{number} {obj.looks()} {obj.box}{named.get(number, '')}")
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, object]:
@@ -66,28 +66,28 @@ class Unsatisfiable:
     """A proof that no scene satisfies a formula. False in conditions.
 
     It speaks of scenes whose boxes lie on whole coordinates of the canvas, do not overlap, and have sides of at least
-    `LEAST_SIDE`, and whose things have one class and one colour each.
+    `MIN_SIDE`, and whose objects have one class and one colour each.
 
     Attributes:
         formula: the formula.
-        most_things: the proof covers scenes of up to so many things; None if it covers any number.
+        max_objects: the proof covers scenes of up to so many objects; None if it covers any number.
         conflict: pieces of the formula that cannot be true together, each with its place in the text. A piece that
             is the condition of a `forall` stands for "something meets this condition".
     """
 
     formula: Formula
-    most_things: int | None
+    max_objects: int | None
     conflict: tuple[Formula, ...]
 
     def __bool__(self) -> bool:
         return False
 
     def __str__(self) -> str:
-        if self.most_things is None:
-            lines = ["unsatisfiable with any number of things; these cannot be true together:"]
+        if self.max_objects is None:
+            lines = ["unsatisfiable with any number of objects; these cannot be true together:"]
         else:
             lines = [
-                f"no scene of up to {self.most_things} things satisfies it; larger ones were not tried",
+                f"no scene of up to {self.max_objects} objects satisfies it; larger ones were not tried",
                 "so far, these cannot be true together:",
             ]
         lines += [f"  line {piece.span.line}, column {piece.span.column}: {piece}" for piece in self.conflict]
@@ -98,7 +98,7 @@ class Unsatisfiable:
         return {
             "satisfiable": False,
             "formula": str(self.formula),
-            "most_things": self.most_things,
+            "most_things": self.max_objects,
             "conflict": [
                 {"formula": str(piece), "line": piece.span.line, "column": piece.span.column} for piece in self.conflict
             ],

@@ -1,4 +1,4 @@
-"""The search behind solving: which layouts, numbers of things and margins are tried, and in which order."""
+"""The search behind solving: which layouts, numbers of objects and margins are tried, and in which order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from formalimg.scenes.scene import Scene
 from formalimg.scenes.solving.bodies import BARE, SNUG, Grid, Layout, comfortable, is_roomy
 from formalimg.scenes.solving.claims import Claim, claim_of, conjuncts
 from formalimg.scenes.solving.conflict import smallest_conflict
-from formalimg.scenes.solving.counting import things_needed
+from formalimg.scenes.solving.counting import objects_needed
 from formalimg.scenes.solving.expanding import Piece, expand
 from formalimg.scenes.solving.looks import dressed, other_style
 from formalimg.scenes.solving.margins import keeps_margin
@@ -21,8 +21,8 @@ from formalimg.scenes.solving.places import Places, separate_places, shared_plac
 from formalimg.scenes.solving.results import SolverLimitError, Unsatisfiable, Witness
 from formalimg.scenes.solving.shaping import well_shaped
 
-_MOST_THINGS = 40
-"""Bounds on the number of things above this are not used."""
+_MAX_OBJECTS = 40
+"""Bounds on the number of objects above this are not used."""
 
 _MOST_CHECKS = 150
 """How many sets of pieces are tried to make a conflict small."""
@@ -57,7 +57,7 @@ class Search:
     effort: float
     settle: bool = True
     spent: float = 0  # on attempts that were given up
-    questions: dict[tuple[int, int], _Question] = field(default_factory=dict)  # by number of things and instances
+    questions: dict[tuple[int, int], _Question] = field(default_factory=dict)  # by number of objects and instances
 
     def run(self) -> Witness | Unsatisfiable:
         """The answer."""
@@ -94,7 +94,7 @@ class Search:
         return self.separate(claim, count, instances, comfortable(count), self.margin, _FREE)
 
     def with_some_margin(self, claim: Claim, instances: int, most: int) -> Witness | None:
-        """The largest margin for the least number of things that can do at all."""
+        """The largest margin for the least number of objects that can do at all."""
         fewest = max(1, separate_places(claim, instances).count)
         for count in range(fewest, max(fewest, most) + 1):
             barely = self.separate(claim, count, instances, SNUG, 0, _FREE)
@@ -116,7 +116,7 @@ class Search:
     def separate(
         self, claim: Claim, count: int, instances: int, layout: Layout, margin: int, effort: float
     ) -> Witness | None:
-        """A scene of so many things, a different one for each variable."""
+        """A scene of so many objects, a different one for each variable."""
         question = self.questions.get((count, instances))
         if question is None:
             places = separate_places(claim, instances)
@@ -127,7 +127,7 @@ class Search:
         return None if isinstance(found, str) else self.witness(found, question.places, margin, instances)
 
     def witness_that_coincides(self, claim: Claim, proof: Arrangement) -> Witness:
-        """A scene in which variables share things, since they must."""
+        """A scene in which variables share objects, since they must."""
         places = self.shared(claim)[0]
         question = _Question(places, expand(claim, places, 1))
         margin = self.margin
@@ -156,9 +156,9 @@ class Search:
         return self.arranged(_Question(places, expand(claim, places, 1)), BARE, 0, effort)
 
     def shared(self, claim: Claim) -> tuple[Places, int | None]:
-        """Places that may coincide, enough for a proof; and how many things it then covers (None: any number)."""
+        """Places that may coincide, enough for a proof; and how many objects it then covers (None: any number)."""
         places = shared_places(claim)
-        needed = things_needed(claim, _MOST_THINGS)
+        needed = objects_needed(claim, _MAX_OBJECTS)
         extra = max(0, self.up_to - (places.count > 0)) if needed is None else needed - places.count
         for _ in range(extra):
             places.add()
@@ -180,7 +180,7 @@ class Search:
         return Unsatisfiable(self.formula, self.shared(claim)[1], tuple(pieces[number] for number in conflict))
 
     def is_easy(self, claim: Claim) -> bool:
-        """Is the claim satisfied at once, by things in a grid? A quick answer, where it is yes."""
+        """Is the claim satisfied at once, by objects in a grid? A quick answer, where it is yes."""
         places = separate_places(claim, 1)
         if not places.count:
             places.add()
@@ -201,28 +201,28 @@ class Search:
         return None
 
     def witness(self, found: Arrangement, places: Places, margin: int, instances: int) -> Witness:
-        """The scene that was found, without the things that are not needed; checked, not trusted."""
+        """The scene that was found, without the objects that are not needed; checked, not trusted."""
         styles = mentioned_styles(self.formula)
         style = found.style or (other_style(styles) if styles else None)
         kept = [place for place in range(places.count) if found.same_as[place] == place]
         needed = {found.same_as[place] for place in places.certain}
         boxes, words = [found.boxes[place] for place in kept], [found.words[place] for place in kept]
-        things = dict(zip(kept, dressed(boxes, words, places.mentioned, self.seed), strict=True))
-        if not keeps_margin(self.renamed, Scene.of(things.values()), margin, style=style):
-            raise AssertionError(f"not a witness of {self.formula}: {things}")  # a bug of ours, never an answer
+        objects = dict(zip(kept, dressed(boxes, words, places.mentioned, self.seed), strict=True))
+        if not keeps_margin(self.renamed, Scene.of(objects.values()), margin, style=style):
+            raise AssertionError(f"not a witness of {self.formula}: {objects}")  # a bug of ours, never an answer
         for place in reversed(kept) if places.may_coincide else ():
-            fewer = {other: thing for other, thing in things.items() if other != place}
+            fewer = {other: obj for other, obj in objects.items() if other != place}
             spare = place not in needed and fewer
             if spare and keeps_margin(self.renamed, Scene.of(fewer.values()), margin, style=style):
-                things = fewer
-        numbers = {place: number for number, place in enumerate(things)}
+                objects = fewer
+        numbers = {place: number for number, place in enumerate(objects)}
         bindings = {name: numbers[found.same_as[place]] for name, place in places.names.items()}
-        scene = well_shaped(self.formula, Scene.of(things.values()), margin, style)
+        scene = well_shaped(self.formula, Scene.of(objects.values()), margin, style)
         return Witness(scene, self.formula, margin, instances, bindings, style)
 
 
 def _grids(count: int) -> Iterator[Grid]:
-    """Grids for so many things, those with few empty cells and square ones first."""
+    """Grids for so many objects, those with few empty cells and square ones first."""
     side = ceil(sqrt(count))
     shapes = {Grid(side, ceil(count / side)), Grid(ceil(count / side), side)}
     shapes |= {

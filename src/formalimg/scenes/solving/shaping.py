@@ -1,4 +1,4 @@
-"""Shapes: boxes in which drawn things look natural, where the formula leaves the choice."""
+"""Shapes: boxes in which drawn objects look natural, where the formula leaves the choice."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from formalimg.logic import Formula
 from formalimg.scenes.box import CANVAS, Box
 from formalimg.scenes.drawing import drawable_classes, natural_aspect
 from formalimg.scenes.scene import Scene
+from formalimg.scenes.scene_object import SceneObject
 from formalimg.scenes.solving.margins import keeps_margin
-from formalimg.scenes.thing import Thing
 
 _NATURAL = 0.2
-"""How far from its natural shape (in the logarithm) a thing may be and still look natural."""
+"""How far from its natural shape (in the logarithm) an object may be and still look natural."""
 
 _GAP = 20
 _BORDER = 10
@@ -23,29 +23,29 @@ _LONGEST_SIDE = 420
 
 
 def well_shaped(formula: Formula, scene: Scene, margin: int, style: str | None) -> Scene:
-    """The scene with its things in shapes that suit their classes, as far as the formula keeps its margin.
+    """The scene with its objects in shapes that suit their classes, as far as the formula keeps its margin.
 
     Centres stay where they are, so that rows and columns do; a pen becomes long and thin in its place.
     """
-    for number, thing in enumerate(scene.things):
-        for box in _suitable_boxes(thing):
-            others = [other.box for place, other in enumerate(scene.things) if place != number]
+    for number, obj in enumerate(scene.objects):
+        for box in _suitable_boxes(obj):
+            others = [other.box for place, other in enumerate(scene.objects) if place != number]
             if not _has_room(box, others):
                 continue
-            things = (*scene.things[:number], replace(thing, box=box), *scene.things[number + 1 :])
-            reshaped = replace(scene, things=things)
+            objects = (*scene.objects[:number], replace(obj, box=box), *scene.objects[number + 1 :])
+            reshaped = replace(scene, objects=objects)
             if keeps_margin(formula, reshaped, margin, style=style):
                 scene = reshaped
                 break
     return scene
 
 
-def _suitable_boxes(thing: Thing) -> Iterator[Box]:
+def _suitable_boxes(obj: SceneObject) -> Iterator[Box]:
     """Boxes around the same centre, the most natural first: of the same area, shrunk, small; then half-way to it."""
-    width, height = thing.box.xmax - thing.box.xmin, thing.box.ymax - thing.box.ymin
-    if thing.label not in drawable_classes() or not width or not height:
+    width, height = obj.box.xmax - obj.box.xmin, obj.box.ymax - obj.box.ymin
+    if obj.label not in drawable_classes() or not width or not height:
         return
-    aspect = natural_aspect(thing.label)
+    aspect = natural_aspect(obj.label)
     now = log(width / height)
     wanted = min(log(aspect), -log(aspect), key=lambda way: abs(way - now))  # drawings may be turned
     if abs(wanted - now) <= _NATURAL:
@@ -53,9 +53,9 @@ def _suitable_boxes(thing: Thing) -> Iterator[Box]:
     area = width * height
     for way in (wanted, (wanted + now) / 2):
         shape = exp(way)
-        yield _around(thing.box, sqrt(area * shape), sqrt(area / shape))
-        yield _around(thing.box, min(width, height * shape), min(height, width / shape))
-        yield _around(thing.box, _LEAST_SIDE * max(1, shape), _LEAST_SIDE * max(1, 1 / shape))
+        yield _around(obj.box, sqrt(area * shape), sqrt(area / shape))
+        yield _around(obj.box, min(width, height * shape), min(height, width / shape))
+        yield _around(obj.box, _LEAST_SIDE * max(1, shape), _LEAST_SIDE * max(1, 1 / shape))
 
 
 def _around(box: Box, width: float, height: float) -> Box:

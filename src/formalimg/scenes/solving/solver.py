@@ -13,7 +13,7 @@ from formalimg.scenes.solving.search import Search, mentioned_styles
 
 _LARGEST_MARGIN = 60
 _MOST_INSTANCES = 12
-_MOST_THINGS = 20
+_MAX_OBJECTS = 20
 
 
 def solve(
@@ -30,11 +30,11 @@ def solve(
 
     Args:
         formula: a closed formula in the Knolling predicates (and `IsStyle`), parsed or as text.
-        instances: how many things should meet the condition of each `forall`; where so many are impossible, one does.
+        instances: how many objects should meet the condition of each `forall`; where so many are impossible, one does.
         margin: how far relations should be from tipping over, on the canvas of 1000; areas by half as many per cent.
             Where that is impossible it is halved until it is not; `Witness.margin` says what was reached.
         seed: chooses among witnesses. The same formula and seed give the same witness.
-        up_to: how many things are considered for a proof, where the formula itself sets no bound.
+        up_to: how many objects are considered for a proof, where the formula itself sets no bound.
         effort: how long to try; 1 decides nearly everything.
         settle: whether a smaller margin, fewer instances or a crowded scene will do, or a proof. If
             not, only a comfortable scene with the full margin is looked for, which is quick either way.
@@ -49,9 +49,9 @@ def solve(
     _require_solvable(formula)
     if not 0 <= margin <= _LARGEST_MARGIN:
         raise FormalimgError(f"margin {margin} is out of range: use 0 to {_LARGEST_MARGIN}")
-    if not 1 <= instances <= _MOST_INSTANCES or not 1 <= up_to <= _MOST_THINGS or effort <= 0:
+    if not 1 <= instances <= _MOST_INSTANCES or not 1 <= up_to <= _MAX_OBJECTS or effort <= 0:
         raise FormalimgError(
-            f"instances must be 1 to {_MOST_INSTANCES}, up_to 1 to {_MOST_THINGS}, and effort more than 0"
+            f"instances must be 1 to {_MOST_INSTANCES}, up_to 1 to {_MAX_OBJECTS}, and effort more than 0"
         )
     try:
         return Search(formula, instances, margin, seed, up_to, effort, settle).run()

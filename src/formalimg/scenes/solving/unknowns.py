@@ -1,4 +1,4 @@
-"""The unknowns of a scene to come: words, orders, chosen things, and places that are one thing.
+"""The unknowns of a scene to come: words, orders, chosen objects, and places that are one object.
 
 All are made when first asked for, so that what the formula does not speak of stays free.
 """
@@ -52,21 +52,21 @@ class Unknowns:
         """The literal that a fact about words is so; None if it is about something else."""
         if fact.word is None:
             return None
-        if fact.things:
-            literals = self.words_of(fact.things[0], LOOKS[fact.predicate])
+        if fact.objects:
+            literals = self.words_of(fact.objects[0], LOOKS[fact.predicate])
             literal = literals[fact.word] if fact.word in literals else self.model.new_constant(False)
         else:
             literal = self.style_literal(fact.word)
         return literal if fact.holds else literal.negated()
 
-    def words_of(self, thing: Chosen, kind: str) -> dict[str, Any]:
-        """For each word that a thing may have, the literal that it has it."""
-        key = (thing, kind)
+    def words_of(self, obj: Chosen, kind: str) -> dict[str, Any]:
+        """For each word that an object may have, the literal that it has it."""
+        key = (obj, kind)
         if key not in self.words:
-            if isinstance(thing, Shadow):
-                self.words[key] = self.shadow_words(thing, kind)
+            if isinstance(obj, Shadow):
+                self.words[key] = self.shadow_words(obj, kind)
             else:
-                possible = [w for w in (*self.places.mentioned[kind], OTHER) if w in self.places.words[thing][kind]]
+                possible = [w for w in (*self.places.mentioned[kind], OTHER) if w in self.places.words[obj][kind]]
                 literals = {word: self.model.new_bool_var("") for word in possible}
                 self.model.add_exactly_one(list(literals.values()))
                 if kind == "color" and OTHER in literals:  # leaves more colours to choose from
@@ -75,7 +75,7 @@ class Unknowns:
         return self.words[key]
 
     def style_literal(self, word: str) -> Any:
-        """The literal that the picture has a style; it has one at most."""
+        """The literal that the image has a style; it has one at most."""
         if word not in self.styles:
             literal = self.model.new_bool_var("")
             for other in self.styles.values():
@@ -83,7 +83,7 @@ class Unknowns:
             self.styles[word] = literal
         return self.styles[word]
 
-    # --- things that are chosen among the places
+    # --- objects that are chosen among the places
 
     def choice(self, shadow: Shadow) -> list[Any]:
         """For each place, the literal that a shadow is there."""
@@ -105,32 +105,32 @@ class Unknowns:
                     self.model.add_implication(chosen, literal.negated())
         return literals
 
-    def measure(self, thing: Chosen, measure: Measure) -> Expression:
-        """A measure of a thing; lengths are doubled."""
-        if isinstance(thing, int):
-            return self.bodies[thing].measure(measure)
-        key = (thing, measure)
+    def measure(self, obj: Chosen, measure: Measure) -> Expression:
+        """A measure of an object; lengths are doubled."""
+        if isinstance(obj, int):
+            return self.bodies[obj].measure(measure)
+        key = (obj, measure)
         if key not in self.shadow_measures:
             variable = self.model.new_int_var(0, _LARGEST_AREA if measure == "area" else _LARGEST_LENGTH, "")
-            for place, chosen in enumerate(self.choice(thing)):
+            for place, chosen in enumerate(self.choice(obj)):
                 self.model.add(variable == self.bodies[place].measure(measure)).only_enforce_if(chosen)
             self.shadow_measures[key] = variable
         return self.shadow_measures[key]
 
-    def rank(self, thing: Chosen, order: Measure) -> Any:
-        """The number of a thing in an order."""
-        key = (thing, order)
+    def rank(self, obj: Chosen, order: Measure) -> Any:
+        """The number of an object in an order."""
+        key = (obj, order)
         if key not in self.ranks:
             variable = self.ranks[key] = self.model.new_int_var(0, self.places.count - 1, "")
-            if isinstance(thing, Shadow):
-                for place, chosen in enumerate(self.choice(thing)):
+            if isinstance(obj, Shadow):
+                for place, chosen in enumerate(self.choice(obj)):
                     self.model.add(variable == self.rank(place, order)).only_enforce_if(chosen)
         return self.ranks[key]
 
-    # --- places that are one thing
+    # --- places that are one object
 
     def let_coincide(self) -> None:
-        """Each place is a thing of its own, or the same thing as an earlier place that is."""
+        """Each place is an object of its own, or the same object as an earlier place that is."""
         for place in range(self.places.count):
             earlier = [one for one in range(place) if self.could_be_same(one, place)]
             if not earlier:
@@ -144,7 +144,7 @@ class Unknowns:
             self.model.add_exactly_one([self.own[place], *(self.same[one, place] for one in earlier)])
 
     def keep_apart(self, gap: int) -> None:
-        """Of two different things one lies before the other, across or down; facts can exclude some of these ways."""
+        """Of two different objects one lies before the other, across or down; facts can exclude some of these ways."""
         edges: tuple[tuple[Measure, Measure], ...] = (("xmax", "xmin"), ("ymax", "ymin"))
         for one, other in combinations(range(self.places.count), 2):
             ways = []
@@ -158,7 +158,7 @@ class Unknowns:
             self.model.add_bool_or([*ways, *copies])
 
     def could_be_same(self, one: int, other: int) -> bool:
-        """Is it not yet certain that two places are different things?"""
+        """Is it not yet certain that two places are different objects?"""
         if self.closure.tells_apart(one, other):
             return False
         return all(self.places.words[one][kind] & self.places.words[other][kind] for kind in LOOKS.values())
@@ -170,7 +170,7 @@ class Unknowns:
             for edge in edges:
                 left, right = self.bodies[one].measure(edge), self.bodies[other].measure(edge)
                 self.model.add(left == right).only_enforce_if(same)
-            for order in {order: None for thing, order in self.ranks if thing in (one, other)}:
+            for order in {order: None for obj, order in self.ranks if obj in (one, other)}:
                 self.model.add(self.rank(one, order) == self.rank(other, order)).only_enforce_if(same)
             for kind in LOOKS.values():
                 if self.speaks_of_words(one, kind) or self.speaks_of_words(other, kind):

@@ -44,9 +44,9 @@ class Group:
         factual: the prompt of an ordinary scene under the law (L1).
         implicit: the prompt that gives the changed law and the scene, and not what comes of it (L3).
         outcome: what a camera would see, as the sentence that makes the implicit prompt explicit (L2 = L3 + this).
-        described: the same outcome without the names of things and looks: said by what they are like.
-        shows_factual: what decides about a picture of L1.
-        shows: what decides about a picture of L2 and L3.
+        described: the same outcome without the names of objects and looks: said by what they are like.
+        shows_factual: what decides about an image of L1.
+        shows: what decides about an image of L2 and L3.
     """
 
     id: str
@@ -76,7 +76,7 @@ class Group:
         return {1: self.factual, 2: self.explicit, 3: self.implicit}[level]
 
     def assessment(self, level: Level) -> str:
-        """What decides about a picture of a level."""
+        """What decides about an image of a level."""
         return self.shows_factual if level == 1 else self.shows
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The probes that ship with the package: rules that are changed, and things in unusual company."""
+"""The probes that ship with the package: rules that are changed, and objects in unusual company."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def rule_items(version: str = "") -> list[Item[CounterfactualSpec]]:
 
 
 def pair_items(version: str = "") -> list[Item[CounterfactualSpec]]:
-    """The attribute probe: a thing with a partner it often has (level 1) and with one it hardly ever has (level 2)."""
+    """The attribute probe: an object with a partner it often has (level 1) and with one it hardly ever has (level 2)."""
     return [
         Item(
             CF_WORLD_ATTRIBUTES,

@@ -1,4 +1,4 @@
-"""What is asked about pictures of the probes: one question each, that of what decides."""
+"""What is asked about images of the probes: one question each, that of what decides."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def rule_spec(group: str, shows: str) -> CounterfactualSpec:
 
 
 def pair_spec(group: str, a: str, b: str, prompt: str) -> CounterfactualSpec:
-    """What a prompt of the attribute probe asks for: both things, and that they are together as it says."""
+    """What a prompt of the attribute probe asks for: both objects, and that they are together as it says."""
     values = {"a": a, "b": b, "prompt": prompt.rstrip(".")}
     question = WeightedQuestion(
         "assessment", _texts()["question"].format(**values), _texts()["criteria"], WEIGHTS["assessment"]

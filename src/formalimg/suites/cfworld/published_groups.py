@@ -27,7 +27,7 @@ QUESTION_TYPES: Mapping[str, Dimension] = {
 """The dimensions by their published names."""
 
 _ASKED_EVERYWHERE: tuple[Dimension, ...] = ("integrity", "logic")
-"""What the paper asks about every picture, besides the assessment point, without which nothing is read."""
+"""What the paper asks about every image, besides the assessment point, without which nothing is read."""
 
 _GROUP = RecordForm(
     "a group",

@@ -11,12 +11,12 @@ from formalimg.suites.cfworld.spec import WEIGHTS, Dimension, WeightedQuestion
 
 
 def template_scores(shows: str, *, law: str = "", changed: str = "") -> tuple[WeightedQuestion, ...]:
-    """The questions about a picture, without a chat model that writes them.
+    """The questions about an image, without a chat model that writes them.
 
     Args:
         shows: what decides.
-        law: the law that holds in a factual picture; empty for none to be asked about.
-        changed: the rule that holds in a counterfactual picture, in place of the law.
+        law: the law that holds in a factual image; empty for none to be asked about.
+        changed: the rule that holds in a counterfactual image, in place of the law.
 
     Returns:
         Integrity, logic if there is a law or a rule, and the assessment point last, as the published ones are.

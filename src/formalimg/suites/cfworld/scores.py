@@ -1,7 +1,7 @@
 """The published form of CF-World's scores: `<tree>_gemini_scores.json` and `<tree>_gemini_qwen235b.json`.
 
-A list of records, one for each question about each picture. The published scorers write a 0 for whatever they could not
-score: a missing picture, an answer that never came or cannot be read, a picture that was not judged because its group
+A list of records, one for each question about each image. The published scorers write a 0 for whatever they could not
+score: a missing image, an answer that never came or cannot be read, an image that was not judged because its group
 failed at L1. Here these are unscored, with the reason.
 """
 
@@ -35,7 +35,7 @@ _LARGEST = 1_000_000
 
 
 class ScoredQuestion(NamedTuple):
-    """What came of one question about one picture.
+    """What came of one question about one image.
 
     Attributes:
         item: the id of the item, as `load` gives it; empty if the record does not say it.

@@ -1,4 +1,4 @@
-"""What items of CF-World ask for: a picture of a group's scene, judged by weighted questions."""
+"""What items of CF-World ask for: an image of a group's scene, judged by weighted questions."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ Level: TypeAlias = Literal[1, 2, 3]
 
 Dimension: TypeAlias = Literal["integrity", "assessment", "logic", "adherence"]
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
-"""What a question is about: the picture as such, the point that decides, the rest of the scene, or the words."""
+"""What a question is about: the image as such, the point that decides, the rest of the scene, or the words."""
 
 WEIGHTS: dict[Dimension, float] = {"integrity": 3, "assessment": 15, "logic": 8, "adherence": 2}
 """What questions of each dimension count."""
 
 PASS_MARK = 0.5
-"""Pictures of this score and above pass, whatever opens a gate."""
+"""Images of this score and above pass, whatever opens a gate."""
 
 
 @dataclass(frozen=True)
 class WeightedQuestion:
-    """A question about a picture, to be answered with a score from 0 to 1.
+    """A question about an image, to be answered with a score from 0 to 1.
 
     Attributes:
         dimension: what it is about.

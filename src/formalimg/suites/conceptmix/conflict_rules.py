@@ -1,4 +1,4 @@
-"""The rules that a binding must keep, so that a picture can show it and viewers can agree that one does."""
+"""The rules that a binding must keep, so that an image can show it and viewers can agree that one does."""
 
 from __future__ import annotations
 

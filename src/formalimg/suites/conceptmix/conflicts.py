@@ -1,4 +1,4 @@
-"""What in a binding contradicts itself, so that no picture can show it and viewers could not agree that one does.
+"""What in a binding contradicts itself, so that no image can show it and viewers could not agree that one does.
 
 The unrealistic is welcome: a horse of glass, a man on top of a spoon. Refused is only what `RULES` says. These are
 logic, but for shapes, kinds and what fits into what: there, what is known of objects decides (`things.toml`), and
@@ -20,7 +20,7 @@ __all__ = ["RULES", "Conflict", "ConflictReason", "conflicts", "relation_conflic
 
 
 def conflicts(binding: Binding) -> tuple[Conflict, ...]:
-    """Everything in a binding that no picture can show, or that viewers could not agree on.
+    """Everything in a binding that no image can show, or that viewers could not agree on.
 
     Relations that are still open contradict nothing yet.
     """

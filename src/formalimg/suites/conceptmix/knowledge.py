@@ -70,7 +70,7 @@ def thing_of(item: str) -> Thing:
 
 
 def reference_objects() -> tuple[Thing, ...]:
-    """The plain objects that may be added to a picture; none of them is in the pool."""
+    """The plain objects that may be added to an image; none of them is in the pool."""
     return tuple(_things()["references"].values())
 
 

@@ -24,7 +24,7 @@ LEVEL = frozenset({"left", "right", "in front of", "behind"})
 
 
 class Cast(NamedTuple):
-    """The objects of a picture; the first `drawn` of them were drawn, the others added."""
+    """The objects of an image; the first `drawn` of them were drawn, the others added."""
 
     objects: tuple[BoundObject, ...]
     drawn: int

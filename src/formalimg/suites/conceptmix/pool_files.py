@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import nearest
+from formalimg.logic import closest_match
 from formalimg.suites.conceptmix.pool import Pool, Pools, Profile
 from formalimg.suites.conceptmix.sentences import check_sentence, check_statement, says_relation
 from formalimg.suites.conceptmix.spec import CATEGORIES, Category
@@ -123,7 +123,7 @@ def _refuse_unknown(table: Mapping[str, Any], known: tuple[str, ...], category: 
         if key == category and known is _KEYS:
             raise ValueError(f"its values must stand at the top: leave out the line [{category}]")
         if key not in known:
-            meant = nearest(key, known)
+            meant = closest_match(key, known)
             hint = f"did you mean {meant}?" if meant else f"known are {', '.join(known)}"
             raise ValueError(f"it has {key!r}, which means nothing here: {hint}")
 

@@ -1,4 +1,4 @@
-"""One yes/no question for each concept, to be answered from the picture alone."""
+"""One yes/no question for each concept, to be answered from the image alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from formalimg.suites.conceptmix.words import entry
 def template_questions(concepts: Sequence[BoundConcept], binding: Binding) -> tuple[str, ...]:
     """One question for each concept, in their order; yes is good.
 
-    Each can be understood alone, by somebody who sees the picture and nothing else.
+    Each can be understood alone, by somebody who sees the image and nothing else.
     """
     things = things_of(binding)
     phrases = {relation.name: phrase_of(relation.name, relation.description) for relation in binding.relations}

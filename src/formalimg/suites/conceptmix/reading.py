@@ -213,8 +213,8 @@ def _is_absent(reading: Reading, one: Mention) -> bool:
     if before in reading_words("of_no_presence"):
         return True
     sentence = reading.sentence(one.start)
-    in_a_picture = before == "of" and place > 0 and reading.tokens[place - 1] in reading_words("pictures")
-    if in_a_picture and reading.things_in(range(sentence.start, place)):
+    in_an_image = before == "of" and place > 0 and reading.tokens[place - 1] in reading_words("pictures")
+    if in_an_image and reading.things_in(range(sentence.start, place)):
         return True
     owned = reading.tokens[one.end + 1] if one.end + 1 < len(reading.tokens) else "."
     return reading.tokens[one.end : one.end + 1] == ("s",) and owned not in reading_words("wholes")

@@ -1,4 +1,4 @@
-"""Bound concepts as a short paragraph, as somebody would describe the picture: each concept once, and nothing else."""
+"""Bound concepts as a short paragraph, as somebody would describe the image: each concept once, and nothing else."""
 
 from __future__ import annotations
 
@@ -112,17 +112,17 @@ class _Paragraph:
             # In "a sketch of a kite above a cat, without touching it" the sketch could be what does not touch.
             hangs = any("aside" in entry("spatial", one.name) for one in group)
             frames += ["there"] if hangs else ["there", "shows"]
-            frames += ["of"] if style is None or (_has_picture(style) and not hangs) else []
+            frames += ["of"] if style is None or (_has_image(style) and not hangs) else []
         return frames
 
     def _framed(self, frame: str, subject: str, who: SpokenThing, where: str, style: str | None) -> str:
-        picture = with_a(_picture(style)) if style is not None else None
+        image = with_a(_image(style)) if style is not None else None
         if frame == "shows":
-            return f"{picture or 'the picture'} shows {subject} {where}"
+            return f"{image or 'the picture'} shows {subject} {where}"
         if frame == "of":
-            return f"{picture} of {subject} {where}" if picture else f"{subject} {where}"
+            return f"{image} of {subject} {where}" if image else f"{subject} {where}"
         told = f"there {who.are} {subject} {where}" if frame == "there" else f"{subject} {who.are} {where}"
-        return f"in {picture}, {told}" if picture else told
+        return f"in {image}, {told}" if image else told
 
     def _say_presence(self, numbers: Sequence[int], style: str | None) -> None:
         """A sentence that there are such things."""
@@ -131,16 +131,16 @@ class _Paragraph:
         names = [self._name(one, may_trail=len(things) == 1, aside=self._usual(one)) for one in things]
         all_of_them, many = listed(names), len(things) > 1 or things[0].many
         also = "also " if self.sentences else ""
-        picture = with_a(_picture(style)) if style is not None else None
-        ways = [f"{picture or 'the picture'} {also}shows {all_of_them}"]
-        if picture is None:
+        image = with_a(_image(style)) if style is not None else None
+        ways = [f"{image or 'the picture'} {also}shows {all_of_them}"]
+        if image is None:
             ways.append(f"{all_of_them} {'are' if many else 'is'} {also}in the picture")
-        elif style is not None and _has_picture(style):
-            ways.append(f"{picture} of {all_of_them}")
+        elif style is not None and _has_image(style):
+            ways.append(f"{image} of {all_of_them}")
         if len(things) == 1:
             there = f"there {things[0].are} {also}{all_of_them}"
-            ways.append(f"in {picture}, {there}" if picture else f"{there} in the picture")
-        if picture is None and not also:
+            ways.append(f"in {image}, {there}" if image else f"{there} in the picture")
+        if image is None and not also:
             ways += [all_of_them, f"a picture of {all_of_them}"]
         self._sentence(self.chance.choice(ways))
 
@@ -223,15 +223,15 @@ def _ordinal(number: int) -> str:
     return {1: "first", 2: "second", 3: "third"}.get(number, f"{number}th")
 
 
-def _has_picture(style: str) -> bool:
-    """Is there a name for a picture of the style? "A picture in the style of art deco of a car" is no English."""
+def _has_image(style: str) -> bool:
+    """Is there a name for an image of the style? "An image in the style of art deco of a car" is no English."""
     return "picture" in entry("style", style)
 
 
-def _picture(style: str) -> str:
+def _image(style: str) -> str:
     return str(entry("style", style).get("picture", f"picture in the style of {style}"))
 
 
 def being_of(style: str) -> str:
-    """What a picture of a style is, behind "the picture is"."""
+    """What an image of a style is, behind "the image is"."""
     return str(entry("style", style).get("being", f"in the style of {style}"))

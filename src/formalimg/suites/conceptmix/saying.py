@@ -14,7 +14,7 @@ from formalimg.suites.conceptmix.pools import Pools, load_pools
 from formalimg.suites.conceptmix.reading import Mention, Reading, read
 from formalimg.suites.conceptmix.seating import Fact, facts_in, says
 from formalimg.suites.conceptmix.spec import ATTRIBUTES, Binding, BoundConcept, Concept
-from formalimg.suites.conceptmix.styling import is_of_the_picture
+from formalimg.suites.conceptmix.styling import is_of_the_image
 from formalimg.suites.conceptmix.whereabouts import axis, placings
 from formalimg.suites.conceptmix.words import reading_words, words
 
@@ -86,7 +86,7 @@ def _is_said(reading: Reading, facts: Collection[Fact], one: BoundConcept, bindi
         return says(facts, Fact(value, *items)) and not touching
     mentions = [found for found in reading.mentions if found.concept == one.concept and not found.hinted]
     if category == "style":
-        return any(is_of_the_picture(reading, found) for found in mentions)
+        return any(is_of_the_image(reading, found) for found in mentions)
     if category == "object":
         return bool(mentions)
     if category == "number":

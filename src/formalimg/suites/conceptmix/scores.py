@@ -2,7 +2,7 @@
 
 A list of records with `image_path`, `questions` and `scores`, and a last one with `proportion_all_correct` and
 `average_score_per_image`. The published code leaves a question out that it got no answer to, and then counts the
-picture as wholly correct; so its totals are not believed here, but worked out from the records, and such pictures are
+image as wholly correct; so its totals are not believed here, but worked out from the records, and such images are
 unscored.
 """
 
@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from formalimg.errors import FormalimgError
 
 
-class ScoredPicture(NamedTuple):
-    """What was found in one picture.
+class ScoredImage(NamedTuple):
+    """What was found in one image.
 
     Attributes:
         image_path: the file, as the scorer called it.
@@ -40,8 +40,8 @@ class ScoredPicture(NamedTuple):
         return None if self.passed is None else sum(self.scores) / len(self.scores)
 
 
-def read_scores(path: str | Path) -> list[ScoredPicture]:
-    """The pictures in a file of scores; blank lines that the published code keeps among the questions are passed over.
+def read_scores(path: str | Path) -> list[ScoredImage]:
+    """The images in a file of scores; blank lines that the published code keeps among the questions are passed over.
 
     Raises:
         FormalimgError: if it is no such file.
@@ -54,19 +54,19 @@ def read_scores(path: str | Path) -> list[ScoredPicture]:
         raise FormalimgError(f"{path} is not valid JSON, perhaps because its scorer did not end: {error}") from error
     if not isinstance(records, list):
         raise FormalimgError(f"{path} is no file of scores: it must be a list of records")
-    pictures = [record for record in records if not (isinstance(record, dict) and "proportion_all_correct" in record)]
-    return [_picture(record, f"{path}, record {number}") for number, record in enumerate(pictures, 1)]
+    images = [record for record in records if not (isinstance(record, dict) and "proportion_all_correct" in record)]
+    return [_image(record, f"{path}, record {number}") for number, record in enumerate(images, 1)]
 
 
-def scores_text(pictures: Iterable[ScoredPicture]) -> str:
-    """Pictures that have all their scores as the text of such a file, with the totals that follow from them.
+def scores_text(images: Iterable[ScoredImage]) -> str:
+    """Images that have all their scores as the text of such a file, with the totals that follow from them.
 
     Raises:
         FormalimgError: if there is none, or one lacks a score.
     """
-    listed = list(pictures)
-    passed = [picture.passed for picture in listed]
-    fractions = [picture.fraction for picture in listed]
+    listed = list(images)
+    passed = [image.passed for image in listed]
+    fractions = [image.fraction for image in listed]
     known = [fraction for fraction in fractions if fraction is not None]
     if not listed or len(known) < len(listed):
         raise FormalimgError(
@@ -77,13 +77,13 @@ def scores_text(pictures: Iterable[ScoredPicture]) -> str:
         "average_score_per_image": sum(known) / len(known),
     }
     records = [
-        {"image_path": picture.image_path, "questions": list(picture.questions), "scores": list(picture.scores)}
-        for picture in listed
+        {"image_path": image.image_path, "questions": list(image.questions), "scores": list(image.scores)}
+        for image in listed
     ]
     return json.dumps([*records, totals], indent=4)
 
 
-def _picture(record: Any, where: str) -> ScoredPicture:
+def _image(record: Any, where: str) -> ScoredImage:
     fields: Mapping[str, Any] = record if isinstance(record, dict) else {}
     path, questions, scores = (fields.get(name) for name in ("image_path", "questions", "scores"))
     if not (
@@ -97,4 +97,4 @@ def _picture(record: Any, where: str) -> ScoredPicture:
     asked = tuple(question.strip() for question in questions if question.strip())
     if len(scores) > len(asked):
         raise FormalimgError(f"{where}: has more scores than questions")
-    return ScoredPicture(path, asked, tuple(map(int, scores)))
+    return ScoredImage(path, asked, tuple(map(int, scores)))

@@ -12,11 +12,11 @@ from formalimg.suites.conceptmix.words import converse_of, reading_words, words
 _NOBODY: frozenset[str] = frozenset()
 _MOST_UNKNOWN = 2
 _JOINTS = frozenset({",", ";", ":", "and", "while", "whereas", "also"})
-_SIDES_OF_A_PICTURE = frozenset({"lateral", "depth"})
+_SIDES_OF_A_IMAGE = frozenset({"lateral", "depth"})
 
 
 class Seat(NamedTuple):
-    """Somebody's place: some objects are so to others, or, if there are no others, so in the picture."""
+    """Somebody's place: some objects are so to others, or, if there are no others, so in the image."""
 
     placing: Placing
     who: frozenset[str]
@@ -57,7 +57,7 @@ def facts_in(reading: Reading, values: Iterable[str]) -> list[tuple[Fact, Placin
         for whom in seat.whom
         for fact in _both_ways(seat.placing.value, who, whom)
     ]
-    sides = [seat for seat in all_seats if not seat.whom and axis(seat.placing.value) in _SIDES_OF_A_PICTURE]
+    sides = [seat for seat in all_seats if not seat.whom and axis(seat.placing.value) in _SIDES_OF_A_IMAGE]
     for one in sides:
         for other in sides:
             if converse_of(one.placing.value) == other.placing.value:

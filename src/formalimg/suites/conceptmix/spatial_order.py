@@ -1,4 +1,4 @@
-"""Spatial relations as orders along three axes, and whether a set of them can be true in one picture.
+"""Spatial relations as orders along three axes, and whether a set of them can be true in one image.
 
 Only what every reading of a relation has in common is used. An object has a middle, and on the axis of height also a
 foot and a head. What is left of something has its middle farther left; what is above something has all three higher up;
@@ -61,7 +61,7 @@ SIDES: Mapping[str, Side] = MappingProxyType(
 
 
 def contradictory_orders(relations: Sequence[Placed]) -> Iterator[tuple[Axis, tuple[int, ...]]]:
-    """Each axis along which no picture can have all relations at once, with objects that run in a circle."""
+    """Each axis along which no image can have all relations at once, with objects that run in a circle."""
     axes: tuple[Axis, ...] = ("from left to right", "in height", "in depth")
     for axis in axes:
         circle = _circle(_steps(axis, relations))

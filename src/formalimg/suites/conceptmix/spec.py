@@ -55,11 +55,11 @@ class Binding:
     """Which concept belongs to which object.
 
     The objects that were drawn come first. Others may follow: those that somebody added because a relation needs two
-    objects, or because nobody can tell whether a thing is tiny that is alone in the picture.
+    objects, or because nobody can tell whether a thing is tiny that is alone in the image.
 
     Attributes:
         objects: the objects; their ids are their places, counted from 1.
-        style: the style of the picture; None if any will do.
+        style: the style of the image; None if any will do.
         relations: the spatial concepts, in the order drawn.
     """
 
@@ -114,12 +114,12 @@ class BoundConcept(NamedTuple):
 
 @dataclass(frozen=True)
 class AskedConcept:
-    """One concept that a picture must show.
+    """One concept that an image must show.
 
     Attributes:
         category: what sort of concept it is.
         value: the concept.
-        statement: what it says of the picture, as in "the color of the cat is red".
+        statement: what it says of the image, as in "the color of the cat is red".
         question: how it is asked for; yes is good.
         objects: the ids of the objects it is about; none for a style.
     """

@@ -1,4 +1,4 @@
-"""Concepts as sentences about a picture, with the names of the objects they are about."""
+"""Concepts as sentences about an image, with the names of the objects they are about."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from formalimg.suites.conceptmix.words import is_person
 
 
 def statements(concepts: Sequence[BoundConcept], binding: Binding, pools: Pools) -> tuple[str, ...]:
-    """What each concept says of the picture, in order, such as "the color of the cat is red".
+    """What each concept says of the image, in order, such as "the color of the cat is red".
 
     If a relation is between two objects of the same item, the second is "another cat".
 

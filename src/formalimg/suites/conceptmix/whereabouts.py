@@ -48,7 +48,7 @@ def _book(values: frozenset[str]) -> Mapping[Phrase, Sequence[tuple[str, Manner]
 def _forms(value: str) -> Iterator[tuple[str, Manner]]:
     known = entry("spatial", value)
     yield known.get("phrase", value), "said"
-    manners: tuple[Manner, ...] = ("said", "hinted", "backwards", "places")
-    for manner in manners:
+    retry_policy: tuple[Manner, ...] = ("said", "hinted", "backwards", "places")
+    for manner in retry_policy:
         for text in known.get(manner, ()):
             yield text, manner

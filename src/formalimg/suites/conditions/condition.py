@@ -17,11 +17,11 @@ LayoutForm: TypeAlias = Literal["plain", "text-layout", "image-layout"]
 StyleText: TypeAlias = Literal["long", "short", "none"]
 
 _OURS = Path(__file__).parent / "prompts"
-_PICTURE = 1024
+_IMAGE = 1024
 
 
 class Sent(NamedTuple):
-    """What an image model is sent: words, and a picture to go by, if the condition has one."""
+    """What an image model is sent: words, and an image to go by, if the condition has one."""
 
     prompt: str
     reference: bytes | None
@@ -32,9 +32,9 @@ class Condition:
     """How an item is put to an image model.
 
     Attributes:
-        form: the item's words alone, with a layout as text, or with a layout as a picture.
+        form: the item's words alone, with a layout as text, or with a layout as an image.
         words: whether the item's words are sent as well; False only together with a layout.
-        style: the text about the style of picture that is put in front; only knolling has one.
+        style: the text about the style of image that is put in front; only knolling has one.
         prompts: a folder with texts that replace ours.
     """
 
@@ -88,7 +88,7 @@ class Condition:
         filled = [prompt.fill({"layout": layout_text(layout)}) for prompt in self.texts]
         # Style first, then what is asked, then the plan that does it.
         words = [*filled[:-1], item.prompt, filled[-1]] if self.words else filled
-        return Sent("\n\n".join(words), layout_picture(layout) if self.form == "image-layout" else None)
+        return Sent("\n\n".join(words), layout_image(layout) if self.form == "image-layout" else None)
 
 
 def layout_text(layout: Scene) -> str:
@@ -98,8 +98,8 @@ def layout_text(layout: Scene) -> str:
     return "[\n" + ",\n".join(f"  {json.dumps(entry, ensure_ascii=False)}" for entry in objects) + "\n]"
 
 
-def layout_picture(layout: Scene) -> bytes:
-    """A layout as a picture of labelled rectangles: the bytes of a PNG file."""
+def layout_image(layout: Scene) -> bytes:
+    """A layout as an image of labelled rectangles: the bytes of a PNG file."""
     from formalimg.scenes import layout_file  # heavy, and needed for this condition only
 
-    return layout_file(layout, _PICTURE)
+    return layout_file(layout, _IMAGE)

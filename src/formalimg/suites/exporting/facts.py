@@ -104,7 +104,7 @@ def _formulas(items: Sequence[Item[Any]]) -> tuple[Table, list[str]]:
             if atom.predicate == "Is":
                 classes.update(word.text for word in atom.arguments[1:] if isinstance(word, Value))
     notes = [
-        f"{len(classes)} classes of things are named.",
+        f"{len(classes)} classes of objects are named.",
         f"{quantified:,} formulas have a `forall`.",
         f"{witnesses:,} items come with a witness, a scene that satisfies the formula.",
     ]

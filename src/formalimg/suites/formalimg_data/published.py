@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import FormulaError, complexity, lift, vocabulary_names
+from formalimg.logic import FormulaError, complexity, to_prenex, vocabulary_names
 from formalimg.suites.findings import Findings
 from formalimg.suites.formalimg_data.formulas import OUTSIDE_VOCABULARY, formula_in
 from formalimg.suites.item import FormulaSpec, Item, id_order, in_order, is_number
@@ -139,7 +139,7 @@ def _instance_text(item: Item[FormulaSpec]) -> str:
     instance = {
         "prompt": item.prompt,
         "dsl": str(formula),
-        "cnf": lift(formula).text,
+        "cnf": to_prenex(formula).text,
         "k": k,
         "object_classes": list(item.spec.object_classes),
     }

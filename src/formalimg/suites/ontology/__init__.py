@@ -1,4 +1,4 @@
-"""A small ontology for natural scenes: what things are like, what they can do, and what no picture would show."""
+"""A small ontology for natural scenes: what things are like, what they can do, and what no image would show."""
 
 from formalimg.suites.ontology.entry import Entry, Extent, Grip, Inside, Top, Worn
 from formalimg.suites.ontology.knowledge import RELATIONS, Ontology, ontology

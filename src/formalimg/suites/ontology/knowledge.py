@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-from formalimg.logic import nearest, vocabulary
+from formalimg.logic import closest_match, vocabulary
 from formalimg.scenes import ATTRIBUTE_KINDS
 from formalimg.suites.ontology.clashes import Clashes
 from formalimg.suites.ontology.entry import Entry
@@ -131,7 +131,7 @@ def _kind(kind: str) -> str:
 
 def _require(what: str, word: str, known: Mapping[str, object] | tuple[str, ...]) -> None:
     if word not in known:
-        near = nearest(word, known)
+        near = closest_match(word, known)
         advice = f"did you mean {near!r}?" if near else f"known are {', '.join(known)}"
         raise OntologyError(f"the ontology knows no {what} {word!r}: {advice}")
 

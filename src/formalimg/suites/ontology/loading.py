@@ -8,7 +8,7 @@ from importlib.resources.abc import Traversable
 from typing import Any, NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import Vocabulary, nearest
+from formalimg.logic import Vocabulary, closest_match
 from formalimg.scenes import ATTRIBUTE_KINDS
 from formalimg.suites.ontology.clashes import Clashes
 from formalimg.suites.ontology.entry import Entry, Extent, Grip, Inside, Top, Worn
@@ -119,7 +119,7 @@ class _Reader:
     def known(where: str, word: str, kind: str, known: tuple[str, ...]) -> None:
         """Raise an error if a word is not known."""
         if word not in known:
-            near = nearest(word, known)
+            near = closest_match(word, known)
             raise OntologyError(f"{where}: unknown {kind} {word!r}" + (f", did you mean {near!r}?" if near else ""))
 
     def admitted(self, where: str, table: Mapping[str, Any]) -> frozenset[str]:

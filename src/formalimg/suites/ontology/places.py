@@ -95,7 +95,7 @@ def _onward(steps: Iterable[Step]) -> dict[str, list[str]]:
 
 
 def _reached(start: str, onward: Mapping[str, list[str]]) -> dict[str, None]:
-    """Where one gets to from a thing by any number of steps, the thing itself included; the nearest first."""
+    """Where one gets to from a thing by any number of steps, the thing itself included; the closest_match first."""
     reached = {start: None}
     pending = [start]
     for thing in pending:

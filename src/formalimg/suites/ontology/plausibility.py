@@ -1,4 +1,4 @@
-"""Which assertions of a formula no picture would show? Each with its place and the reason."""
+"""Which assertions of a formula no image would show? Each with its place and the reason."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from formalimg.suites.ontology.situations import situations
 
 
 def implausible(formula: Formula | str) -> list[Problem]:
-    """Everything that a formula of the natural vocabulary asserts and no normal or playful picture would show.
+    """Everything that a formula of the natural vocabulary asserts and no normal or playful image would show.
 
     Only asserted facts count: what is negated, or one side of an `or`, is not reported, nor is a thing whose class
     is not said. What `check` reports (unknown words, unbound variables) is left to `check`.

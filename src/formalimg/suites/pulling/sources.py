@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from formalimg.logic import nearest
+from formalimg.logic import closest_match
 from formalimg.suites.pulling.errors import PullError
 
 COMMIT = re.compile(r"[0-9a-f]{7,40}")
@@ -54,7 +54,7 @@ def source(name: str) -> Source:
     """The source of a benchmark."""
     known = _sources()
     if name not in known:
-        near = nearest(name, tuple(known))
+        near = closest_match(name, tuple(known))
         advice = f"did you mean {near}?" if near else f"known are {', '.join(known)}"
         raise PullError(f"unknown benchmark {name!r}: {advice}")
     return known[name]

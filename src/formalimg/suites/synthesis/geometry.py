@@ -2,7 +2,7 @@
 
 Every atom of the rules bounds differences of measures (`differences.py`). Coordinates are counted in halves, so that
 centres are whole numbers and strict comparisons are exact. Two things are left out on purpose: that boxes must not
-overlap, because it is the picture that demands it and not the words, and that a centre is the mean of its edges, which
+overlap, because it is the image that demands it and not the words, and that a centre is the mean of its edges, which
 is kept only as lying between them. So nothing is called a consequence that is none.
 """
 

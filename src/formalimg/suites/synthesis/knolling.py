@@ -55,10 +55,12 @@ def _ties(skeleton: Skeleton, chance: random.Random) -> Iterator[Iterator[Atom]]
     """For each variable but the first, relations that tie it to one before it."""
     names = skeleton.names
     for place in range(1, len(names)):
-        nearest = place - 1 if chance.random() < 0.5 else chance.randrange(place)
+        closest_match = place - 1 if chance.random() < 0.5 else chance.randrange(place)
         if skeleton.forall_at is not None and skeleton.forall_at < place and chance.random() < 0.7:
-            nearest = max(nearest, skeleton.forall_at)  # what exists for each instance is mostly about the instance
-        yield _relations(names[place], names[nearest], chance)
+            closest_match = max(
+                closest_match, skeleton.forall_at
+            )  # what exists for each instance is mostly about the instance
+        yield _relations(names[place], names[closest_match], chance)
 
 
 def _extras(skeleton: Skeleton, chance: random.Random) -> Iterator[Iterator[Atom]]:

@@ -1,4 +1,4 @@
-"""Natural instructions: everyday things in a style, with attributes and relations that a picture could show."""
+"""Natural instructions: everyday things in a style, with attributes and relations that an image could show."""
 
 from __future__ import annotations
 

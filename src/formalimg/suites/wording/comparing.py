@@ -26,9 +26,9 @@ from formalimg.logic import (
     Or,
     Variable,
     children,
-    lift,
     rename_apart,
     subformulas,
+    to_prenex,
     to_text,
 )
 from formalimg.suites.wording.matching import Fact, Side, Word, same_but_for_names
@@ -61,12 +61,12 @@ def same_meaning_as_written(one: Formula, other: Formula) -> bool:
 
 def _sides(formula: Formula) -> list[Side]:
     if any(isinstance(part, Iff) for part in subformulas(formula)):
-        lift(formula)  # refuses what would grow too large
+        to_prenex(formula)  # refuses what would grow too large
         formula = _without_iff(formula, positive=True)
     formula = rename_apart(formula)
     quantified: dict[str, _Quantified] = {}
     _note_quantifiers(formula, (), quantified)
-    return [_side(component, quantified) for component in lift(formula).components]
+    return [_side(component, quantified) for component in to_prenex(formula).components]
 
 
 def _without_iff(formula: Formula, *, positive: bool) -> Formula:

@@ -1,4 +1,4 @@
-"""What raters send: each answer by itself, and that a picture is finished. Sent twice, it is kept once."""
+"""What raters send: each answer by itself, and that an image is finished. Sent twice, it is kept once."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def keep_finished(study: Study, request: Request, body: Body) -> Response:
 
 
 def put_off(study: Study, request: Request, body: Body) -> Response:
-    """Let the rater go on with the next picture, because this one cannot be shown."""
+    """Let the rater go on with the next image, because this one cannot be shown."""
     rater = rater_of(study, request)
     task = text_in(body, "task", longest=_LONGEST_NAME)
     try:

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from formalimg.human_eval import Study
 from formalimg.web.annotating.answering import keep_answer, keep_finished, put_off
 from formalimg.web.annotating.organising import export_file, progress_page
-from formalimg.web.annotating.raters import nowhere_page, rater_page, rater_picture, told_on_a_page
+from formalimg.web.annotating.raters import nowhere_page, rater_image, rater_page, told_on_a_page
 from formalimg.web.assembling import assemble
 from formalimg.web.bodies import Body, taking_json
 
@@ -48,7 +48,7 @@ def make_annotation_app(study: Study, *, token: str | None) -> Starlette:
         Route("/", showing(progress_page), methods=["GET"]),
         Route("/export/{name}", showing(export_file), methods=["GET"]),
         Route("/rate/{link}", to_raters(rater_page), methods=["GET"]),
-        Route("/rate/{link}/picture/{token}", to_raters(rater_picture), methods=["GET"]),
+        Route("/rate/{link}/image/{token}", to_raters(rater_image), methods=["GET"]),
         Route("/rate/{link}/answer", taking_json(keeping(keep_answer)), methods=["POST"]),
         Route("/rate/{link}/finish", taking_json(keeping(keep_finished)), methods=["POST"]),
         Route("/rate/{link}/later", taking_json(keeping(put_off)), methods=["POST"]),

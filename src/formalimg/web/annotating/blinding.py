@@ -1,4 +1,4 @@
-"""What raters may not learn: pictures without what is written into their files, and failures without names."""
+"""What raters may not learn: images without what is written into their files, and failures without names."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from threading import BoundedSemaphore
 from starlette.exceptions import HTTPException
 
 from formalimg.errors import FormalimgError
-from formalimg.judges import Unscored
 from formalimg.human_eval import AnswerError
+from formalimg.judges import Unscored
 from formalimg.runs import inspect
 
 _QUICKLY = 3
 """How hard PNG files are pressed, of 9: people wait for them, and they go a short way."""
 
 _decoding = BoundedSemaphore(2)
-"""A large picture takes hundreds of megabytes while it is decoded: not all at once."""
+"""A large image takes hundreds of megabytes while it is decoded: not all at once."""
 
 
-def bare_picture(data: bytes) -> bytes:
-    """The pixels of a picture and nothing else, as PNG.
+def bare_image(data: bytes) -> bytes:
+    """The pixels of an image and nothing else, as PNG.
 
     Image models write their names and prompts into their files, and not all give the same kind of file. What is left is
     what judges see: upright, in RGB, transparent parts on white.
 
     Raises:
-        FormalimgError: if the picture cannot be decoded.
+        FormalimgError: if the image cannot be decoded.
     """
     with _decoding:
-        picture = inspect(data)
-        if isinstance(picture, Unscored):
-            raise FormalimgError(f"a picture cannot be shown to raters: {picture.detail}")
-        bare = picture.image.copy()
+        image = inspect(data)
+        if isinstance(image, Unscored):
+            raise FormalimgError(f"an image cannot be shown to raters: {image.detail}")
+        bare = image.pil.copy()
         bare.info.clear()  # colour profiles too: no reader of ours minds them
         file = io.BytesIO()
         bare.save(file, "PNG", compress_level=_QUICKLY)

@@ -30,7 +30,7 @@ def progress_page(study: Study, _request: Request) -> Response:
     return page(
         "rating-progress.html",
         name=study.folder.resolve().name,
-        card=study.card,
+        manifest=study.manifest,
         lines=lines,
         finished=sum(line.summary.finished for line in lines),
         of=sum(line.summary.of for line in lines),
@@ -44,7 +44,7 @@ def export_file(study: Study, request: Request) -> Response:
     name = request.path_params["name"]
     texts = _files(read_study(study.folder))
     if name not in texts:
-        raise HTTPException(404, "there is no such file, or nobody has finished a picture yet")
+        raise HTTPException(404, "there is no such file, or nobody has finished an image yet")
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     media_type = _TYPES[name.rpartition(".")[2]]
     return Response(texts[name].encode("utf-8", "replace"), media_type=media_type, headers=headers)

@@ -1,4 +1,4 @@
-"""What raters see: one picture at a time, and what is asked about it."""
+"""What raters see: one image at a time, and what is asked about it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import vocabulary
 from formalimg.human_eval import AnswerError, Step, Study, Task
+from formalimg.logic import vocabulary
 from formalimg.scenes import Scene
-from formalimg.web.annotating.blinding import bare_picture, told_to_raters
+from formalimg.web.annotating.blinding import bare_image, told_to_raters
 from formalimg.web.pages import page
 
 _POINT = re.compile(r"(?<!\S)([1-5]): (.*?)\.?(?=\s[1-5]: |$)", re.DOTALL)
@@ -66,18 +66,18 @@ def rater_page(study: Study, request: Request) -> Response:
         here=f"/rate/{request.path_params['link']}",
         task=task,
         asked=[_asked(step, task) for step in task.steps],
-        protocol=study.card.protocol,
+        protocol=study.manifest.protocol,
         scene=json.dumps(task.answers.get("boxes") or task.grounded or {"objects": []}),
-        words=_words(study.card.suite, task) if study.card.protocol == "boxes" else {},
+        words=_words(study.manifest.suite, task) if study.manifest.protocol == "boxes" else {},
     )
 
 
-def rater_picture(study: Study, request: Request) -> Response:
-    """One of the rater's pictures, its pixels only."""
+def rater_image(study: Study, request: Request) -> Response:
+    """One of the rater's images, its pixels only."""
     rater = rater_of(study, request)
     try:
         with told_to_raters():
-            data = bare_picture(study.picture(rater, request.path_params["token"]))
+            data = bare_image(study.image(rater, request.path_params["token"]))
     except AnswerError as error:
         raise HTTPException(404, str(error)) from error
     return Response(data, media_type="image/png", headers=_FOR_A_WHILE)
@@ -105,7 +105,7 @@ def _words(suite: str, task: Task) -> dict[str, list[str]]:
         known = vocabulary(suite).words
     except FormalimgError:
         known = {}
-    seen = Scene.from_json(task.grounded).things if task.grounded else ()
-    classes = dict.fromkeys([*known.get("class", ()), *(thing.label for thing in seen)])
-    colours = dict.fromkeys([*known.get("color", ()), *(thing.color for thing in seen if thing.color), "other"])
+    seen = Scene.from_json(task.grounded).objects if task.grounded else ()
+    classes = dict.fromkeys([*known.get("class", ()), *(obj.label for obj in seen)])
+    colours = dict.fromkeys([*known.get("color", ()), *(obj.color for obj in seen if obj.color), "other"])
     return {"class": list(classes), "color": list(colours)}

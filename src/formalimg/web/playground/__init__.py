@@ -1,4 +1,4 @@
-"""The playground: formulas checked as they are written, solved and drawn; scenes and pictures verified."""
+"""The playground: formulas checked as they are written, solved and drawn; scenes and images verified."""
 
 from typing import TYPE_CHECKING
 

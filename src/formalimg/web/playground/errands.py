@@ -1,4 +1,4 @@
-"""What may take long: words for a formula, a witness, a verdict on a scene or a picture. Plain data in and out."""
+"""What may take long: words for a formula, a witness, a verdict on a scene or an image. Plain data in and out."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from formalimg.scenes import (
 )
 from formalimg.web.playground.bench import TooLargeError
 
-MOST_THINGS = 200
-"""Scenes of more things are not verified here."""
+MAX_OBJECTS = 200
+"""Scenes of more objects are not verified here."""
 
 _SIZE = 640
 """Drawings have so many pixels across and down."""
 
 _GROUNDED = "knolling"
-"""The vocabulary whose pictures the embedded grounder can read."""
+"""The vocabulary whose images the embedded grounder can read."""
 
 
 class _Seen(NamedTuple):
@@ -73,16 +73,16 @@ def solved(given: Mapping[str, Any]) -> dict[str, object]:
         "words": f"a witness, margin {result.margin}",
         "style": result.style or "",
         "scene": scene_text(result.scene),
-        **_picture_of(result.scene),
+        **_image_of(result.scene),
     }
 
 
 def verified(given: Mapping[str, Any]) -> dict[str, object]:
-    """The verdict on a scene, or on what is seen in a picture."""
+    """The verdict on a scene, or on what is seen in an image."""
     formula = parse(given["formula"])
-    seen = _in_picture(given) if "picture" in given else _Seen(_read(given["scene"]), "")
-    if len(seen.scene) > MOST_THINGS:
-        raise TooLargeError(f"the scene has {len(seen.scene):,} things: verify no more than {MOST_THINGS} here")
+    seen = _in_image(given) if "image" in given else _Seen(_read(given["scene"]), "")
+    if len(seen.scene) > MAX_OBJECTS:
+        raise TooLargeError(f"the scene has {len(seen.scene):,} objects: verify no more than {MAX_OBJECTS} here")
     verdict = verify(formula, seen.scene, given["semantics"], given["style"])
     return {
         "passed": verdict.passed,
@@ -91,7 +91,7 @@ def verified(given: Mapping[str, Any]) -> dict[str, object]:
         "explanation": verdict.explain(),
         "warnings": seen.scene.unknown_words(given["vocabulary"]),
         "scene": scene_text(seen.scene),
-        **(_picture_of(seen.scene) if given["draws"] else {}),
+        **(_image_of(seen.scene) if given["draws"] else {}),
         **_clauses(verdict),
     }
 
@@ -105,10 +105,10 @@ ERRANDS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, object]]] = {
 
 
 def scene_text(scene: Scene) -> str:
-    """A scene as JSON for people: a line for each thing."""
+    """A scene as JSON for people: a line for each object."""
     written = scene.to_json()
-    things, relations = written["objects"], written.get("relations")
-    lines = ",\n".join(f"  {json.dumps(one, ensure_ascii=False)}" for one in things)  # type: ignore[attr-defined]
+    objects, relations = written["objects"], written.get("relations")
+    lines = ",\n".join(f"  {json.dumps(one, ensure_ascii=False)}" for one in objects)  # type: ignore[attr-defined]
     seen = "" if relations is None else f', "relations": {json.dumps(relations, ensure_ascii=False)}'
     return f'{{"objects": [\n{lines}\n]{seen}}}' if lines else f'{{"objects": []{seen}}}'
 
@@ -122,43 +122,43 @@ def _read(text: str) -> Scene:
         raise FormalimgError(f"the scene is not valid JSON: {error}") from error
 
 
-def _in_picture(given: Mapping[str, Any]) -> _Seen:
+def _in_image(given: Mapping[str, Any]) -> _Seen:
     from formalimg.judges import IconGrounder, Unscored, ground_icons
     from formalimg.runs import inspect
 
     try:
-        data = base64.b64decode(given["picture"], validate=True)
+        data = base64.b64decode(given["image"], validate=True)
     except (binascii.Error, ValueError) as error:
-        raise FormalimgError("the picture is no base64") from error
-    picture = inspect(data)
-    if isinstance(picture, Unscored):
-        refused = TooLargeError if picture.reason == "too large" else FormalimgError
-        raise refused(f"{picture.reason}: {picture.detail}")
+        raise FormalimgError("the image is no base64") from error
+    image = inspect(data)
+    if isinstance(image, Unscored):
+        refused = TooLargeError if image.reason == "too large" else FormalimgError
+        raise refused(f"{image.reason}: {image.detail}")
     try:
-        return _Seen(read_layout(picture.image), "the layout that is written into the file")
-    except (SceneError, RecursionError):  # an ordinary picture
+        return _Seen(read_layout(image.pil), "the layout that is written into the file")
+    except (SceneError, RecursionError):  # an ordinary image
         if given["vocabulary"] != _GROUNDED:
             raise FormalimgError(
-                f"pictures of {given['vocabulary']} need a judge that can see, and there is none here: drop a scene"
+                f"images of {given['vocabulary']} need a judge that can see, and there is none here: drop a scene"
             ) from None
-    grounding = ground_icons(picture.image)
+    grounding = ground_icons(image.pil)
     if isinstance(grounding, Unscored):
         raise FormalimgError(grounding.detail)
     return _Seen(grounding.scene, f"{IconGrounder.name}, confidence {grounding.confidence:.2f}")
 
 
 def _clauses(verdict: Verification) -> dict[str, object]:
-    """The clauses under the best binding, and the things with those at fault marked."""
+    """The clauses under the best binding, and the objects with those at fault marked."""
     best = _best(verdict)
     failed = [one for one in best.clauses if not one.holds] if best else []
-    at_fault = {bound.thing for clause in failed for bound in clause.bindings}
+    at_fault = {bound.obj for clause in failed for bound in clause.bindings}
     scene = verdict.scene
     assert isinstance(scene, Scene)
     return {
         "clauses": None if best is None else [_clause(one) for one in best.clauses],
         "boxes": [
-            {"looks": thing.looks(), "box": list(thing.box), "at_fault": number in at_fault}
-            for number, thing in enumerate(scene.things)
+            {"looks": obj.looks(), "box": list(obj.box), "at_fault": number in at_fault}
+            for number, obj in enumerate(scene.objects)
         ],
     }
 
@@ -173,24 +173,24 @@ def _best(verdict: Verification) -> BestBinding | None:
 
 
 def _clause(judged: JudgedClause) -> dict[str, object]:
-    things = ", ".join(f"?{bound.variable} = {bound.description}" for bound in judged.bindings)
+    objects = ", ".join(f"?{bound.variable} = {bound.description}" for bound in judged.bindings)
     return {
         "kind": judged.kind,
         "text": judged.clause.text,
         "holds": judged.holds,
-        "reason": ": ".join(filter(None, [things, judged.reason])),
+        "reason": ": ".join(filter(None, [objects, judged.reason])),
     }
 
 
-def _picture_of(scene: Scene) -> dict[str, object]:
-    """The scene as an address of a PNG file; blank, for its boxes to be laid over, where a thing has no drawing."""
+def _image_of(scene: Scene) -> dict[str, object]:
+    """The scene as an address of a PNG file; blank, for its boxes to be laid over, where an object has no drawing."""
     from PIL import Image
 
     try:
-        picture, is_drawn = draw(scene, _SIZE), True
+        image, is_drawn = draw(scene, _SIZE), True
     except DrawingError:
-        picture, is_drawn = Image.new("RGB", (_SIZE, _SIZE), "white"), False
+        image, is_drawn = Image.new("RGB", (_SIZE, _SIZE), "white"), False
     page = io.BytesIO()
-    picture.save(page, "PNG")
+    image.save(page, "PNG")
     address = f"data:image/png;base64,{base64.b64encode(page.getvalue()).decode('ascii')}"
-    return {"picture": address, "is_drawn": is_drawn}
+    return {"image": address, "is_drawn": is_drawn}

@@ -20,7 +20,7 @@ class Question(NamedTuple):
         formula: the text, right or wrong.
         words: the vocabulary.
         semantics: how `forall` reads.
-        style: the style of the picture; None if it was not told.
+        style: the style of the image; None if it was not told.
     """
 
     formula: str

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from formalimg.logic import FormulaError, Semantics, check, vocabulary_names
-from formalimg.web.bodies import WITH_PICTURE, Body, taking_json, text_in
+from formalimg.web.bodies import WITH_IMAGE, Body, taking_json, text_in
 from formalimg.web.pages import page
 from formalimg.web.playground.bench import Bench, BusyError, TooLargeError, TooLongError
 from formalimg.web.playground.examples import examples
@@ -46,7 +46,7 @@ def playground_routes(bench: Bench | None = None) -> list[Route]:
         Route("/playground/examples", _examples, methods=["GET"]),
         Route("/playground/check", taking_json(checked), methods=["POST"]),
         Route("/playground/solve", taking_json(solved), methods=["POST"]),
-        Route("/playground/verify", taking_json(verified, most=WITH_PICTURE), methods=["POST"]),
+        Route("/playground/verify", taking_json(verified, most=WITH_IMAGE), methods=["POST"]),
     ]
 
 
@@ -96,8 +96,8 @@ def _solved(bench: Bench, question: Question, seed: int) -> dict[str, object]:
 
 def _verified(bench: Bench, question: Question, body: Body) -> dict[str, object]:
     _require_sound(question)
-    name = "picture" if "picture" in body else "scene"
-    shown = {name: whole(text_in(body, name, longest=WITH_PICTURE), name)}
+    name = "image" if "image" in body else "scene"
+    shown = {name: whole(text_in(body, name, longest=WITH_IMAGE), name)}
     try:
         return bench.do(
             "verify",

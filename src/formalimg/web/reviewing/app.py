@@ -10,13 +10,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from formalimg.authoring import ReviewDesk
 from formalimg.web.assembling import assemble
 from formalimg.web.bodies import Body, taking_json
 from formalimg.web.reviewing.deciding import decide, try_out
 from formalimg.web.reviewing.group_page import group_page
 from formalimg.web.reviewing.queue_page import queue_page
 from formalimg.web.serving import serve_app
-from formalimg.authoring import ReviewDesk
 
 
 def make_review_app(desk: ReviewDesk, *, token: str | None) -> Starlette:

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
+from formalimg.authoring import Choice, ReviewDesk, ReviewLine, StaleGroupError, UnknownGroupError
 from formalimg.errors import FormalimgError
 from formalimg.web.bodies import Body, text_in
 from formalimg.web.reviewing.words import DECIDED, asked_in, counted, findings_of
-from formalimg.authoring import Choice, ReviewDesk, ReviewLine, StaleGroupError, UnknownGroupError
 
 _CHOICES: Mapping[str, Choice] = {"accept": "accept", "reject": "reject", "": ""}
 _LONGEST_NOTE = 4_000

@@ -8,11 +8,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from formalimg.authoring import BRANCHES, DISCIPLINES, ReviewDesk, ReviewLine
 from formalimg.web.asking import named
 from formalimg.web.pages import page
 from formalimg.web.reviewing.wanted import WantedGroups, wanted_in
 from formalimg.web.reviewing.words import DECIDED, asked_in, counted, findings_of
-from formalimg.authoring import BRANCHES, DISCIPLINES, ReviewDesk, ReviewLine
 
 
 def group_page(desk: ReviewDesk, request: Request) -> Response:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
+from formalimg.authoring import ReviewDesk
 from formalimg.web.pages import page
 from formalimg.web.reviewing.wanted import FOUND, STATES, field_of, wanted_in
 from formalimg.web.reviewing.words import DECIDED, counted, findings_of
-from formalimg.authoring import ReviewDesk
 
 
 def queue_page(desk: ReviewDesk, request: Request) -> Response:

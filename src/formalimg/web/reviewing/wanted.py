@@ -8,9 +8,9 @@ from typing import NamedTuple
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from formalimg.authoring import ReviewLine
 from formalimg.web.asking import address
 from formalimg.web.reviewing.words import DECIDED, findings_of
-from formalimg.authoring import ReviewLine
 
 UNDECIDED = "undecided"
 STATES = (UNDECIDED, *filter(None, DECIDED))

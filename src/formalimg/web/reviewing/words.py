@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import NamedTuple
 
+from formalimg.authoring import ReviewLine, WrittenGroup
 from formalimg.errors import FormalimgError
 from formalimg.suites import WeightedQuestion
-from formalimg.authoring import ReviewLine, WrittenGroup
 
 DECIDED: Mapping[str, str] = {"accept": "accepted", "edit": "accepted as edited", "reject": "rejected", "": "undecided"}
 """What has become of a group, by its decision."""
 
 
 class Asked(NamedTuple):
-    """The questions about pictures of some levels.
+    """The questions about images of some levels.
 
     Attributes:
         title: which levels.
@@ -36,14 +36,14 @@ def findings_of(line: ReviewLine) -> list[str]:
 
 
 def asked_in(line: ReviewLine) -> list[Asked]:
-    """The questions of a group with their weights; none if those in the file cannot score a picture."""
+    """The questions of a group with their weights; none if those in the file cannot score an image."""
     try:
         items = {item.level: item.spec.questions for item in WrittenGroup(line.group, line.questions()).items()}
     except FormalimgError:
         return []
     return [
-        Asked("of factual pictures", "1", _plain(items[1])),
-        Asked("of explicit and implicit pictures", "2", _plain(items[2])),
+        Asked("of factual images", "1", _plain(items[1])),
+        Asked("of explicit and implicit images", "2", _plain(items[2])),
     ]
 
 

@@ -1,5 +1,5 @@
 // Pieces of the page. All that others wrote becomes text, never markup.
-const LONGEST_SIDE = 640; // boxes and labels are drawn as if pictures were so large
+const LONGEST_SIDE = 640; // boxes and labels are drawn as if images were so large
 const LETTER = 6.3; // about how wide a letter of a label is
 
 export const make = (tag, text = "", ...names) => {
@@ -60,7 +60,7 @@ const framed = ({ looks, box, at_fault }, width, height) => {
   return thing;
 };
 
-// The boxes of things, to be laid over a picture of this size.
+// The boxes of things, to be laid over an image of this size.
 export const overlay = (boxes, pixelsAcross, pixelsDown) => {
   const scale = LONGEST_SIDE / Math.max(pixelsAcross, pixelsDown);
   const [width, height] = [pixelsAcross * scale, pixelsDown * scale];

@@ -12,7 +12,7 @@ const empty = at("stage").firstElementChild;
 let sound = false; // is the formula, as it stands, without problems?
 let seed = 0; // of the next witness
 let ownClauses = []; // the clauses of the formula, judged by nothing
-let subject = null; // what is verified: the scene as it is written, or a picture until somebody has seen the scene in it
+let subject = null; // what is verified: the scene as it is written, or an image until somebody has seen the scene in it
 let wantedStyle = ""; // the style in the address, until there is a choice
 
 // The address holds what is asked, so that it can be shared.
@@ -84,14 +84,14 @@ const check = async () => {
   else if (subject) await verify();
 };
 
-// The scene: its picture, and the verdict on it.
+// The scene: its image, and the verdict on it.
 const onStage = (...shown) => {
   const before = at("stage").querySelector("img")?.src;
   if (before?.startsWith("blob:")) URL.revokeObjectURL(before);
   at("stage").replaceChildren(...shown);
 };
-const showPicture = (address, words, isDrawn = true) => {
-  const held = make("div", "", "picture");
+const showImage = (address, words, isDrawn = true) => {
+  const held = make("div", "", "image");
   at("stage").classList.toggle("all-boxes", !isDrawn);
   held.tabIndex = 0;
   held.append(Object.assign(make("img"), { src: address, alt: words }));
@@ -125,12 +125,12 @@ const showVerdict = (told) => {
 };
 const verify = async () => {
   const shown = subject;
-  const about = shown.picture ? { picture: shown.picture } : { scene: scene.value, draws: !shown.isDrawn };
+  const about = shown.image ? { image: shown.image } : { scene: scene.value, draws: !shown.isDrawn };
   const told = await ask("verify", { ...question(), ...about });
   if (!told || shown !== subject) return false;
   if (!told.error) {
     if (shown.isFile) scene.value = told.scene;
-    if (told.picture) showPicture(told.picture, "The scene, drawn", told.is_drawn);
+    if (told.image) showImage(told.image, "The scene, drawn", told.is_drawn);
     subject = { isDrawn: true, by: told.by || shown.by };
   }
   showVerdict(told);
@@ -147,9 +147,9 @@ const take = async (file) => {
   showVerdict(null);
   if (file.size > LARGEST) { showTrouble(`${file.name} is too large: send no more than ${LARGEST / 2 ** 20} MB`); return; }
   if (file.type.startsWith("image/") || PICTURES.test(file.name)) {
-    subject = { isFile: true, picture: await dataOf(file) };
+    subject = { isFile: true, image: await dataOf(file) };
     scene.value = "";
-    showPicture(URL.createObjectURL(file), `Picture: ${file.name}`);
+    showImage(URL.createObjectURL(file), `Image: ${file.name}`);
   } else {
     scene.value = await file.text();
     subject = { isFile: true, isDrawn: false };
@@ -173,7 +173,7 @@ const solve = async () => {
   }
   choose(style, told.style);
   scene.value = told.scene;
-  showPicture(told.picture, `Drawing of ${told.words}`);
+  showImage(told.image, `Drawing of ${told.words}`);
   subject = { isDrawn: true };
   if (await verify()) at("verdict").append(make("span", told.words, "quiet"));
 };

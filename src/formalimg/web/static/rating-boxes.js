@@ -1,4 +1,4 @@
-// Boxes on a picture: moved, sized, drawn, named and removed, by mouse and by keyboard, with a way back.
+// Boxes on an image: moved, sized, drawn, named and removed, by mouse and by keyboard, with a way back.
 
 import { CANVAS, SMALLEST, between, drawn, made, moved, sized } from "/static/rating-drawing.js";
 
@@ -15,7 +15,7 @@ const looks = (thing) => [thing.color, thing.label].filter(Boolean).join(" ") ||
  * form and step: where it is; scene: what it starts with, in the grounding format; changed: is called with each new scene.
  */
 export const boxEditor = (form, step, scene, changed) => {
-  const picture = form.querySelector(".rated-picture");
+  const image = form.querySelector(".rated-image");
   const svg = form.querySelector(".boxes");
   const list = step.querySelector(".things");
   const words = (id) => new Set([...step.querySelectorAll(`#${id} option`)].map((option) => option.value));
@@ -41,7 +41,7 @@ export const boxEditor = (form, step, scene, changed) => {
   const keep = () => { changed(save()); undo.disabled = !past.length; };
   const change = (work) => { remember(); work(); keep(); render(); };
 
-  const height = () => CANVAS * (picture.naturalHeight / picture.naturalWidth);
+  const height = () => CANVAS * (image.naturalHeight / image.naturalWidth);
   const unit = () => 1 / (svg.getScreenCTM()?.a || 1); // so much of the drawing is a pixel of the screen
   const point = (event) => {
     const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
@@ -257,7 +257,7 @@ export const boxEditor = (form, step, scene, changed) => {
       load(other);
       selected = things[place] ?? null;
       undo.disabled = false;
-      if (picture.naturalWidth) render();
+      if (image.naturalWidth) render();
       return true;
     },
     /** What is still wrong, in words; empty if nothing is. */

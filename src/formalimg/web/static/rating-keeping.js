@@ -107,7 +107,7 @@ export const keeping = (here, task, notes, told) => {
       return settle();
     },
     settle,
-    /** Go on with the next picture, because this one cannot be shown. */
+    /** Go on with the next image, because this one cannot be shown. */
     putOff: () => persist(`${here}/later`, { task }, null),
     /** Finish the task, when all answers are confirmed; with those that are in sight, for a second window may have given others. */
     finish: async (answers) => ((await settle()) ? persist(`${here}/finish`, { task, answers }, null) : { sort: "held" }),

@@ -1,6 +1,6 @@
-// What raters have before their eyes: pictures as large as they are, and the right place of the page.
+// What raters have before their eyes: images as large as they are, and the right place of the page.
 
-history.scrollRestoration = "manual"; // the page of a new picture begins with the picture, not where the one before was left
+history.scrollRestoration = "manual"; // the page of a new image begins with the image, not where the one before was left
 
 /** Is there likely a keyboard? If not, a field that has the focus hides half of the screen. */
 export const hasKeys = !matchMedia("(hover: none) and (pointer: coarse)").matches;
@@ -19,28 +19,28 @@ export const noteForNextPage = {
   },
 };
 
-/** The picture in full size, and back: begin, when the picture is there; turn, for a key. */
+/** The image in full size, and back: begin, when the image is there; turn, for a key. */
 export const lookingClosely = (form) => {
-  const picture = form.querySelector(".rated-picture");
+  const image = form.querySelector(".rated-image");
   const figure = form.querySelector(".rated");
   const button = form.querySelector(".full-size");
   const isClose = () => figure.classList.contains("close");
-  const isReduced = () => picture.naturalWidth > 1.1 * picture.clientWidth || picture.naturalHeight > 1.1 * picture.clientHeight;
+  const isReduced = () => image.naturalWidth > 1.1 * image.clientWidth || image.naturalHeight > 1.1 * image.clientHeight;
   const offer = () => { button.hidden = !isClose() && !isReduced(); };
   const turn = () => {
     if (button.hidden) return;
-    button.querySelector("span").textContent = figure.classList.toggle("close") ? "whole picture" : "full size";
+    button.querySelector("span").textContent = figure.classList.toggle("close") ? "whole image" : "full size";
     offer();
   };
   button.addEventListener("click", (event) => {
     turn();
-    if (event.detail) button.blur(); // by mouse: Enter still is for the next picture
+    if (event.detail) button.blur(); // by mouse: Enter still is for the next image
   });
   return {
     begin: () => {
-      form.classList.toggle("panorama", picture.naturalWidth > PANORAMA * picture.naturalHeight);
+      form.classList.toggle("panorama", image.naturalWidth > PANORAMA * image.naturalHeight);
       offer();
-      new ResizeObserver(offer).observe(picture);
+      new ResizeObserver(offer).observe(image);
     },
     turn,
   };

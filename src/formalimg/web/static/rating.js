@@ -4,7 +4,7 @@ import { clock, keeping, notebook } from "/static/rating-keeping.js";
 import { hasKeys, lookingClosely, noteForNextPage } from "/static/rating-looking.js";
 
 const form = document.getElementById("rating");
-const picture = form.querySelector(".rated-picture");
+const image = form.querySelector(".rated-image");
 const next = form.querySelector(".next");
 const problem = form.querySelector(".problem");
 const kept = form.querySelector(".kept");
@@ -55,7 +55,7 @@ const goTo = (step) => {
   for (const one of steps) one.classList.toggle("current", one === step);
   if (!step) { next.focus({ preventScroll: true }); return; }
   if (hasKeys) step.querySelector("input[type=number]")?.focus({ preventScroll: true });
-  if (given.size || form.querySelector(".closed")) step.scrollIntoView({ block: "nearest" }); // a new picture is looked at first
+  if (given.size || form.querySelector(".closed")) step.scrollIntoView({ block: "nearest" }); // a new image is looked at first
 };
 const give = (step, value) => {
   if (given.get(step.dataset.step) === value) return;
@@ -174,7 +174,7 @@ addEventListener("keydown", (event) => {
   if (typeof value === fits[step.dataset.kind] && !event.repeat) { event.preventDefault(); choose(step, value); }
 });
 
-// Nobody rates a picture that is not there: the page waits for it, and time counts from when it is seen.
+// Nobody rates an image that is not there: the page waits for it, and time counts from when it is seen.
 let shown = false;
 for (const step of steps) step.disabled = true;
 next.disabled = true;
@@ -199,25 +199,25 @@ const begin = () => {
   if (!editor) goTo(openSteps()[0] ?? steps.at(-1));
   if (server.waiting().length) { say("Saving …"); server.settle(); }
 };
-const later = form.querySelector(".later"); // null for the only picture that is left
+const later = form.querySelector(".later"); // null for the only image that is left
 later?.addEventListener("click", async () => {
   later.disabled = true;
   await server.putOff();
-  leaving = true; // with what is noted for this picture: it comes again
+  leaving = true; // with what is noted for this image: it comes again
   location.reload(); // refused or not: then another window has gone on
 });
 let failures = 0;
 const waitFor = () => {
-  if (picture.naturalWidth) { begin(); return; }
+  if (image.naturalWidth) { begin(); return; }
   failures += 1;
-  say("", failures < 2 ? "The picture cannot be loaded; trying again …" : "The picture cannot be loaded: tell whoever sent you the link. It is tried again now and then; your answers are kept.");
+  say("", failures < 2 ? "The image cannot be loaded; trying again …" : "The image cannot be loaded: tell whoever sent you the link. It is tried again now and then; your answers are kept.");
   form.classList.add("lost");
   if (later) later.hidden = failures < 2;
-  setTimeout(() => { picture.src = picture.getAttribute("src"); }, Math.min(1000 * 2 ** failures, 60000));
+  setTimeout(() => { image.src = image.getAttribute("src"); }, Math.min(1000 * 2 ** failures, 60000));
 };
-picture.addEventListener("load", begin);
-picture.addEventListener("error", waitFor);
-if (picture.complete) waitFor();
+image.addEventListener("load", begin);
+image.addEventListener("error", waitFor);
+if (image.complete) waitFor();
 
 addEventListener("pagehide", () => { if (shown && !leaving) notes.write({ spent: time.read() }); });
 addEventListener("beforeunload", (event) => { if (server.waiting().length && !leaving) event.preventDefault(); });

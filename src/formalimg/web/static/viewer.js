@@ -18,10 +18,10 @@
 
   // Boxes.
   const boxes = document.querySelector(".all-boxes-switch");
-  const picture = document.querySelector(".item-picture");
-  if (boxes && picture.querySelector(".thing")) {
+  const image = document.querySelector(".item-image");
+  if (boxes && image.querySelector(".thing")) {
     boxes.closest("label").hidden = false;
-    boxes.addEventListener("change", () => picture.classList.toggle("all-boxes", boxes.checked));
+    boxes.addEventListener("change", () => image.classList.toggle("all-boxes", boxes.checked));
   }
 
   // Keys. They are not taken from those who write, nor from the browser's own shortcuts.

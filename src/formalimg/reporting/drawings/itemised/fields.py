@@ -1,4 +1,4 @@
-"""What items of CF-World are about (its Figure 2a): disciplines and branches, and what is asked about pictures."""
+"""What items of CF-World are about (its Figure 2a): disciplines and branches, and what is asked about images."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def drawings_of_fields(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[Dra
         yield _shares(
             f"{suite.name}-questions",
             f"{suite.title}: questions, by dimension",
-            f"{questions.total():,} questions about {len(items):,} pictures.",
+            f"{questions.total():,} questions about {len(items):,} images.",
             Counter({str(name): count for name, count in questions.items()}),
             "of all questions (%)",
         )

@@ -70,7 +70,7 @@ def drawings_of_formulas(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[D
         yield listing(
             f"{suite.name}-classes",
             Listing(
-                f"{suite.title}: classes of things, in percent",
+                f"{suite.title}: classes of objects, in percent",
                 f"Of the {total:,} times that an item names a class.",
                 {name: census.classes[name] / total for name in census.class_shares},
             ),

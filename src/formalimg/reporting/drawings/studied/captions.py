@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from formalimg.analysis import CaptionStudy
 from formalimg.reporting.drawings.drawing import Drawing
 from formalimg.reporting.drawings.heat import HeatMap, heat_map
 from formalimg.reporting.drawings.histogram import Column, Histogram, histogram
-from formalimg.analysis import CaptionStudy
 from formalimg.suites import CATEGORIES
 
 
 def drawings_of_captions(study: CaptionStudy) -> Iterator[Drawing]:
-    """Which categories stand together in captions, and how many; of the captions that name a thing, as in the paper."""
+    """Which categories stand together in captions, and how many; of the captions that name an object, as in the paper."""
     counts = study.with_object
     if not counts.captions:
         return
     total = counts.captions
-    note = f"Of the {total:,} captions that name a thing, out of {study.captions:,}."
+    note = f"Of the {total:,} captions that name an object, out of {study.captions:,}."
     together: dict[tuple[str, str], float] = {
         (one, other): counts.together(one, other) / total for one in CATEGORIES for other in CATEGORIES
     }

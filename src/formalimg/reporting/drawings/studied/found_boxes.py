@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from formalimg.analysis import Boxes, BoxesStudied
 from formalimg.reporting.drawings.drawing import Drawing
 from formalimg.reporting.drawings.looks import numbered_look
 from formalimg.reporting.drawings.rows import bar_chart, dot_chart
 from formalimg.reporting.drawings.series import Chart, Point, Series
 from formalimg.reporting.words import level_name
 from formalimg.stats import Share
-from formalimg.analysis import Boxes, BoxesStudied
 from formalimg.suites import suite as suite_of
 
 
@@ -27,7 +27,7 @@ def drawings_of_boxes(study: BoxesStudied) -> Iterator[Drawing]:
         if names:
             chart = Chart(
                 f"{suite.title}: boxes that were found, by {by}",
-                f"Boxes match if they overlap by {study.iou:g} or more. {study.pictures:,} pictures. Thin lines: "
+                f"Boxes match if they overlap by {study.iou:g} or more. {study.images:,} images. Thin lines: "
                 f"{100 * study.confidence:g} % intervals.",
                 names,
                 series,

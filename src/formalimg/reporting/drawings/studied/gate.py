@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from formalimg.analysis import AtThreshold, GateCalibrated
 from formalimg.reporting.drawings.drawing import Drawing
 from formalimg.reporting.drawings.frame import Scale
 from formalimg.reporting.drawings.looks import numbered_look
 from formalimg.reporting.drawings.scatter import Curve, Curves, curve_chart
-from formalimg.analysis import AtThreshold, GateCalibrated
 
 _TICKS = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
@@ -19,14 +19,14 @@ def drawings_of_gate(study: GateCalibrated) -> Iterator[Drawing]:
     yield curve_chart(
         "cf-world-gate",
         Curves(
-            "CF-World: how well thresholds on factual pictures agree with people",
-            f"{study.pictures:,} factual pictures, {study.recognisable:,} of them recognisable; a picture passes with "
+            "CF-World: how well thresholds on factual images agree with people",
+            f"{study.images:,} factual images, {study.recognisable:,} of them recognisable; an image passes with "
             "a score of the threshold or above.",
             (
                 _curve("accuracy", study, lambda at: at.accuracy),
                 _curve("F1", study, lambda at: at.f1)._replace(look=numbered_look(1)),
             ),
-            "threshold on the score of the factual picture",
+            "threshold on the score of the factual image",
             "agreement with people (%)",
             Scale(0, 1, tuple((tick, f"{tick:g}") for tick in _TICKS)),
             best,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from formalimg.analysis import JudgesCompared, judge_names
 from formalimg.reporting.drawings.drawing import Drawing
 from formalimg.reporting.drawings.looks import numbered_look
 from formalimg.reporting.drawings.naming import slug
@@ -11,7 +12,6 @@ from formalimg.reporting.drawings.panels import LinePanel, Panels, panel_chart
 from formalimg.reporting.drawings.rows import bar_chart
 from formalimg.reporting.drawings.series import Chart, Point, Series, known_points, point_of_rate
 from formalimg.reporting.words import level_head, level_word
-from formalimg.analysis import JudgesCompared, judge_names
 from formalimg.suites import suite as suite_of
 
 
@@ -37,10 +37,10 @@ def drawings_of_judges(study: JudgesCompared) -> Iterator[Drawing]:
             f"{name}-rates",
             Panels(
                 f"{suite.title}: two judges over {study.run}, by level",
-                f"Pictures that a judge left unscored are left out of its rates. {sureness}",
+                f"Images that a judge left unscored are left out of its rates. {sureness}",
                 tuple(level_head(suite, level) for level in sorted(study.passed_by_level)),
                 (LinePanel("", series),),
-                "pictures that pass (%)",
+                "images that pass (%)",
                 level_word(suite),
             ),
         )

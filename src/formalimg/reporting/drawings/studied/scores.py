@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from formalimg.analysis import ScoreGap, ScoresCompared, ScoresStudied, judge_names
 from formalimg.reporting.drawings.drawing import Drawing
 from formalimg.reporting.drawings.heat import heat_map
 from formalimg.reporting.drawings.histogram import Column, Histogram, histogram
@@ -12,7 +13,6 @@ from formalimg.reporting.drawings.rows import dot_chart
 from formalimg.reporting.drawings.series import Chart, Point, Series
 from formalimg.reporting.drawings.studied.voting import JUDGE, PEOPLE, pairs_of
 from formalimg.reporting.words import level_head
-from formalimg.analysis import ScoreGap, ScoresCompared, ScoresStudied, judge_names
 from formalimg.suites import Suite
 from formalimg.suites import suite as suite_of
 
@@ -21,12 +21,12 @@ _TICKS = (-1.0, -0.5, 0.0, 0.5, 1.0)
 
 
 def drawings_of_scores(study: ScoresStudied) -> Iterator[Drawing]:
-    """The differences between judge and people, picture by picture, and their means by level and by what is scored."""
+    """The differences between judge and people, image by image, and their means by level and by what is scored."""
     suite = suite_of(study.suite)
     name = f"{suite.name}-people"
     for which, of, gaps in (
-        ("differences", "scores of pictures", study.questions),
-        ("differences-whole", "scores of whole pictures", study.whole),
+        ("differences", "scores of images", study.questions),
+        ("differences-whole", "scores of whole images", study.whole),
     ):
         if gaps is not None and gaps.overall.n:
             yield histogram(f"{name}-{which}", _differences(gaps.overall, suite, of))
@@ -39,7 +39,7 @@ def drawings_of_scores(study: ScoresStudied) -> Iterator[Drawing]:
     yield from _means(f"{name}-dimensions", f"{suite.title}: judge and people, by dimension", study.by_dimension)
     yield from _means(f"{name}-fields", f"{suite.title}: judge and people, by field", study.by_tag)
     if study.passing is not None:
-        pairs = pairs_of(study.passing, f"{suite.title}: how often two agree on whether a picture passes", "mean")
+        pairs = pairs_of(study.passing, f"{suite.title}: how often two agree on whether an image passes", "mean")
         if pairs.cells:
             yield heat_map(f"{name}-pairs", pairs)
 
@@ -59,7 +59,7 @@ def drawings_of_two_scores(study: ScoresCompared) -> Iterator[Drawing]:
                 f"{name}-{by}s",
                 _two(
                     f"{suite.title}: two judges over {study.run}, by {by}",
-                    f"Mean scores of the pictures that both scored, before any gate; {study.scores.n:,} pictures.",
+                    f"Mean scores of the images that both scored, before any gate; {study.scores.n:,} images.",
                     {head: (it.first or 0.0, it.second or 0.0, it.left_out) for head, it in there.items()},
                     (first, second),
                 ),
@@ -73,8 +73,8 @@ def _differences(gap: ScoreGap, suite: Suite, of: str) -> Histogram:
         f"{suite.title}: how much higher the judge scores than people, {of}",
         f"{near}{mean}{'' if gap.sd is None else f', standard deviation {gap.sd:.3f}'}. Bins of 0.05.",
         tuple(
-            Column(low, high, pictures, f"{low:+.3f} to {high:+.3f}", abs(low + high) / 2 < _NEAR)
-            for low, high, pictures in gap.histogram
+            Column(low, high, images, f"{low:+.3f} to {high:+.3f}", abs(low + high) / 2 < _NEAR)
+            for low, high, images in gap.histogram
         ),
         "pictures",
         "score of the judge minus score of people",
@@ -89,7 +89,7 @@ def _means(name: str, title: str, gaps: Mapping[str, ScoreGap]) -> Iterator[Draw
         if gap.people is not None and gap.judge is not None
     }
     if there:
-        note = "Mean scores of the pictures that both scored, before any gate."
+        note = "Mean scores of the images that both scored, before any gate."
         yield dot_chart(name, _two(title, note, there, ("people", "judge")))
 
 

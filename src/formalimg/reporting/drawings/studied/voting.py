@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from formalimg.analysis import Panel
 from formalimg.reporting.drawings.drawing import Drawing
 from formalimg.reporting.drawings.heat import HeatMap, heat_map
 from formalimg.reporting.drawings.looks import numbered_look
@@ -17,7 +18,6 @@ from formalimg.reporting.drawings.scatter import Scatter, ScatterPanel, Spot, sc
 from formalimg.reporting.drawings.series import Chart, Point, Series, known_points, point_of_rate
 from formalimg.reporting.words import level_head, level_name, level_word
 from formalimg.stats import Correlation, Interval
-from formalimg.analysis import Panel
 from formalimg.suites import Suite
 
 PEOPLE, JUDGE = numbered_look(1)._replace(dash="3 1.5"), numbered_look(0)
@@ -39,13 +39,13 @@ def drawings_of_panel(
 
     Args:
         panel: what people and judge say.
-        suite: the suite that the pictures are of.
+        suite: the suite that the images are of.
         name: what the names of the figures begin with.
-        of: what is voted on, such as `whole pictures`.
+        of: what is voted on, such as `whole images`.
         people: what stands for all people together, such as `majority of people`.
         confidence: of all intervals.
     """
-    measure = "pictures that pass (%)" if suite.kind != "concepts" else "yes (%)"
+    measure = "images that pass (%)" if suite.kind != "concepts" else "yes (%)"
     by_level = _by_level(panel, suite, f"{suite.title}: people and judge, {of}, by level", measure, people, confidence)
     if any(one.points for each in by_level.panels for one in each.series):
         yield panel_chart(f"{name}-rates", by_level)

@@ -1,4 +1,4 @@
-"""Where the pictures of a run lie: in its folder, or on an object store that any machine can reach."""
+"""Where the images of a run lie: in its folder, or on an object store that any machine can reach."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from formalimg.runs.files import IMAGES, write_atomically
-from formalimg.runs.picture_store_remote import RemotePicture, RemotePictures
+from formalimg.runs.image_store_remote import RemoteImage, RemoteImages
 
-PicturePlace: TypeAlias = Path | RemotePicture
-"""The file of a picture: on this machine, or on an object store. Both have `name`, `suffix` and `read_bytes`."""
+ImageLocation: TypeAlias = Path | RemoteImage
+"""The file of an image: on this machine, or on an object store. Both have `name`, `suffix` and `read_bytes`."""
 
 
-class PictureStore(Protocol):
-    """Keeps the files of a run's pictures, and what describes them. May be used from any thread."""
+class ImageStore(Protocol):
+    """Keeps the files of a run's images, and what describes them. May be used from any thread."""
 
     def prepare(self, owner: str, *, known: bool) -> None:
         """Make sure that files can be kept, before anybody makes any.
@@ -37,8 +37,8 @@ class PictureStore(Protocol):
         """
         ...
 
-    def place(self, name: str, sha256: str) -> PicturePlace:
-        """Where a picture lies, to be read."""
+    def place(self, name: str, sha256: str) -> ImageLocation:
+        """Where an image lies, to be read."""
         ...
 
     def sizes(self) -> dict[str, int]:
@@ -63,8 +63,8 @@ class PictureStore(Protocol):
 
 
 @dataclass(frozen=True)
-class FolderPictures:
-    """Pictures in the run folder itself.
+class FolderImages:
+    """Images in the run folder itself.
 
     Attributes:
         folder: the run folder.
@@ -80,7 +80,7 @@ class FolderPictures:
         write_atomically(self.folder / IMAGES / name, pieces)
 
     def place(self, name: str, sha256: str) -> Path:
-        """Where a picture lies."""
+        """Where an image lies."""
         return self.folder / IMAGES / name
 
     def sizes(self) -> dict[str, int]:
@@ -95,11 +95,11 @@ class FolderPictures:
         """Everything is in its place already."""
 
 
-def pictures_of(folder: Path, url: str) -> PictureStore:
-    """Where the pictures of a run lie.
+def images_of(folder: Path, url: str) -> ImageStore:
+    """Where the images of a run lie.
 
     Args:
         folder: the run folder.
         url: the address on an object store, as its card names it; empty if there is none.
     """
-    return RemotePictures(folder, url) if url else FolderPictures(folder)
+    return RemoteImages(folder, url) if url else FolderImages(folder)

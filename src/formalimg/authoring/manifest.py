@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from formalimg.errors import FormalimgError
-from formalimg.models import Setting, Usage
 from formalimg.authoring.outcome import Outcome, added
 from formalimg.authoring.rejection import REASONS
 from formalimg.authoring.standing import Standing
+from formalimg.errors import FormalimgError
+from formalimg.models import Setting, Usage
 
 CARD_FILE = "writing.json"
 
@@ -37,7 +37,7 @@ def save_card(
     summary: Mapping[str, object],
 ) -> Card:
     """Write the card; the file is replaced all at once. The summary is what the craft has to say."""
-    card = _summed([outcome for outcome in outcomes if outcome.attempt < attempts])
+    manifest = _summed([outcome for outcome in outcomes if outcome.attempt < attempts])
     text = json.dumps(
         {
             **asked,
@@ -46,13 +46,13 @@ def save_card(
             "items": items,
             "missing": dict(sorted(Counter(slot.level for slot in stands.missing).items())),
             "outstanding": len(stands.to_ask),
-            "tried": card.tried,
+            "tried": manifest.tried,
             "unsettled": stands.unsettled,
             "rejections": {reason: stands.rejections[reason] for reason in REASONS if stands.rejections[reason]},
             **summary,
             "served": _served(outcomes),
-            "usage": {"input_tokens": card.usage.input_tokens, "output_tokens": card.usage.output_tokens},
-            "cost": card.cost,
+            "usage": {"input_tokens": manifest.usage.input_tokens, "output_tokens": manifest.usage.output_tokens},
+            "cost": manifest.cost,
         },
         indent=2,
         ensure_ascii=False,
@@ -68,7 +68,7 @@ def save_card(
             new.replace(path)
     except OSError as error:
         raise FormalimgError(f"cannot write {path}: {error.strerror}") from error
-    return card
+    return manifest
 
 
 def _summed(outcomes: Sequence[Outcome]) -> Card:

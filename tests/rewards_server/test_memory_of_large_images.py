@@ -1,4 +1,4 @@
-"""Large pictures leave no memory behind, whichever threads have read them."""
+"""Large images leave no memory behind, whichever threads have read them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 READ = """
 import io, threading
 from PIL import Image
-from formalimg.rewards.pictures import picture_in
+from formalimg.rewards.images import image_in
 from formalimg.rewards.server.counting import resident_bytes
 from formalimg.rewards.server.serving import give_back_large_blocks
 
@@ -20,7 +20,7 @@ Image.linear_gradient("L").resize((4000, 4000)).convert("RGB").save(file, "PNG",
 barrier = threading.Barrier(4)
 
 def read():
-    picture_in(file.getvalue())
+    image_in(file.getvalue())
     barrier.wait()  # so that no thread ends, and is used again, before all have read
 
 before = resident_bytes()
@@ -34,6 +34,6 @@ print((resident_bytes() - before) // 2**20)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the C library of Linux keeps what others give back")
-def test_what_large_pictures_took_is_given_back() -> None:
+def test_what_large_images_took_is_given_back() -> None:
     told = subprocess.run([sys.executable, "-c", READ], capture_output=True, text=True, check=True, timeout=60)
-    assert int(told.stdout) < 40  # megabytes; one picture has 64 of them, and each thread would keep its own
+    assert int(told.stdout) < 40  # megabytes; one image has 64 of them, and each thread would keep its own

@@ -9,44 +9,46 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from formalimg.analysis import (
+    Conduct,
+    Correction,
+    HumanRatings,
+    PointsGiven,
+    RaterConduct,
+    Rating,
+    Vote,
+    exclude_inattentive,
+    read_human_scores,
+    read_points,
+    read_votes,
+)
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.exporting import summarize_raters
 from formalimg.human_eval.records import RatedTask, StudyRecord, read_study
 from formalimg.human_eval.steps import Step
 from formalimg.runs import StoredRun
 from formalimg.scenes import Scene
-from formalimg.analysis import (
-    Conduct,
-    Correction,
-    PeopleSaid,
-    PointsGiven,
-    RaterConduct,
-    Rating,
-    Vote,
-    read_human_scores,
-    read_points,
-    read_votes,
-    without_inattentive,
-)
 
 
-def people_said(path: str | Path, runs: Sequence[StoredRun], without_inattentive: float | None = None) -> PeopleSaid:
+def human_ratings(
+    path: str | Path, runs: Sequence[StoredRun], exclude_inattentive: float | None = None
+) -> HumanRatings:
     """What people said.
 
     Args:
         path: the folder of a study that `formalimg annotate` made, or a CSV file with votes, ratings or scores.
         runs: the runs that they said it about.
-        without_inattentive: leave out raters who missed more than this share of their attention checks.
+        exclude_inattentive: leave out raters who missed more than this share of their attention checks.
 
     Raises:
-        FormalimgError: if nothing can be read there, or the pictures of the runs are not those that people saw.
+        FormalimgError: if nothing can be read there, or the images of the runs are not those that people saw.
     """
     path = Path(path)
     if path.is_dir():
         study = read_study(path)
-        _require_same_pictures(study, runs, path)
-        return _said(study, _conduct(study, without_inattentive))
-    if without_inattentive is not None:
+        _require_same_images(study, runs, path)
+        return _said(study, _conduct(study, exclude_inattentive))
+    if exclude_inattentive is not None:
         raise FormalimgError(f"{path} tells nothing of attention checks: name the folder of the study instead")
     return _read(path)
 
@@ -54,17 +56,17 @@ def people_said(path: str | Path, runs: Sequence[StoredRun], without_inattentive
 def _conduct(study: StudyRecord, most_missed: float | None) -> Conduct:
     raters = tuple(RaterConduct(*it) for it in summarize_raters(study))
     if most_missed is not None:
-        raters = without_inattentive(raters, most_missed)
+        raters = exclude_inattentive(raters, most_missed)
     left_out = {it.rater for it in raters if it.left_out}
     counted = [task for task in study.tasks if not task.is_check and task.rater not in left_out]
     return Conduct(raters, sum(not task.finished for task in counted), most_missed)
 
 
-def _said(study: StudyRecord, conduct: Conduct) -> PeopleSaid:
+def _said(study: StudyRecord, conduct: Conduct) -> HumanRatings:
     counted = [task for task in study.tasks if not task.is_check and task.rater not in conduct.left_out]
     done = [task for task in counted if task.finished]
-    said = PeopleSaid(conduct=conduct)
-    match study.card.protocol:
+    said = HumanRatings(conduct=conduct)
+    match study.manifest.protocol:
         case "questions":
             votes = [
                 Vote(task.run, task.item, task.sample, step.question, task.rater, given is True, 0)
@@ -111,26 +113,26 @@ def _number(value: object) -> float:
     return value
 
 
-def _require_same_pictures(study: StudyRecord, runs: Sequence[StoredRun], path: Path) -> None:
-    """Refuses runs that the study is not about, or whose pictures have been made anew since: nobody has seen these."""
+def _require_same_images(study: StudyRecord, runs: Sequence[StoredRun], path: Path) -> None:
+    """Refuses runs that the study is not about, or whose images have been made anew since: nobody has seen these."""
     named = {run.folder.resolve().name: run for run in runs}
-    missing = next((rated.name for rated in study.card.runs if rated.name not in named), None)
+    missing = next((rated.name for rated in study.manifest.runs if rated.name not in named), None)
     if missing is not None:
         raise FormalimgError(f"{path} is also about the run {missing}: name its folder too, which must be called so")
-    for rated in study.card.runs:
+    for rated in study.manifest.runs:
         made = named[rated.name].made()
         shown = sorted(
             {(task.item, task.sample) for task in study.tasks if task.run == rated.name and not task.is_check}
         )
         lines = [json.dumps([*it, made[it].sha256 if it in made else ""]) for it in shown]
-        if hashlib.sha256("\n".join(lines).encode()).hexdigest() != rated.pictures_digest:
+        if hashlib.sha256("\n".join(lines).encode()).hexdigest() != rated.images_digest:
             raise FormalimgError(
-                f"the pictures of {named[rated.name].folder} are not those that people were shown in {path}: name the "
+                f"the images of {named[rated.name].folder} are not those that people were shown in {path}: name the "
                 "run of that time"
             )
 
 
-def _read(path: Path) -> PeopleSaid:
+def _read(path: Path) -> HumanRatings:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             heads = {cell.strip().lower() for cell in next(csv.reader(file), [])}
@@ -141,9 +143,9 @@ def _read(path: Path) -> PeopleSaid:
     kinds = [head for head in ("vote", "score", "rating") if head in heads]
     match kinds:
         case ["vote"]:
-            return PeopleSaid(votes=read_votes(path))
+            return HumanRatings(votes=read_votes(path))
         case ["score"]:
-            return PeopleSaid(scores=read_human_scores(path))
+            return HumanRatings(scores=read_human_scores(path))
         case ["rating"]:
-            return PeopleSaid(points=read_points(path))
+            return HumanRatings(points=read_points(path))
     raise FormalimgError(f"{path} must have one of the columns vote, score or rating, and has {len(kinds)} of them")

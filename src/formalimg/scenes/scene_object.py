@@ -18,7 +18,7 @@ ATTRIBUTE_KINDS = tuple(ATTRIBUTE_PREDICATES.values())
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class SceneObject:
     """One object of a scene: its class, its box, and what is known of its looks.
 
     A colour (material, shape) that is None or "other" is none of the vocabulary's.
@@ -32,7 +32,7 @@ class Thing:
     states: tuple[str, ...] = ()
 
     def attributes(self) -> list[tuple[str, str]]:
-        """All words written on the thing, each with its kind: `color`, `material`, `shape` or `state`."""
+        """All words written on the object, each with its kind: `color`, `material`, `shape` or `state`."""
         found = [] if self.color is None else [("color", self.color)]
         if self.material is not None:
             found.append(("material", self.material))
@@ -43,10 +43,10 @@ class Thing:
         return found
 
     def values(self, kind: str) -> list[str]:
-        """The words written on the thing for one kind of attribute."""
+        """The words written on the object for one kind of attribute."""
         return [word for other, word in self.attributes() if other == kind]
 
     def looks(self) -> str:
-        """The thing in words: "red cup"."""
+        """The object in words: "red cup"."""
         words = [self.color, self.material, self.shape, *self.states]
         return " ".join([*[word for word in words if word is not None and word != NO_WORD], self.label])

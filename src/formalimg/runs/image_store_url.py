@@ -35,18 +35,18 @@ def checked_url(text: str) -> str:
     if not mark or scheme not in LIBRARIES:
         known = ", ".join(f"{name}://" for name in LIBRARIES)
         raise FormalimgError(
-            f"cannot keep pictures at {_shown(text)}: give an address that begins with {known}; for a folder of this "
+            f"cannot keep images at {_shown(text)}: give an address that begins with {known}; for a folder of this "
             "machine alone use --out"
         )
     parts = urlsplit(text)
     user, at, _ = parts.netloc.rpartition("@")
     if (at and (scheme not in _NAME_BEFORE_HOST or ":" in user)) or "?" in text or "#" in text:
         raise FormalimgError(
-            f"the address of pictures at {scheme}://… holds a name, a key or options, and it would be written into "
+            f"the address of images at {scheme}://… holds a name, a key or options, and it would be written into "
             "run.toml: give the bare address, and the rest in the environment or in fsspec's configuration"
         )
     if not rest.strip("/") or "::" in text or any(part in (".", "..") for part in rest.split("/")):
-        raise FormalimgError(f"cannot keep pictures at {_shown(text)}: name a bucket and a place in it")
+        raise FormalimgError(f"cannot keep images at {_shown(text)}: name a bucket and a place in it")
     return text.rstrip("/")
 
 
@@ -71,7 +71,7 @@ def reach(url: str) -> Reached:
         return Reached(*url_to_fs(url, **({"auto_mkdir": True} if scheme == "file" else {})))
     except ImportError as error:
         needed = " ".join(["'formalimg[stores]'", *filter(None, [LIBRARIES[scheme]])])
-        raise FormalimgError(f"pictures at {scheme}://… need more than is installed: pip install {needed}") from error
+        raise FormalimgError(f"images at {scheme}://… need more than is installed: pip install {needed}") from error
 
 
 def _shown(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Where the pictures of a page are: inside it, in a folder beside it, or nowhere."""
+"""Where the images of a page are: inside it, in a folder beside it, or nowhere."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from urllib.parse import quote
 
 from formalimg.errors import FormalimgError
 from formalimg.reporting.thumbnails import LONGEST_SIDE, Shown, Thumbnail, thumbnail_of
-from formalimg.runs import PicturePlace, write_atomically
+from formalimg.runs import ImageLocation, write_atomically
 
 Images: TypeAlias = Literal["embed", "folder", "none"]
-"""Where the pictures of a page are: small ones inside it, larger ones in a folder beside it, or nowhere."""
+"""Where the images of a page are: small ones inside it, larger ones in a folder beside it, or nowhere."""
 
 _LARGER_SIDE = 1024
 _OURS = re.compile(r"[0-9a-f]{24}\.webp")
 
 
 class InFolder(NamedTuple):
-    """A picture in the folder beside a page, and how large it is shown there."""
+    """An image in the folder beside a page, and how large it is shown there."""
 
     folder: str
     width: int
@@ -40,15 +40,15 @@ class InFolder(NamedTuple):
         return f"{quote(self.folder)}/{self.name}"
 
 
-def showing(images: Images, folder: Path) -> Callable[[PicturePlace], Shown | str]:
-    """What makes the pictures of a page from the files of a run; each file is read once.
+def showing(images: Images, folder: Path) -> Callable[[ImageLocation], Shown | str]:
+    """What makes the images of a page from the files of a run; each file is read once.
 
     Args:
         images: where they will be.
         folder: beside the page, for those that are not inside it.
     """
 
-    def beside(path: PicturePlace) -> InFolder | str:
+    def beside(path: ImageLocation) -> InFolder | str:
         small = thumbnail_of(path, _LARGER_SIDE)
         if not isinstance(small, Thumbnail):
             return small
@@ -70,21 +70,19 @@ def folder_beside(page: Path) -> Path:
     return page.with_name(f"{page.stem}_files")
 
 
-def write_pictures(folder: Path, pictures: Collection[InFolder]) -> None:
-    """Write the pictures that a page will ask for."""
+def write_images(folder: Path, images: Collection[InFolder]) -> None:
+    """Write the images that a page will ask for."""
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
-        raise FormalimgError(
-            f"cannot make the folder {folder} for the pictures of the page: {error.strerror}"
-        ) from error
-    for picture in pictures:
-        write_atomically(folder / picture.name, [picture.data])
+        raise FormalimgError(f"cannot make the folder {folder} for the images of the page: {error.strerror}") from error
+    for image in images:
+        write_atomically(folder / image.name, [image.data])
 
 
-def remove_other_pictures(folder: Path, pictures: Collection[InFolder]) -> None:
+def remove_other_images(folder: Path, images: Collection[InFolder]) -> None:
     """Remove what an earlier page asked for, and nothing that was not written here."""
-    needed = {picture.name for picture in pictures}
+    needed = {image.name for image in images}
     for path in folder.iterdir():
         if _OURS.fullmatch(path.name) and path.name not in needed:
             path.unlink(missing_ok=True)

@@ -13,7 +13,7 @@ from typing import Any
 from formalimg.errors import FormalimgError
 from formalimg.models import Setting
 from formalimg.runs.files import write_atomically
-from formalimg.runs.record import Party, RunCard
+from formalimg.runs.record import Identity, RunManifest
 
 CARD_FILE = "run.toml"
 SCHEMA = 1
@@ -38,21 +38,21 @@ _IF_ANY = {"images": str}
 """Those that are written only where they say something."""
 
 
-def write_card(card: RunCard, folder: Path) -> None:
+def write_card(manifest: RunManifest, folder: Path) -> None:
     """Write `run.toml`, replacing the old one all at once."""
-    plain: dict[str, Setting] = {"schema": SCHEMA, **{name: getattr(card, name) for name in _PLAIN}}
-    plain |= {name: getattr(card, name) for name in _IF_ANY if getattr(card, name)}
+    plain: dict[str, Setting] = {"schema": SCHEMA, **{name: getattr(manifest, name) for name in _PLAIN}}
+    plain |= {name: getattr(manifest, name) for name in _IF_ANY if getattr(manifest, name)}
     lines = [
         "# What this run was asked to do. formalimg reads it to go on; results are in results.sqlite.",
         *_pairs(plain),
     ]
-    for role, party in (("model", card.model), ("judge", card.judge)):
+    for role, party in (("model", manifest.model), ("judge", manifest.judge)):
         if party is not None:
             lines += ["", f"[{role}]", *_pairs({"name": party.name}), "", f"[{role}.settings]", *_pairs(party.settings)]
     write_atomically(folder / CARD_FILE, (f"{line}\n".encode() for line in lines))
 
 
-def read_card_table(path: Path, kind: str, schema: int, advice: str) -> dict[str, Any]:
+def read_manifest_table(path: Path, kind: str, schema: int, advice: str) -> dict[str, Any]:
     """What stands in the card of a folder, of this schema.
 
     Args:
@@ -83,16 +83,16 @@ def read_card_table(path: Path, kind: str, schema: int, advice: str) -> dict[str
     return table
 
 
-def read_card(folder: Path) -> RunCard:
+def read_card(folder: Path) -> RunManifest:
     """The card of a run folder.
 
     Raises:
         FormalimgError: if the folder is no run, or one of another version of formalimg.
     """
     path = folder / CARD_FILE
-    table = read_card_table(path, "run", SCHEMA, "use the version that made it ({made_with}), or start a new run")
+    table = read_manifest_table(path, "run", SCHEMA, "use the version that made it ({made_with}), or start a new run")
     try:
-        return RunCard(
+        return RunManifest(
             **{name: _of_type(sort, table, name) for name, sort in _PLAIN.items()},
             **{name: _of_type(sort, table, name) for name, sort in _IF_ANY.items() if name in table},
             model=_party(table, "model"),
@@ -102,8 +102,8 @@ def read_card(folder: Path) -> RunCard:
         raise FormalimgError(f"{path} is damaged: {error.args[0]} is missing or no longer what it was") from error
 
 
-def differences(asked: RunCard, there: RunCard) -> list[str]:
-    """What keeps a run from being gone on with: everything that shapes pictures, as `name: was X, now Y`."""
+def differences(asked: RunManifest, there: RunManifest) -> list[str]:
+    """What keeps a run from being gone on with: everything that shapes images, as `name: was X, now Y`."""
     old, new = _shaping(there), _shaping(asked)
     return [
         f"{name}: was {old.get(name, 'not set')}, now {new.get(name, 'not set')}"
@@ -112,27 +112,27 @@ def differences(asked: RunCard, there: RunCard) -> list[str]:
     ]
 
 
-def require_same(asked: RunCard, there: RunCard, folder: Path) -> None:
-    """Refuse to go on with a run of other settings, or to keep its pictures in two places.
+def require_same(asked: RunManifest, there: RunManifest, folder: Path) -> None:
+    """Refuse to go on with a run of other settings, or to keep its images in two places.
 
     Raises:
         FormalimgError: naming all that is different.
     """
     found = differences(asked, there)
     if asked.images and asked.images != there.images:  # whoever does not say goes on where the others are
-        found.append(f"pictures: were kept {there.images or 'in the run folder'}, now {asked.images}")
+        found.append(f"images: were kept {there.images or 'in the run folder'}, now {asked.images}")
     if found:
         raise FormalimgError(
             f"{folder} holds a run of other settings ({'; '.join(found)}): choose another folder or name"
         )
 
 
-def judged_by(card: RunCard, judge: Party) -> RunCard:
+def judged_by(manifest: RunManifest, judge: Identity) -> RunManifest:
     """The card after this judge has looked."""
-    return replace(card, judge=judge)
+    return replace(manifest, judge=judge)
 
 
-def require_plain(party: Party) -> None:
+def require_plain(party: Identity) -> None:
     """Refuse settings that cannot be written down and read back as they are.
 
     Raises:
@@ -160,27 +160,27 @@ def _is_text(text: str) -> bool:
     return True
 
 
-def _shaping(card: RunCard) -> dict[str, str]:
-    """Everything that shapes pictures, as text: 7 and 7.0 may be different settings."""
+def _shaping(manifest: RunManifest) -> dict[str, str]:
+    """Everything that shapes images, as text: 7 and 7.0 may be different settings."""
     return {
-        "suite": card.suite,
-        "suite version": card.suite_version or "none",
-        "model": card.model.name,
-        **{f"model setting {name}": repr(value) for name, value in card.model.settings.items()},
-        "seed": str(card.seed),
-        "size": str(card.size),
-        "condition": card.condition or "plain",
-        "style": card.style,
-        "prompts": card.prompts or "none",
-        "task": card.task,
-        "layouts": card.layouts or "none",
+        "suite": manifest.suite,
+        "suite version": manifest.suite_version or "none",
+        "model": manifest.model.name,
+        **{f"model setting {name}": repr(value) for name, value in manifest.model.settings.items()},
+        "seed": str(manifest.seed),
+        "size": str(manifest.size),
+        "condition": manifest.condition or "plain",
+        "style": manifest.style,
+        "prompts": manifest.prompts or "none",
+        "task": manifest.task,
+        "layouts": manifest.layouts or "none",
     }
 
 
-def _party(table: Mapping[str, Any], role: str) -> Party:
+def _party(table: Mapping[str, Any], role: str) -> Identity:
     party = _of_type(dict, table, role)
     settings = _of_type(dict, party, "settings")
-    return Party(
+    return Identity(
         _of_type(str, party, "name"),
         {name: None if value == _NOTHING else value for name, value in settings.items()},
     )

@@ -1,4 +1,4 @@
-"""Pictures for tests: quick to make, and each prompt has its own."""
+"""Images for tests: quick to make, and each prompt has its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.loopback.dialects import Wish
 
 
 def painted(wish: Wish) -> bytes:
-    """A small picture of one colour that follows from the prompt."""
+    """A small image of one colour that follows from the prompt."""
     red, green, blue, *_ = hashlib.sha256(wish.prompt.encode()).digest()
     return plain(64, (red, green, blue))
 

@@ -1,4 +1,4 @@
-"""Pictures a second: a bare loop of diffusers, and our run of the same pipeline."""
+"""Images a second: a bare loop of diffusers, and our run of the same pipeline."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from gpu_load import Load, Watch, free, timed
 from gpu_models import save_pipeline
 
 
-def measure_pictures(load: Load, place: Path) -> dict[str, Any]:
+def measure_images(load: Load, place: Path) -> dict[str, Any]:
     folder = place / "pipeline"
     found: dict[str, Any] = {}
     found["billion parameters"], found["seconds to build"] = timed(
         lambda: save_pipeline(folder, load.device, tiny=load.tiny)
     )
     free()
-    found["bare"] = bare_pictures(load, folder)
+    found["bare"] = bare_images(load, folder)
     free()
-    found["ours"] = our_pictures(load, folder, place)
+    found["ours"] = our_images(load, folder, place)
     free()
     found["ours / bare"] = found["ours"]["images/s"] / found["bare"]["images/s"]
     found["batch=auto"] = automatic_batch(load, folder)
@@ -29,7 +29,7 @@ def measure_pictures(load: Load, place: Path) -> dict[str, Any]:
     return found
 
 
-def bare_pictures(load: Load, folder: Path) -> dict[str, Any]:
+def bare_images(load: Load, folder: Path) -> dict[str, Any]:
     import torch
     from diffusers import DiffusionPipeline
 
@@ -49,32 +49,32 @@ def bare_pictures(load: Load, folder: Path) -> dict[str, Any]:
 
     make(0)
     with Watch() as watch:
-        for first in range(0, load.pictures, load.batch):
+        for first in range(0, load.images, load.batch):
             make(first)
-    return {"images/s": load.pictures / watch.seconds, **watch.told()}
+    return {"images/s": load.images / watch.seconds, **watch.told()}
 
 
-def our_pictures(load: Load, folder: Path, place: Path) -> dict[str, Any]:
+def our_images(load: Load, folder: Path, place: Path) -> dict[str, Any]:
     from formalimg.models.local import open_diffusers
-    from formalimg.runs import Order, carry_out
+    from formalimg.runs import RunConfig, execute
 
     model = open_diffusers(
         str(folder), {"steps": str(load.steps), "batch": str(load.batch), "device": load.device, "dtype": load.dtype}
     )
-    carry_out(Order(items(load.batch), model, size=load.size), place / "warm")
+    execute(RunConfig(items(load.batch), model, size=load.size), place / "warm")
     with Watch() as watch:
-        progress = carry_out(Order(items(load.pictures), model, size=load.size), place / "run")
-    assert progress.made == load.pictures, progress
+        progress = execute(RunConfig(items(load.images), model, size=load.size), place / "run")
+    assert progress.made == load.images, progress
     files = sorted((place / "run" / "images").iterdir())
     return {
-        "images/s": load.pictures / watch.seconds,
+        "images/s": load.images / watch.seconds,
         "MB per file": sum(file.stat().st_size for file in files) / len(files) / 1e6,
         **watch.told(),
     }
 
 
 def automatic_batch(load: Load, folder: Path) -> dict[str, Any]:
-    """After the first picture, and after the first batch; few steps, since they take no more memory."""
+    """After the first image, and after the first batch; few steps, since they take no more memory."""
     import torch
 
     from formalimg.models.local import open_diffusers
@@ -90,7 +90,7 @@ def automatic_batch(load: Load, folder: Path) -> dict[str, Any]:
 
 
 def out_of_memory(load: Load, folder: Path) -> dict[str, Any]:
-    """A batch that is far too large for a part of the memory: it is halved, and no picture is lost."""
+    """A batch that is far too large for a part of the memory: it is halved, and no image is lost."""
     import torch
 
     from formalimg.models import Generated

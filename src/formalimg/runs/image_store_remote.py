@@ -1,4 +1,4 @@
-"""Pictures on an object store, through fsspec; what cannot be brought there waits in the run folder: none is lost."""
+"""Images on an object store, through fsspec; what cannot be brought there waits in the run folder: none is lost."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from pathlib import Path, PurePosixPath
 from formalimg.errors import FormalimgError, presentable
 from formalimg.models import redacted
 from formalimg.runs.files import IMAGES, write_atomically
-from formalimg.runs.picture_store_url import Reached, reach
+from formalimg.runs.image_store_url import Reached, reach
 
 MARK = ".formalimg-run"
-"""The file that says whose pictures these are."""
+"""The file that says whose images these are."""
 
 _TRIES = 2
 
 
 @dataclass(frozen=True)
-class RemotePictures:
-    """Pictures on an object store; see `PictureStore`.
+class RemoteImages:
+    """Images on an object store; see `ImageStore`.
 
     Attributes:
         folder: the run folder, whose `images` holds what could not be brought to the store yet.
-        url: where the pictures lie.
+        url: where the images lie.
     """
 
     folder: Path
     url: str
 
     def prepare(self, owner: str, *, known: bool) -> None:
-        """Make sure that pictures can be written, and that the place is the run's own."""
-        with self._told("cannot keep pictures at"):
+        """Make sure that images can be written, and that the place is the run's own."""
+        with self._told("cannot keep images at"):
             there = self._listed()
             mark = self._reached.system.cat_file(self._path(MARK)).decode(errors="replace") if MARK in there else ""
         if mark not in ("", owner) if known else there.keys() - {MARK}:
-            raise FormalimgError(f"{self.url} holds files of somebody else: name another place for the pictures")
-        with self._told("cannot keep pictures at"):
+            raise FormalimgError(f"{self.url} holds files of somebody else: name another place for the images")
+        with self._told("cannot keep images at"):
             self._put(MARK, owner.encode())
 
     def write(self, name: str, pieces: Iterable[bytes]) -> None:
@@ -54,9 +54,9 @@ class RemotePictures:
                 return
         write_atomically(self._waiting(name), [data])
 
-    def place(self, name: str, sha256: str) -> RemotePicture:
-        """Where a picture lies."""
-        return RemotePicture(self, name, sha256)
+    def place(self, name: str, sha256: str) -> RemoteImage:
+        """Where an image lies."""
+        return RemoteImage(self, name, sha256)
 
     def read(self, name: str) -> bytes:
         """A file as it is.
@@ -75,7 +75,7 @@ class RemotePictures:
 
     def sizes(self) -> dict[str, int]:
         """All files by name, with their sizes in bytes."""
-        with self._told("cannot list the pictures at"):
+        with self._told("cannot list the images at"):
             there = self._listed()
         waiting = {path.name: path.stat().st_size for path in (self.folder / IMAGES).iterdir()}
         return {**there, **waiting}
@@ -149,8 +149,8 @@ class RemotePictures:
 
 
 @dataclass(frozen=True)
-class RemotePicture:
-    """A picture on an object store, read like the path of a file.
+class RemoteImage:
+    """An image on an object store, read like the path of a file.
 
     Attributes:
         store: where it lies.
@@ -158,7 +158,7 @@ class RemotePicture:
         sha256: the digest of its bytes: no other file is ever read.
     """
 
-    store: RemotePictures
+    store: RemoteImages
     name: str
     sha256: str
 
@@ -179,7 +179,7 @@ class RemotePicture:
         return data
 
     def is_file(self) -> bool:
-        """Is it there? Found in one listing of all pictures."""
+        """Is it there? Found in one listing of all images."""
         return self.name in self.store.known_names
 
     def __str__(self) -> str:
@@ -189,7 +189,7 @@ class RemotePicture:
 def _plain(name: str) -> str:
     """The name of a file, if it is no more than that: the database may come from anywhere."""
     if name in ("", ".", "..") or "/" in name or "\\" in name:
-        raise PermissionError(errno.EPERM, "its name leads out of the place of the pictures", name)
+        raise PermissionError(errno.EPERM, "its name leads out of the place of the images", name)
     return name
 
 

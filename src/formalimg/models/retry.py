@@ -1,4 +1,4 @@
-"""Good manners towards remote models: not too much at once, waiting when told to, asking again when it may help."""
+"""Good retry_policy towards remote models: not too much at once, waiting when told to, asking again when it may help."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class Manners:
+class RetryPolicy:
     """How a remote model is called. None of it shapes what the model answers, so none of it is a setting.
 
     Attributes:
@@ -44,11 +44,11 @@ class Manners:
     cache: bool = True
 
 
-USUAL = Manners()
+USUAL = RetryPolicy()
 """How a model is called unless its provider or its user says otherwise."""
 
 
-def image_manners(options: Options, usual: Manners = USUAL) -> Manners:
+def image_retry_policy(options: Options, usual: RetryPolicy = USUAL) -> RetryPolicy:
     """What the options of an image model ask for: concurrency, rpm, timeout, tries, first_wait, patience."""
     return replace(
         usual,
@@ -61,10 +61,10 @@ def image_manners(options: Options, usual: Manners = USUAL) -> Manners:
     )
 
 
-def chat_manners(options: Options, usual: Manners = USUAL) -> Manners:
+def chat_retry_policy(options: Options, usual: RetryPolicy = USUAL) -> RetryPolicy:
     """What the options of a chat model ask for: the same as for an image model, and reads and cache."""
     return replace(
-        image_manners(options, usual),
+        image_retry_policy(options, usual),
         reads=options.whole_number("reads", usual.reads, least=0, most=20),
         cache=options.flag("cache", usual.cache),
     )
@@ -75,7 +75,7 @@ class Door:
 
     def __init__(
         self,
-        manners: Manners,
+        retry_policy: RetryPolicy,
         *,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -84,16 +84,16 @@ class Door:
         """A door that nobody has gone through yet.
 
         Args:
-            manners: how calls are made.
+            retry_policy: how calls are made.
             clock: seconds that pass.
             sleep: waits for so many of them.
             chance: a number from 0 to 1, for waits that differ from caller to caller.
         """
-        self._manners = manners
+        self._manners = retry_policy
         self._clock = clock
         self._sleep = sleep
         self._chance = chance
-        self._spacing = 60 / manners.requests_per_minute if manners.requests_per_minute else 0.0
+        self._spacing = 60 / retry_policy.requests_per_minute if retry_policy.requests_per_minute else 0.0
         self._next_turn = float("-inf")
         self._closed_until = float("-inf")
 

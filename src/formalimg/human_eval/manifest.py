@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.steps import Protocol
-from formalimg.runs import read_card_table, write_atomically
+from formalimg.runs import read_manifest_table, write_atomically
 
 CARD_FILE = "study.toml"
 SCHEMA = 1
@@ -18,49 +18,49 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class RatedRun:
-    """A run whose pictures are rated.
+    """A run whose images are rated.
 
     Attributes:
         name: the name of its folder, by which exports call it.
         folder: where it lies, seen from the study.
         model: the image model.
         items_digest: of what the run asks.
-        pictures: how many of its pictures are rated.
-        pictures_digest: of the bytes of these pictures.
-        without_picture: how many planned pictures nobody can rate, because there is none.
+        images: how many of its images are rated.
+        images_digest: of the bytes of these images.
+        without_image: how many planned images nobody can rate, because there is none.
     """
 
     name: str
     folder: str
     model: str
     items_digest: str
-    pictures: int
-    pictures_digest: str
-    without_picture: int
+    images: int
+    images_digest: str
+    without_image: int
 
 
 @dataclass(frozen=True)
-class StudyCard:
+class StudyManifest:
     """What was asked of a study.
 
     Attributes:
         protocol: how people judge.
         suite: the benchmark.
         raters: how many people there are.
-        per_picture: how many of them look at each picture.
-        levels: only pictures of these levels; none for all.
-        per_level: how many pictures of each run and level were taken; 0 for all.
+        per_image: how many of them look at each image.
+        levels: only images of these levels; none for all.
+        per_level: how many images of each run and level were taken; 0 for all.
         checks: the share of attention checks in what a rater sees, at least.
         seed: from which choice, assignment and order follow; tokens do not.
         created: when the study was made, in UTC.
         made_with: the version of formalimg.
-        runs: whose pictures are rated.
+        runs: whose images are rated.
     """
 
     protocol: Protocol
     suite: str
     raters: int
-    per_picture: int
+    per_image: int
     levels: tuple[int, ...]
     per_level: int
     checks: float
@@ -70,13 +70,21 @@ class StudyCard:
     runs: tuple[RatedRun, ...]
 
 
+_STORED_NAMES = {
+    "per_image": "per_picture",
+    "images": "pictures",
+    "images_digest": "pictures_digest",
+    "without_image": "without_picture",
+}
+"""Fields whose names in `study.toml` differ from those in code: studies on disk keep the names they were written with."""
+
 _TYPES = {"str": str, "int": int, "float": float, "Protocol": str, "tuple[int, ...]": list}
 """The fields of a card that are written as they are, by what is written."""
 
 
-def write_study_card(card: StudyCard, folder: Path) -> None:
+def write_study_card(manifest: StudyManifest, folder: Path) -> None:
     """Write `study.toml`."""
-    table = asdict(card)
+    table = asdict(manifest)
     runs = table.pop("runs")
     lines = [
         "# What people are asked to do. Answers are in ratings.sqlite, which knows links only by their digests:",
@@ -93,39 +101,40 @@ def is_study(folder: Path) -> bool:
     return (folder / CARD_FILE).is_file()
 
 
-def read_study_card(folder: Path) -> StudyCard:
+def read_study_manifest(folder: Path) -> StudyManifest:
     """The card of a study.
 
     Raises:
         FormalimgError: if the folder is no study, or one of another version of formalimg.
     """
     path = folder / CARD_FILE
-    table = read_card_table(path, "study", SCHEMA, "use the version that made it, or make a new study")
+    table = read_manifest_table(path, "study", SCHEMA, "use the version that made it, or make a new study")
     try:
-        plain = _read(StudyCard, table)
+        plain = _read(StudyManifest, table)
         if plain["protocol"] not in get_args(Protocol):
             raise KeyError("protocol")
         if not isinstance(table.get("runs"), list):
             raise KeyError("runs")
         runs = tuple(RatedRun(**_read(RatedRun, run)) for run in table["runs"])
-        return StudyCard(**{**plain, "levels": tuple(plain["levels"]), "runs": runs})
+        return StudyManifest(**{**plain, "levels": tuple(plain["levels"]), "runs": runs})
     except KeyError as error:
         raise FormalimgError(f"{path} is damaged: {error.args[0]} is missing or no longer what it was") from error
 
 
-def _read(kind: type[StudyCard] | type[RatedRun], table: object) -> dict[str, Any]:
+def _read(kind: type[StudyManifest] | type[RatedRun], table: object) -> dict[str, Any]:
     found = {}
     for field in fields(kind):
         wanted = _TYPES.get(str(field.type))
         if wanted is None:
             continue
-        if not isinstance(table, dict) or type(table.get(field.name)) is not wanted:
-            raise KeyError(field.name)
-        found[field.name] = table[field.name]
+        stored = _STORED_NAMES.get(field.name, field.name)
+        if not isinstance(table, dict) or type(table.get(stored)) is not wanted:
+            raise KeyError(stored)
+        found[field.name] = table[stored]
     return found
 
 
 def _pairs(table: dict[str, Any]) -> list[str]:
     # JSON's strings and numbers are TOML's as well, but for one character.
     written = {name: json.dumps(value, ensure_ascii=False, allow_nan=False) for name, value in table.items()}
-    return [f"{name} = {value}".replace("\x7f", "\\u007f") for name, value in written.items()]
+    return [f"{_STORED_NAMES.get(name, name)} = {value}".replace("\x7f", "\\u007f") for name, value in written.items()]

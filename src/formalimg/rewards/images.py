@@ -1,4 +1,4 @@
-"""Whatever holds a picture, or what is in it: files, images, arrays, tensors, scenes."""
+"""Whatever holds an image, or what is in it: files, images, arrays, tensors, scenes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from formalimg.judges import Picture, Unscored
+from formalimg.judges import LoadedImage, Unscored
 from formalimg.runs import inspect
 from formalimg.scenes import Scene, SceneError
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-PictureLike: TypeAlias = Any
-"""A picture: the bytes of a PNG, JPEG or WebP file, the path of one, a function that reads one when it is needed, a PIL
+ImageLike: TypeAlias = Any
+"""An image: the bytes of a PNG, JPEG or WebP file, the path of one, a function that reads one when it is needed, a PIL
 image, a numpy array or a torch tensor (height by width by channels or channels first, uint8 or floats from 0 to 1). Or
 what is in it, so that nobody has to look: a `Scene`, a `StyledScene`, or a scene in the published grounding format,
 perhaps with its `"style"`."""
@@ -29,18 +29,18 @@ _ROUNDING = 0.5 / 255
 """So far outside of 0 to 1 a float may lie: it is the rounding of whoever made it."""
 
 _DEEPEST = 4
-"""So deep in a scene its numbers lie: in an object, in the list, in a thing, in a box. What lies deeper is none."""
+"""So deep in a scene its numbers lie: in an object, in the list, in an object, in a box. What lies deeper is none."""
 
 
 class StyledScene(NamedTuple):
-    """A scene, and the style of its picture, which decides `(IsStyle '…')`."""
+    """A scene, and the style of its image, which decides `(IsStyle '…')`."""
 
     scene: Scene
     style: str | None = None
 
 
-def scene_in(given: PictureLike) -> StyledScene | Unscored | None:
-    """The scene that was given in place of a picture; None if a picture was given."""
+def scene_in(given: ImageLike) -> StyledScene | Unscored | None:
+    """The scene that was given in place of an image; None if an image was given."""
     if isinstance(given, StyledScene):
         return given
     if isinstance(given, Scene):
@@ -52,7 +52,7 @@ def scene_in(given: PictureLike) -> StyledScene | Unscored | None:
         return Unscored("not understood", "the style of a scene must be a word or null")
     try:
         return StyledScene(_scene(given), style or None)  # an empty word is none
-    except SceneError as error:  # whoever looked at this picture got it wrong
+    except SceneError as error:  # whoever looked at this image got it wrong
         return Unscored("not understood", f"no scene that can be read: {error}")
 
 
@@ -72,10 +72,10 @@ def _in_plain_numbers(given: Any, deep: int = _DEEPEST) -> Any:
     return given.tolist() if callable(getattr(given, "tolist", None)) else given
 
 
-def picture_in(given: PictureLike) -> Picture | Unscored:
-    """The picture that was given, decoded; `Unscored` if there is none that can be."""
+def image_in(given: ImageLike) -> LoadedImage | Unscored:
+    """The image that was given, decoded; `Unscored` if there is none that can be."""
     if given is None:
-        return Unscored("no image", "None was given in place of a picture")
+        return Unscored("no image", "None was given in place of an image")
     try:
         data = _file(given)
     except (OSError, ValueError) as error:  # also characters that paths cannot have
@@ -83,7 +83,7 @@ def picture_in(given: PictureLike) -> Picture | Unscored:
     return data if isinstance(data, Unscored) else inspect(data)
 
 
-def _file(given: PictureLike) -> bytes | Unscored:
+def _file(given: ImageLike) -> bytes | Unscored:
     if isinstance(given, FunctionType | partial):
         given = given()
     if isinstance(given, bytes | bytearray | memoryview):
@@ -99,7 +99,7 @@ def _file(given: PictureLike) -> bytes | Unscored:
         from PIL import Image
 
         return _as_png(Image.fromarray(pixels))
-    return Unscored("unreadable image", f"a picture cannot be a {type(given).__name__}")
+    return Unscored("unreadable image", f"an image cannot be a {type(given).__name__}")
 
 
 def _as_png(image: Any) -> bytes:
@@ -119,14 +119,12 @@ def _pixels(given: Any) -> NDArray[np.uint8] | Unscored:
     values = np.asarray(given)
     laid_out = _channels_last(values, first=is_tensor)
     if laid_out is None:
-        return Unscored(
-            "unreadable image", f"an array of the shape {values.shape} is no picture: 1, 3 or 4 channels are"
-        )
+        return Unscored("unreadable image", f"an array of the shape {values.shape} is no image: 1, 3 or 4 channels are")
     if values.dtype == np.uint8:
         return np.ascontiguousarray(laid_out)
     if not np.issubdtype(values.dtype, np.floating):
         return Unscored(
-            "unreadable image", f"an array of {values.dtype} is no picture: give uint8, or floats from 0 to 1"
+            "unreadable image", f"an array of {values.dtype} is no image: give uint8, or floats from 0 to 1"
         )
     if not np.isfinite(values).all():
         return Unscored("unreadable image", "the array has values that are no numbers")

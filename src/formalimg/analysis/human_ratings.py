@@ -6,11 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from formalimg.errors import FormalimgError
-from formalimg.judges import LEAST_OVERLAP
-from formalimg.runs import StoredRun
-from formalimg.scenes import Scene
-from formalimg.stats import ScoreProfile
 from formalimg.analysis.boxes_studied import BoxesStudied
 from formalimg.analysis.boxes_study import study_boxes
 from formalimg.analysis.conduct import Conduct
@@ -21,13 +16,18 @@ from formalimg.analysis.points import PointsGiven
 from formalimg.analysis.points_study import study_points
 from formalimg.analysis.ratings import Rating
 from formalimg.analysis.votes import Vote
+from formalimg.errors import FormalimgError
+from formalimg.judges import MIN_OVERLAP
+from formalimg.runs import StoredRun
+from formalimg.scenes import Scene
+from formalimg.stats import ScoreProfile
 
 StudyOfPeople: TypeAlias = PeopleStudied | ScoresStudied | BoxesStudied
 """What comes of a study, by what people were asked for: yes and no or five points, scores, or boxes."""
 
 
 @dataclass(frozen=True)
-class PeopleSaid:
+class HumanRatings:
     """What people said in a study: of these, one is there.
 
     Attributes:
@@ -46,10 +46,10 @@ class PeopleSaid:
 
 
 def study_people(
-    said: PeopleSaid,
+    said: HumanRatings,
     runs: Sequence[StoredRun],
     *,
-    iou: float = LEAST_OVERLAP,
+    iou: float = MIN_OVERLAP,
     profile: ScoreProfile = "paper",
     confidence: float = 0.95,
 ) -> StudyOfPeople:
@@ -75,19 +75,19 @@ def study_people(
         found = study_scores(said.scores, runs, profile=profile, confidence=confidence)
     elif said.corrections:
         judges = {run.folder.name: name for run in runs if (name := _grounder(run, said.corrections))}
-        found = study_boxes(said.corrections, runs[0].card.suite, judges=judges, iou=iou, confidence=confidence)
+        found = study_boxes(said.corrections, runs[0].manifest.suite, judges=judges, iou=iou, confidence=confidence)
     else:
-        raise FormalimgError("nobody has finished a picture yet: let people answer first")
+        raise FormalimgError("nobody has finished an image yet: let people answer first")
     return replace(found, conduct=said.conduct)
 
 
 def _grounder(run: StoredRun, corrections: Sequence[Correction]) -> str:
     """The judge of a run, if its boxes are those that people were shown; empty if they are another's."""
     shown = {(it.item, it.sample): it.found for it in corrections if it.run == run.folder.name}
-    if run.card.judge is None or not shown:
+    if run.manifest.judge is None or not shown:
         return ""
     for judged in run.judged(list(shown)):
         seen = judged.verdict.evidence.get("scene")
         if shown[judged.outcome.item, judged.outcome.sample] != (None if seen is None else Scene.from_json(seen)):
             return ""
-    return run.card.judge.name
+    return run.manifest.judge.name

@@ -1,4 +1,4 @@
-"""Pictures through the google-genai library, against a server that speaks Gemini's format."""
+"""Images through the google-genai library, against a server that speaks Gemini's format."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from formalimg.models import Failed, Generated, Refused
 from formalimg.models.gemini import open_gemini_images
 from tests.support.loopback import Fault, Loopback, Wish, scripted
 from tests.support.loopback.gemini import GEMINI
-from tests.support.loopback.pictures import animated, painted, plain
-from tests.support.remote_models import PICTURE, PLANTED, answers, request, stand_alone
+from tests.support.loopback.images import animated, painted, plain
+from tests.support.remote_models import IMAGE, PLANTED, answers, request, stand_alone
 
 MODEL = "gemini-2.5-flash-image"
 
@@ -36,7 +36,7 @@ def _answer(server: Loopback, *, reference: bytes | None = None, **options: str)
     return answer
 
 
-def test_a_picture_comes_back_byte_by_byte_with_what_was_served() -> None:
+def test_an_image_comes_back_byte_by_byte_with_what_was_served() -> None:
     with _server() as server:
         answer = _answer(server)
     assert isinstance(answer, Generated)
@@ -52,14 +52,14 @@ def test_a_picture_comes_back_byte_by_byte_with_what_was_served() -> None:
     }
 
 
-def test_a_reference_picture_goes_with_the_words() -> None:
+def test_a_reference_image_goes_with_the_words() -> None:
     with Loopback(paint=lambda wish: wish.reference or b"", dialects=(GEMINI,)) as server:
-        answer = _answer(server, reference=PICTURE)
+        answer = _answer(server, reference=IMAGE)
     assert isinstance(answer, Generated)
-    assert answer.data == PICTURE
-    words, picture = server.requests[0].json["contents"][0]["parts"]
+    assert answer.data == IMAGE
+    words, image = server.requests[0].json["contents"][0]["parts"]
     assert words == {"text": "A red cup."}
-    assert base64.urlsafe_b64decode(picture["inlineData"]["data"]) == PICTURE
+    assert base64.urlsafe_b64decode(image["inlineData"]["data"]) == IMAGE
 
 
 def test_options_are_sent_and_on_record() -> None:
@@ -93,7 +93,7 @@ def test_the_first_models_that_draw_are_let_talk() -> None:
     assert server.requests[0].json["generationConfig"]["responseModalities"] == ["TEXT", "IMAGE"]
 
 
-def test_a_sketch_among_the_thoughts_is_not_the_picture() -> None:
+def test_a_sketch_among_the_thoughts_is_not_the_image() -> None:
     with _server("sketch") as server:
         answer = _answer(server)
     assert isinstance(answer, Generated)
@@ -103,7 +103,7 @@ def test_a_sketch_among_the_thoughts_is_not_the_picture() -> None:
 @pytest.mark.parametrize(
     ("fault", "expected"), [("tiny", plain(2, (255, 0, 0))), ("animated", animated())], ids=["tiny", "animated"]
 )
-def test_odd_pictures_are_handed_on_as_they_came(fault: str, expected: bytes) -> None:
+def test_odd_images_are_handed_on_as_they_came(fault: str, expected: bytes) -> None:
     with _server(fault) as server:
         answer = _answer(server)
     assert isinstance(answer, Generated)
@@ -118,7 +118,7 @@ def test_odd_pictures_are_handed_on_as_they_came(fault: str, expected: bytes) ->
         ("PROHIBITED_CONTENT", "ended with PROHIBITED_CONTENT"),
         ("IMAGE_SAFETY", "ended with IMAGE_SAFETY"),
         ("NO_IMAGE", "ended with NO_IMAGE"),
-        ("words", "words instead of a picture: I would rather not draw that."),
+        ("words", "words instead of an image: I would rather not draw that."),
     ],
 )
 def test_declining_is_a_refusal_and_not_asked_again(fault: str, reason: str) -> None:
@@ -128,7 +128,7 @@ def test_declining_is_a_refusal_and_not_asked_again(fault: str, reason: str) -> 
 
 
 @pytest.mark.parametrize("fault", ["OTHER", "IMAGE_OTHER", "no parts", "no candidate", "text", "no base64"])
-def test_an_answer_without_a_picture_is_wrong_and_asked_again(fault: str) -> None:
+def test_an_answer_without_an_image_is_wrong_and_asked_again(fault: str) -> None:
     with _server(fault, None, fault) as server:
         assert isinstance(_answer(server, tries="2", first_wait="0"), Generated)
         failed = _answer(server)

@@ -1,4 +1,4 @@
-"""A picture with the boxes that were found in it."""
+"""An image with the boxes that were found in it."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from formalimg.judges import Unscored, Verdict
 from formalimg.reporting.exhibits import Exhibit
 from formalimg.reporting.html.markup import Markup, element
 from formalimg.reporting.thumbnails import Shown
-from formalimg.scenes import CANVAS, Scene, SceneError, Thing
+from formalimg.scenes import CANVAS, Scene, SceneError, SceneObject
 
 _VARIABLE = re.compile(r"\?([^\s()]+)")
 _LETTER = 6.3
 """About how wide a letter of a label is, in pixels of the thumbnail."""
 
 
-def picture(exhibit: Exhibit) -> Markup:
-    """The small picture; boxes are shown when it is pointed at, and those of things that failed always."""
+def image(exhibit: Exhibit) -> Markup:
+    """The small image; boxes are shown when it is pointed at, and those of objects that failed always."""
     small = exhibit.thumbnail
     if isinstance(small, str):
-        return element("div", element("p", small), class_="picture absent")
+        return element("div", element("p", small), class_="image absent")
     scene = _scene(exhibit.judged.verdict)
-    things = () if scene is None else scene.things
-    at_fault = _things_at_fault(exhibit.judged.verdict)
-    boxes = [_box(thing, number in at_fault, small) for number, thing in enumerate(things)]
+    objects = () if scene is None else scene.objects
+    at_fault = _objects_at_fault(exhibit.judged.verdict)
+    boxes = [_box(obj, number in at_fault, small) for number, obj in enumerate(objects)]
     overlay = element("svg", boxes, viewBox=f"0 0 {small.width} {small.height}", aria_hidden="true")
     return element(
         "div",
         element("img", src=small.address, alt=_in_words(exhibit), width=small.width, height=small.height),
         overlay if boxes else "",
-        class_="picture",
+        class_="image",
         tabindex="0" if boxes else None,
     )
 
 
 def _in_words(exhibit: Exhibit) -> str:
     scene = _scene(exhibit.judged.verdict)
-    made = f"Picture made for item {exhibit.item.id}"
+    made = f"Image made for item {exhibit.item.id}"
     if scene is None:
         return made
-    return f"{made}; found in it: {', '.join(thing.looks() for thing in scene.things) or 'nothing'}"
+    return f"{made}; found in it: {', '.join(obj.looks() for obj in scene.objects) or 'nothing'}"
 
 
 def _scene(verdict: Verdict | Unscored) -> Scene | None:
@@ -52,14 +52,14 @@ def _scene(verdict: Verdict | Unscored) -> Scene | None:
         return None
 
 
-def _things_at_fault(verdict: Verdict | Unscored) -> frozenset[int]:
-    """The numbers of the things that stand for the variables of failed clauses."""
+def _objects_at_fault(verdict: Verdict | Unscored) -> frozenset[int]:
+    """The numbers of the objects that stand for the variables of failed clauses."""
     bindings = verdict.evidence.get("bindings")
     if not isinstance(bindings, Mapping) or isinstance(verdict, Unscored):
         return frozenset()
-    bound = {str(name).removeprefix("?"): thing for name, thing in bindings.items()}
+    bound = {str(name).removeprefix("?"): obj for name, obj in bindings.items()}
     named = {name for part in verdict.parts if part.score < 1 for name in _VARIABLE.findall(part.name)}
-    return frozenset(thing for name in named if isinstance(thing := bound.get(name), int))
+    return frozenset(obj for name in named if isinstance(obj := bound.get(name), int))
 
 
 class _Frame(NamedTuple):
@@ -69,15 +69,15 @@ class _Frame(NamedTuple):
     height: float
 
 
-def _box(thing: Thing, at_fault: bool, small: Shown) -> Markup:
+def _box(obj: SceneObject, at_fault: bool, small: Shown) -> Markup:
     across, down = small.width / CANVAS, small.height / CANVAS
     frame = _Frame(
-        thing.box.xmin * across,
-        thing.box.ymin * down,
-        (thing.box.xmax - thing.box.xmin) * across,
-        (thing.box.ymax - thing.box.ymin) * down,
+        obj.box.xmin * across,
+        obj.box.ymin * down,
+        (obj.box.xmax - obj.box.xmin) * across,
+        (obj.box.ymax - obj.box.ymin) * down,
     )
-    words = thing.looks()
+    words = obj.looks()
     length = min(_LETTER * len(words) + 6, small.width)
     left = min(frame.x, small.width - length)
     # Above the box where there is room, else inside it.
@@ -87,5 +87,5 @@ def _box(thing: Thing, at_fault: bool, small: Shown) -> Markup:
         element("rect", **frame._asdict(), class_="frame"),
         element("rect", x=left, y=top, width=length, height=13, class_="plate"),
         element("text", words, x=left + 3, y=top + 9.5),
-        class_="thing fault" if at_fault else "thing",
+        class_="object fault" if at_fault else "thing",
     )

@@ -1,4 +1,4 @@
-"""Writing pictures where the user asks for them."""
+"""Writing images where the user asks for them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-def require_picture_name(path: Path) -> None:
-    """Refuse a name that no picture can be written to, before the work is done."""
+def require_image_name(path: Path) -> None:
+    """Refuse a name that no image can be written to, before the work is done."""
     if path.suffix.lower() not in (".png", ".jpg", ".jpeg", ".webp"):
         raise FormalimgError(f"cannot draw into {path}: give a name such as out.png")
     if not path.parent.is_dir():
         raise FormalimgError(f"cannot draw into {path}: the folder {path.parent} does not exist")
 
 
-def save_picture(image: Image, path: Path) -> None:
-    """Save a picture; its kind is told by the name."""
+def save_image(image: Image, path: Path) -> None:
+    """Save an image; its kind is told by the name."""
     try:
         image.save(path)
     except OSError as error:
-        raise FormalimgError(f"cannot write the picture {path}: {error.strerror}") from error
+        raise FormalimgError(f"cannot write the image {path}: {error.strerror}") from error

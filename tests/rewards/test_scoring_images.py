@@ -1,4 +1,4 @@
-"""From pictures of any make, and from scenes, to rewards: the numbers of runs, and no number where nobody can tell."""
+"""From images of any make, and from scenes, to rewards: the numbers of runs, and no number where nobody can tell."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from PIL import Image
 
 import formalimg
 from formalimg import FormalimgError, Scene, load
-from formalimg.judges import Grounding, Picture, SceneJudge, Unscored, Verdict, ground_icons, judge_grounding
+from formalimg.judges import Grounding, LoadedImage, SceneJudge, Unscored, Verdict, ground_icons, judge_grounding
 from formalimg.rewards import PairError, Scored, Scorer, StyledScene, reward, reward_function
 from formalimg.scenes import draw
 from formalimg.suites import FormulaSpec, Item
@@ -67,7 +67,7 @@ class Tensor:
         return self.values
 
 
-def test_a_picture_is_a_picture_however_it_comes(tmp_path: Path) -> None:
+def test_an_image_is_an_image_however_it_comes(tmp_path: Path) -> None:
     (tmp_path / "shown.png").write_bytes(png(SHOWN))
     floats = PIXELS.astype(np.float32) / 255
     ways = [
@@ -116,7 +116,7 @@ def test_what_nobody_can_read_has_no_score(broken: Any, sort: str, told: str) ->
     assert reward([broken], [ITEM]) == [None]
     assert reward([broken], [ITEM], missing="zero") == [0]
     assert math.isnan(reward([broken], [ITEM], missing="nan")[0])  # type: ignore[arg-type]
-    with pytest.raises(FormalimgError, match="picture 0 has no reward"):
+    with pytest.raises(FormalimgError, match="image 0 has no reward"):
         reward([broken], [ITEM], missing="error")
 
 
@@ -127,7 +127,7 @@ def test_one_flat_colour_fails_as_it_does_in_runs() -> None:
 
 
 def test_rewards_are_the_scores_of_verdicts() -> None:
-    """Part by part, for pictures and for the scenes that are seen in them."""
+    """Part by part, for images and for the scenes that are seen in them."""
     for item in ITEMS:
         seen = ground_icons(SHOWN)
         assert isinstance(seen, Grounding)
@@ -216,7 +216,7 @@ def test_a_scene_that_does_not_tell_leaves_it_open() -> None:
         [(photo, asked), (StyledScene(Scene.from_json(photo), "cartoon"), asked), (unknown, asked)]
     )
     assert (told.score, styled.score, open_.score) == (1, 0.5, None)
-    assert "style of the picture is not known" in open_.reason
+    assert "style of the image is not known" in open_.reason
     assert SCORER.score_all([({**photo, "style": ""}, asked)]) == [open_]
 
 
@@ -228,7 +228,7 @@ class Faulty:
     settings: dict[str, Any] = field(default_factory=dict)
     concurrency: int = 1
 
-    async def ground(self, picture: Picture, classes: Sequence[str]) -> Grounding | Unscored:
+    async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
         raise ValueError("out of order")
 
 
@@ -251,7 +251,7 @@ class Watched:
     looking: int = 0
     most: int = 0
 
-    async def ground(self, picture: Picture, classes: Sequence[str]) -> Grounding | Unscored:
+    async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
         self.looking += 1
         self.most = max(self.most, self.looking)
         await asyncio.sleep(0.005)
@@ -316,14 +316,14 @@ def test_trainers_call_with_batches_and_metadata() -> None:
     assert list(found.scores) == formalimg.reward([SHOWN, SHOWN], [ITEM, WRONG])
     assert found.details["passed"] == [True, False]
     assert found.details["unscored"] == 0
-    with pytest.raises(FormalimgError, match="picture 1 has no reward"):
+    with pytest.raises(FormalimgError, match="image 1 has no reward"):
         reward_function()([SHOWN, None], ["", ""], metadata)
     assert np.isnan(reward_function(missing="nan")([None, SHOWN], ["", ""], metadata).scores[0])
     with pytest.raises(FormalimgError, match="metadata 0 do not say"):
         reward_function()([SHOWN], [""], [{"tag": "mine"}])
-    with pytest.raises(FormalimgError, match="one item for each picture"):
+    with pytest.raises(FormalimgError, match="one item for each image"):
         reward([SHOWN, SHOWN], [ITEM])
-    with pytest.raises(FormalimgError, match="a list of pictures"):
+    with pytest.raises(FormalimgError, match="a list of images"):
         reward(SHOWN, [ITEM])  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""Local pipelines make pictures in runs like any other model: reproducible, in batches, on record."""
+"""Local pipelines make images in runs like any other model: reproducible, in batches, on record."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.run_contents import contents, order, outcomes, rows
 from formalimg.models import Answer, Generated, ImageRequest
 from formalimg.models.local import DiffusersModel, open_diffusers
 from formalimg.models.local.painter import Painter
-from formalimg.runs import carry_out
+from formalimg.runs import execute
 from tests_local.tiny.pipelines import TINY_PIPELINES
 
 pytest.importorskip("diffusers", reason="needs the libraries of local models: pip install 'formalimg[local]'")
@@ -48,7 +48,7 @@ def test_a_run_made_twice_is_the_same_to_the_last_byte(kind: str, folder: Path, 
     found = []
     for name in ("one", "two"):
         model = open_diffusers(str(folder), {"steps": "2", "batch": "2"})
-        progress = carry_out(order(model, items), tmp_path / name, NumberJudge())
+        progress = execute(order(model, items), tmp_path / name, NumberJudge())
         assert progress.made == 5
         found.append(contents(tmp_path / name))
     assert found[0] == found[1]
@@ -92,13 +92,13 @@ def test_sizes_are_what_the_pipeline_can_make_and_are_on_record(model: Diffusers
 
 
 def test_words_that_nobody_reads_are_on_record(kind: str, model: DiffusersModel) -> None:
-    long = ImageRequest("1", 0, "many things " * 20, 7, 64)
+    long = ImageRequest("1", 0, "many objects " * 20, 7, 64)
     reads_far = kind == "FluxPipeline"
     assert (made(model, [long])[0].served["tokens_cut"] == 0) == reads_far
-    assert made(model, [ImageRequest("1", 0, "few things", 7, 64)])[0].served["tokens_cut"] == 0
+    assert made(model, [ImageRequest("1", 0, "few objects", 7, 64)])[0].served["tokens_cut"] == 0
 
 
-def test_the_loop_stays_free_while_pictures_are_made(model: DiffusersModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_loop_stays_free_while_images_are_made(model: DiffusersModel, monkeypatch: pytest.MonkeyPatch) -> None:
     free = threading.Event()
     paint = Painter.paint
 

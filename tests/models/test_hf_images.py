@@ -1,4 +1,4 @@
-"""Pictures through the huggingface_hub library, against a server that speaks as its endpoints and providers do."""
+"""Images through the huggingface_hub library, against a server that speaks as its endpoints and providers do."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from formalimg.models import Failed, Generated, Refused
 from formalimg.models.hf import open_hf_images
 from tests.support.loopback import Fault, Loopback, Wish, scripted
 from tests.support.loopback.hf import HF
-from tests.support.loopback.pictures import animated, painted, plain
-from tests.support.remote_models import PICTURE, answers, request, stand_alone
+from tests.support.loopback.images import animated, painted, plain
+from tests.support.remote_models import IMAGE, answers, request, stand_alone
 
 PLANTED_TOKEN = "hf_planted0a1b2c3d4e5f6789wxyz"
 MODEL = "acme/painter"
@@ -35,7 +35,7 @@ def _answer(server: Loopback, *, reference: bytes | None = None, **options: str)
     return answer
 
 
-def test_a_picture_comes_back_byte_by_byte_with_what_was_served() -> None:
+def test_an_image_comes_back_byte_by_byte_with_what_was_served() -> None:
     with _server() as server:
         answer = _answer(server)
     assert isinstance(answer, Generated)
@@ -46,11 +46,11 @@ def test_a_picture_comes_back_byte_by_byte_with_what_was_served() -> None:
     assert came.json == {"inputs": "A red cup.", "parameters": {"width": 1024, "height": 1024, "seed": 7}}
 
 
-def test_a_reference_picture_makes_it_image_to_image() -> None:
+def test_a_reference_image_makes_it_image_to_image() -> None:
     with Loopback(paint=lambda wish: wish.reference or b"", dialects=(HF,)) as server:
-        answer = _answer(server, reference=PICTURE)
+        answer = _answer(server, reference=IMAGE)
     assert isinstance(answer, Generated)
-    assert answer.data == PICTURE
+    assert answer.data == IMAGE
     told = server.requests[0].json["parameters"]
     assert told == {"prompt": "A red cup.", "target_size": {"width": 1024, "height": 1024}, "seed": 7}
 
@@ -69,7 +69,7 @@ def test_options_are_sent_and_on_record() -> None:
     assert model.concurrency == 3
 
 
-@pytest.mark.parametrize("reference", [None, PICTURE], ids=["words", "picture"])
+@pytest.mark.parametrize("reference", [None, IMAGE], ids=["words", "image"])
 def test_size_and_seed_can_be_kept_back(reference: bytes | None) -> None:
     with _server() as server:
         assert isinstance(_answer(server, reference=reference, sized="off", seeded="off"), Generated)
@@ -79,7 +79,7 @@ def test_size_and_seed_can_be_kept_back(reference: bytes | None) -> None:
 @pytest.mark.parametrize(
     ("fault", "expected"), [("tiny", plain(2, (255, 0, 0))), ("animated", animated())], ids=["tiny", "animated"]
 )
-def test_odd_pictures_are_handed_on_as_they_came(fault: str, expected: bytes) -> None:
+def test_odd_images_are_handed_on_as_they_came(fault: str, expected: bytes) -> None:
     with _server(fault) as server:
         answer = _answer(server)
     assert isinstance(answer, Generated)
@@ -87,7 +87,7 @@ def test_odd_pictures_are_handed_on_as_they_came(fault: str, expected: bytes) ->
 
 
 @pytest.mark.parametrize("fault", ["text", "gif", "empty", "html"])
-def test_what_is_no_picture_is_wrong_and_asked_for_again(fault: str) -> None:
+def test_what_is_no_image_is_wrong_and_asked_for_again(fault: str) -> None:
     with _server(fault, None, fault) as server:
         assert isinstance(_answer(server, tries="2", first_wait="0"), Generated)
         failed = _answer(server)
@@ -95,8 +95,8 @@ def test_what_is_no_picture_is_wrong_and_asked_for_again(fault: str) -> None:
     assert failed.reason.startswith("wrong: ")
 
 
-def test_a_cut_picture_is_handed_on_or_wrong_but_never_made_up() -> None:
-    """Of a file that breaks off, the head may be whole: then it is for the reader of all pictures to notice."""
+def test_a_cut_image_is_handed_on_or_wrong_but_never_made_up() -> None:
+    """Of a file that breaks off, the head may be whole: then it is for the reader of all images to notice."""
     with _server("truncated") as server:
         answer = _answer(server)
     assert isinstance(answer, Failed) or (isinstance(answer, Generated) and EXPECTED.startswith(answer.data))

@@ -1,4 +1,4 @@
-"""Pictures behind an address: fetched if they come, else a failure that does not show the address."""
+"""Images behind an address: fetched if they come, else a failure that does not show the address."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from formalimg.models.calls import CallError
 from formalimg.models.fetching import fetched
 from tests.support.loopback import Dialect, Fault, Loopback, Request, Response, Route
 from tests.support.loopback.dialects import Parts
-from tests.support.remote_models import PICTURE, wait_for
+from tests.support.remote_models import IMAGE, wait_for
 
 
 def _serving(response: Response) -> list[Dialect]:
@@ -28,19 +28,19 @@ def _fault(address: str) -> CallError:
 
 
 def test_what_lies_there_comes_as_it_is() -> None:
-    with Loopback(dialects=_serving(Response(PICTURE))) as server:
-        assert wait_for(fetched(f"{server.url}/a.png?signature=x", 5)) == PICTURE
+    with Loopback(dialects=_serving(Response(IMAGE))) as server:
+        assert wait_for(fetched(f"{server.url}/a.png?signature=x", 5)) == IMAGE
 
 
-def test_a_picture_that_is_paid_for_is_not_given_up_at_once() -> None:
-    coming = [Response(status=404), Response(PICTURE, cut=True), Response(PICTURE)]
+def test_an_image_that_is_paid_for_is_not_given_up_at_once() -> None:
+    coming = [Response(status=404), Response(IMAGE, cut=True), Response(IMAGE)]
 
     def answer(request: Request, fault: Fault | None, parts: Parts) -> Response:
         return coming.pop(0)
 
     dialect = Dialect((Route(re.compile(".*"), answer),), lambda status, code, message: {})
     with Loopback(dialects=[dialect]) as server:
-        assert wait_for(fetched(f"{server.url}/a.png", 5, waits=(0, 0))) == PICTURE
+        assert wait_for(fetched(f"{server.url}/a.png", 5, waits=(0, 0))) == IMAGE
     assert not coming
 
 
@@ -51,7 +51,7 @@ def test_a_picture_that_is_paid_for_is_not_given_up_at_once() -> None:
         (Response(status=429), "unavailable"),
         (Response(status=404), "wrong"),
         (Response(status=403), "wrong"),
-        (Response(PICTURE, cut=True), "unavailable"),
+        (Response(IMAGE, cut=True), "unavailable"),
         (Response(silent=True), "unavailable"),
     ],
 )
