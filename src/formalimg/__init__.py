@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from formalimg._util.lazy import lazy_exports
 from formalimg.errors import FormalimgError
-from formalimg.lazily import lazily
 from formalimg.logic import FormulaError, Problem, Verification, check, clauses, complexity, parse, verify
 from formalimg.scenes import Box, Scene, SceneError, SceneObject
 from formalimg.suites import load
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from formalimg.rewards import reward
 
 # Most programs that verify never run a model.
-__getattr__ = lazily("formalimg", {"evaluation": ["Evaluation", "evaluate", "run"], "rewards": ["reward"]})
+__getattr__ = lazy_exports("formalimg", {"evaluation": ["Evaluation", "evaluate", "run"], "rewards": ["reward"]})
 
 __version__ = "0.1.0"
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
 from formalimg.judges import Verdict
 from formalimg.runs import execute, open_run
-from formalimg.runs.files import write_atomically
 from tests.support.models import NumberJudge, Speckles, small_items
 from tests.support.run_contents import contents, order, rows
 from tests.support.run_in_process import start
@@ -68,10 +68,10 @@ def test_images_that_do_not_fit_stop_the_run(tmp_path: Path, small_disk: Path) -
 
 def test_a_file_that_does_not_fit_leaves_the_old_one(small_disk: Path) -> None:
     path = small_disk / "3.png"
-    write_atomically(path, [b"old"])
+    atomic_write(path, [b"old"])
     _fill(small_disk, 20_000)
     with pytest.raises(FormalimgError, match=f"cannot write {path}: No space left on device; make room"):
-        write_atomically(path, [b"new"] * 20_000)
+        atomic_write(path, [b"new"] * 20_000)
     assert path.read_bytes() == b"old"
     assert {entry.name for entry in small_disk.iterdir()} == {"3.png", "ballast"}
 

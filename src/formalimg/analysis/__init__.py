@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from formalimg.lazily import lazily
+from formalimg._util.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from formalimg.analysis.agreement_in_words import agreement_table, agreement_text
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from formalimg.analysis.tables_in_words import AgreementFormat
     from formalimg.analysis.votes import Vote, VotesError, read_votes
 
-__getattr__ = lazily(
+__getattr__ = lazy_exports(
     "formalimg.analysis",
     {
         "agreement_in_words": ["agreement_table", "agreement_text"],

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from formalimg.errors import FormalimgError, presentable
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
 
 _SHOWN = 50
 
@@ -40,7 +41,7 @@ def tell(findings: Iterable[Finding], file: str = "") -> list[str]:
     for line, message in sorted(findings, key=lambda finding: finding.line):
         lines.setdefault(message, []).append(line)
     where = {message: _where(those, file) for message, those in lines.items()}
-    return [presentable(f"{at}: {message}" if at else message, 300, 200) for message, at in where.items()]
+    return [truncate(f"{at}: {message}" if at else message, 300, 200) for message, at in where.items()]
 
 
 def _where(lines: Sequence[int], file: str) -> str:

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from formalimg._util.lazy import lazy_exports
 from formalimg.authoring.counterfactuals.choices import CounterfactualChoices, Law, Told, outcomes_told
 from formalimg.authoring.plan import ConceptChoices, WritingPlan
 from formalimg.authoring.rejection import REASONS, Reason, Rejection
-from formalimg.lazily import lazily
 
 if TYPE_CHECKING:
     from formalimg.authoring.counterfactuals.laws import read_laws
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from formalimg.authoring.writing import Written, write_suite
 
 # Most programs write nothing, and asking takes pydantic and asyncio.
-__getattr__ = lazily(
+__getattr__ = lazy_exports(
     "formalimg.authoring",
     {
         "counterfactuals.laws": ["read_laws"],

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from formalimg._util.io import atomic_write_text
 from formalimg.authoring.outcome import Outcome, added
 from formalimg.authoring.rejection import REASONS
 from formalimg.authoring.standing import Standing
-from formalimg.errors import FormalimgError
 from formalimg.models import Setting, Usage
 
 CARD_FILE = "writing.json"
@@ -58,16 +56,7 @@ def save_card(
         ensure_ascii=False,
     )
     path = folder / CARD_FILE
-    try:
-        with tempfile.TemporaryDirectory(prefix=".card-", dir=folder) as made:
-            new = Path(made) / CARD_FILE
-            with new.open("w", encoding="utf-8") as file:
-                file.write(text + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(path)
-    except OSError as error:
-        raise FormalimgError(f"cannot write {path}: {error.strerror}") from error
+    atomic_write_text(path, text + "\n")
     return manifest
 
 

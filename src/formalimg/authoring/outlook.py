@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from formalimg._util.aio import run_sync
 from formalimg.authoring.conversation import Asked, Conversation, Part
 from formalimg.authoring.craft import Craft, craft_of
 from formalimg.authoring.journal import JOURNAL_FILE, Journal
@@ -16,7 +17,6 @@ from formalimg.authoring.standing import Standing, standing
 from formalimg.authoring.writing import all_that_shapes, refuse_items_of_others
 from formalimg.models import AnswerType, ChatModel, Message, Reply, Setting, Unanswered, Usage, price
 from formalimg.suites import suite
-from formalimg.waiting import waited
 
 _CHARACTERS_PER_TOKEN = 4
 _ANSWER = 150
@@ -55,7 +55,7 @@ def estimate_authoring(
     refuse_items_of_others(Path(folder))
     craft = craft_of(plan, prompts)
     stands = _stands(plan, craft, Path(folder), writer, checker or writer)
-    heard = waited(lambda: _first_words(plan, craft, stands))
+    heard = run_sync(lambda: _first_words(plan, craft, stands))
     questions = sum(_fewest(plan, first) for first in heard)
     # Each further question of an item is taken to be as long as its first one, and one of them is a check.
     sent = [len(first.text) // _CHARACTERS_PER_TOKEN for first in heard]

@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from formalimg._util.aio import run_sync
 from formalimg.authoring.conversation import Asked, Conversation, Part
 from formalimg.authoring.craft import Craft, craft_of
 from formalimg.authoring.finishing import finished_items, put_down
@@ -22,7 +23,6 @@ from formalimg.authoring.standing import Standing, standing
 from formalimg.errors import FormalimgError
 from formalimg.models import ChatModel
 from formalimg.suites import Item
-from formalimg.waiting import waited
 
 _TURNS = 3
 """How often, in one go, an attempt is made to which no answer came. The models have tried more than once themselves."""
@@ -88,7 +88,7 @@ def write_suite(
     try:
         outcomes = journal.outcomes()
         work = _Work(plan, craft, writer, checker or writer, journal, outcomes, told)
-        stands = waited(work.to_the_end)
+        stands = run_sync(work.to_the_end)
         return _result(plan, craft, asked, place, outcomes, stands)
     finally:
         journal.close()

@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
+from formalimg._util.lazy import lazy_exports
 from formalimg.baselines.opening import BASELINES, open_baseline
-from formalimg.lazily import lazily
 
 if TYPE_CHECKING:
     from formalimg.baselines.planning import ChatPlanner, SolverPlanner, open_planner
 
 # Most programs plan nothing.
-__getattr__ = lazily("formalimg.baselines", {"planning": ["ChatPlanner", "SolverPlanner", "open_planner"]})
+__getattr__ = lazy_exports("formalimg.baselines", {"planning": ["ChatPlanner", "SolverPlanner", "open_planner"]})
 
 __all__ = ["BASELINES", "ChatPlanner", "SolverPlanner", "open_baseline", "open_planner"]

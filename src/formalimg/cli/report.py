@@ -114,9 +114,9 @@ def report_command(
     figures_as: FiguresAs = "svg,png",
 ) -> None:
     """Show runs side by side, and what could not be scored."""
+    from formalimg._util.io import atomic_write
     from formalimg.analysis import people_table
     from formalimg.reporting import compare, format_of, render, terminal_table, write_html
-    from formalimg.runs import write_atomically
 
     if ratings is None and exclude_inattentive is not None:
         raise FormalimgError("--exclude-inattentive is about a study of people: give it with --ratings")
@@ -156,7 +156,7 @@ def report_command(
     if form == "html":
         return
     if out is not None:
-        write_atomically(out, [render(comparison, form, details=details, studied=studied).encode()])
+        atomic_write(out, [render(comparison, form, details=details, studied=studied).encode()])
         typer.echo(out)
     elif form == "terminal":
         print_table(terminal_table(comparison, details=details))

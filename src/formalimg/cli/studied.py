@@ -55,10 +55,10 @@ def put_out(
     form: AgreementFormat, out: Path | None, text: Callable[[], str], table: Callable[[], RenderableType]
 ) -> None:
     """Write a text to a file and tell its name, or print it; tables for the terminal are as wide as it is."""
-    from formalimg.runs import write_atomically
+    from formalimg._util.io import atomic_write
 
     if out is not None:
-        write_atomically(out, [text().encode()])
+        atomic_write(out, [text().encode()])
         typer.echo(out)
     elif form == "terminal":
         print_table(table())

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Generic, NamedTuple, TypeVar
 
-from formalimg.errors import FormalimgError, presentable
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
 from formalimg.judges import Judge, Unscored, Verdict
 from formalimg.models import Answer, Engaged, ImageModel, Setting, redacted
 
@@ -128,7 +129,7 @@ def installed_version() -> str:
 
 def trouble_of(error: BaseException) -> Trouble:
     """What an exception says. Exceptions themselves do not travel: their classes may be unknown elsewhere."""
-    text = presentable(redacted(" ".join(str(error).split())), _HEAD, _TAIL)
+    text = truncate(redacted(" ".join(str(error).split())), _HEAD, _TAIL)
     if isinstance(error, FormalimgError):
         return Trouble(text, ends_run=True)
     return Trouble(f"{type(error).__name__}: {text}" if text else type(error).__name__)

@@ -11,12 +11,12 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.attention import was_attentive
 from formalimg.human_eval.compliance import sum_up_ratings
 from formalimg.human_eval.records import GivenAnswer, RatedTask, StudyRecord, read_study
 from formalimg.human_eval.steps import Protocol, Step
-from formalimg.runs import write_atomically
 
 PEOPLE = "people"
 """Who votes where one vote stands for what several people gave to an image."""
@@ -92,7 +92,7 @@ def export_study(folder: str | Path, out: str | Path, *, leave_out: Collection[s
     except OSError as error:
         raise FormalimgError(f"cannot write to {home}: {error.strerror}") from error
     for name, text in texts.items():
-        write_atomically(home / name, [text.encode()])
+        atomic_write(home / name, [text.encode()])
     counted = _counted(study, leave_out)
     done = sum(bool(task.finished) for task in counted)
     return Exported(tuple(home / name for name in texts), summarize_raters(study), done, len(counted) - done)

@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, get_args
 
+from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.steps import Protocol
-from formalimg.runs import read_manifest_table, write_atomically
+from formalimg.runs import read_manifest_table
 
 CARD_FILE = "study.toml"
 SCHEMA = 1
@@ -93,7 +94,7 @@ def write_study_card(manifest: StudyManifest, folder: Path) -> None:
     ]
     for run in runs:
         lines += ["", "[[runs]]", *_pairs(run)]
-    write_atomically(folder / CARD_FILE, (f"{line}\n".encode() for line in lines))
+    atomic_write(folder / CARD_FILE, (f"{line}\n".encode() for line in lines))
 
 
 def is_study(folder: Path) -> bool:

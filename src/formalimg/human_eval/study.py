@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from formalimg.errors import FormalimgError, presentable
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
 from formalimg.human_eval.database import open_for_answers, told
 from formalimg.human_eval.manifest import StudyManifest, read_study_manifest
 from formalimg.human_eval.places import (
@@ -138,7 +139,7 @@ class Study:
             current = self._require_current(rater, task)
             wrong = refusal(current.steps, self._answers(task), step)
             if wrong:
-                raise AnswerError(presentable(wrong, 200, 100))
+                raise AnswerError(truncate(wrong, 200, 100))
             asked = next(it for it in current.steps if it.name == step)
             kept = checked_value(asked, value, self._manifest.suite, words_of(current.grounded))
             self._execute(
@@ -229,7 +230,7 @@ class Study:
     def _require_known(self, rater: str) -> None:
         if rater not in self._places:
             wrong = f"there is no rater {rater!r} in this study: take rater-1 or another"
-            raise AnswerError(presentable(wrong, 200, 100))
+            raise AnswerError(truncate(wrong, 200, 100))
 
     def _is_kept(self, rater: str, **answer: str) -> bool:
         self._require_known(rater)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeAlias, TypeGuard
 
-from formalimg.errors import FormalimgError, presentable
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
 from formalimg.human_eval.steps import Step, open_steps
 from formalimg.logic import closest_match, vocabulary
 from formalimg.scenes import Scene
@@ -54,7 +55,7 @@ def checked_value(step: Step, value: object, suite: str, known: Collection[tuple
             wanted = "a number from 0 to 1 with no more than two decimals"
         case "boxes":
             return _checked_scene(value, suite, known)
-    raise AnswerError(presentable(f"the answer to {step.name} is {value!r}: give {wanted}", 200, 100))
+    raise AnswerError(truncate(f"the answer to {step.name} is {value!r}: give {wanted}", 200, 100))
 
 
 def require_finishable(steps: Sequence[Step], answers: Mapping[str, Value], seen: Mapping[str, object]) -> None:
@@ -82,9 +83,7 @@ def checked_seconds(seconds: object) -> float:
         AnswerError: if it makes no sense.
     """
     if not _is_number(seconds) or not 0 <= seconds <= LONGEST:  # also refuses what is no number at all
-        raise AnswerError(
-            presentable(f"the answer took {seconds!r} seconds: give a number from 0 to {LONGEST}", 200, 100)
-        )
+        raise AnswerError(truncate(f"the answer took {seconds!r} seconds: give a number from 0 to {LONGEST}", 200, 100))
     return float(seconds)
 
 
@@ -107,11 +106,11 @@ def _checked_scene(value: object, suite: str, known: Collection[tuple[str, str]]
     try:
         scene = Scene.from_json(value)
     except FormalimgError as error:
-        raise AnswerError(presentable(f"these boxes make no sense: {error}", 300, 100)) from error
+        raise AnswerError(truncate(f"these boxes make no sense: {error}", 300, 100)) from error
     flat = next((obj for obj in scene.objects if not obj.box.area), None)
     if flat is not None:
         raise AnswerError(
-            presentable(f"the box {flat.box} of {flat.label} has no area: draw it around the object", 200, 99)
+            truncate(f"the box {flat.box} of {flat.label} has no area: draw it around the object", 200, 99)
         )
     for obj in scene.objects:
         for kind, word in (("class", obj.label), *obj.attributes()):
@@ -125,4 +124,4 @@ def _require_word(kind: str, word: str, suite: str) -> None:
     if word not in words:
         near = closest_match(word, words)
         advice = f"did you mean {near!r}?" if near else "choose one of its words"
-        raise AnswerError(presentable(f"{suite} has no {kind} {word!r}: {advice}", 200, 100))
+        raise AnswerError(truncate(f"{suite} has no {kind} {word!r}: {advice}", 200, 100))

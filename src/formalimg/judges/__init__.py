@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
+from formalimg._util.lazy import lazy_exports
 from formalimg.judges.judge import Grounder, Grounding, Judge, LoadedImage
 from formalimg.judges.layout_judge import LayoutJudge
 from formalimg.judges.opening import open_grounder, open_judge
 from formalimg.judges.scene_judge import SceneJudge, clause_parts, formula_part, judge_grounding
 from formalimg.judges.verdict import Part, Unscored, UnscoredReason, Verdict
-from formalimg.lazily import lazily
 
 if TYPE_CHECKING:
     from formalimg.judges.certification import (
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from formalimg.judges.vlm_grounder import BoxConvention, VlmGrounder, box_convention
 
 # These need numpy, image libraries or pydantic.
-__getattr__ = lazily(
+__getattr__ = lazy_exports(
     "formalimg.judges",
     {
         "certification": [

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from formalimg.errors import FormalimgError, presentable
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
 from formalimg.logic.source import Span
 
 ProblemKind = Literal[
@@ -34,7 +35,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         # Messages quote what was written, which can be endless or hold control characters.
-        object.__setattr__(self, "message", presentable(self.message, 150, 200))
+        object.__setattr__(self, "message", truncate(self.message, 150, 200))
 
     @property
     def line(self) -> int:

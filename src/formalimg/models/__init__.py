@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from formalimg.lazily import lazily
+from formalimg._util.lazy import lazy_exports
 from formalimg.models.asking import asking
 from formalimg.models.calling import CallableModel
 from formalimg.models.calls import CallError, Usage
@@ -21,7 +21,6 @@ from formalimg.models.command import CommandModel, open_command
 from formalimg.models.folder import FolderModel, Matches, Matching, Wanted, open_folder
 from formalimg.models.identity import Engaged, Named, Setting
 from formalimg.models.image import Answer, Failed, Generated, ImageModel, ImageRequest, Refused
-from formalimg.models.image_types import image_type
 from formalimg.models.needs import needs
 from formalimg.models.opening import (
     chat_model_providers,
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from formalimg.models.remembering import cache_folder
 
 # Only what computes on this machine needs these.
-__getattr__ = lazily(
+__getattr__ = lazy_exports(
     "formalimg.models",
     {
         "local": ["INSTALL_LOCAL", "Checkpoint", "hush", "is_out_of_memory", "read_checkpoint"],
@@ -98,7 +97,6 @@ __all__ = [
     "hush",
     "image_model_providers",
     "image_retry_policy",
-    "image_type",
     "installed_providers",
     "is_out_of_memory",
     "key",

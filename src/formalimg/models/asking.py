@@ -10,7 +10,7 @@ from functools import cache, partial
 from importlib.resources import files
 from typing import NamedTuple
 
-from formalimg.errors import presentable
+from formalimg._util.text import truncate
 from formalimg.models.answer_schema import answer_schema
 from formalimg.models.calls import CallError, Usage
 from formalimg.models.chat import Answered, AnswerType, ChatProvider, Completion, Message, Reply, Unanswered
@@ -168,4 +168,4 @@ def _format_text() -> FormatText:
 
 
 def _in_one_line(text: str) -> str:
-    return presentable(" ".join(text.split()), 300, 50)
+    return truncate(" ".join(text.split()), 300, 50)

@@ -13,7 +13,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from formalimg.errors import FormalimgError, presentable
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
 from formalimg.models.identity import Setting
 from formalimg.models.image import Answer, Failed, Generated, ImageRequest
 from formalimg.models.needs import needs
@@ -165,4 +166,4 @@ def _last_line(path: Path) -> str:
         file.seek(max(0, path.stat().st_size - _TOLD_AT_MOST))
         lines = file.read().decode(errors="replace").split("\n")
     last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-    return presentable(redacted(last), 300, 50)
+    return truncate(redacted(last), 300, 50)

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
-from formalimg.errors import FormalimgError, presentable
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
 from formalimg.models.calls import CallError
 from formalimg.models.identity import Setting
 from formalimg.models.secrets import redacted
@@ -141,7 +142,7 @@ def one_line(text: str) -> str:
     """What a server said: on one line, of bearable length, without keys, and without a page of HTML."""
     if _HTML.match(text):
         return "an HTML page"
-    return presentable(" ".join(redacted(text).split()), 240, 60)
+    return truncate(" ".join(redacted(text).split()), 240, 60)
 
 
 def _until(date: str) -> float:

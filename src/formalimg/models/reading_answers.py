@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from formalimg.errors import presentable
+from formalimg._util.strict_json import reject_constant, reject_duplicate_keys
+from formalimg._util.text import truncate
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -80,7 +81,7 @@ def _values(words: str, beginning: re.Pattern[str]) -> Iterator[str]:
     Raises:
         ValueError: if something begins like JSON and is none: cut off, with a name twice, or with a NaN.
     """
-    decoder = json.JSONDecoder(object_pairs_hook=_no_name_twice, parse_constant=_no_constant)
+    decoder = json.JSONDecoder(object_pairs_hook=reject_duplicate_keys, parse_constant=reject_constant)
     place = 0
     found = 0
     while (match := beginning.search(words, place)) is not None:
@@ -92,17 +93,6 @@ def _values(words: str, beginning: re.Pattern[str]) -> Iterator[str]:
             raise
         found += 1
         yield words[match.start() : place]
-
-
-def _no_name_twice(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name comes twice")
-    return found
-
-
-def _no_constant(name: str) -> object:
-    raise ValueError(f"{name} is no number")
 
 
 def _is_list(answer_type: type[BaseModel]) -> bool:
@@ -119,4 +109,4 @@ def _first_problem(error: ValidationError) -> str:
 
 
 def _told(message: str) -> str:
-    return presentable(" ".join(message.split()), _LONGEST_TOLD, 50)
+    return truncate(" ".join(message.split()), _LONGEST_TOLD, 50)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from formalimg.lazily import lazily
+from formalimg._util.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from formalimg.reporting.comparing import compare
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from formalimg.reporting.words import Words, level_name, level_word, words_of
     from formalimg.reporting.writing import write_html
 
-__getattr__ = lazily(
+__getattr__ = lazy_exports(
     "formalimg.reporting",
     {
         "comparing": ["compare"],

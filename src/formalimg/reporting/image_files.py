@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 from urllib.parse import quote
 
+from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
 from formalimg.reporting.thumbnails import LONGEST_SIDE, Shown, Thumbnail, thumbnail_of
-from formalimg.runs import ImageLocation, write_atomically
+from formalimg.runs import ImageLocation
 
 Images: TypeAlias = Literal["embed", "folder", "none"]
 """Where the images of a page are: small ones inside it, larger ones in a folder beside it, or nowhere."""
@@ -77,7 +78,7 @@ def write_images(folder: Path, images: Collection[InFolder]) -> None:
     except OSError as error:
         raise FormalimgError(f"cannot make the folder {folder} for the images of the page: {error.strerror}") from error
     for image in images:
-        write_atomically(folder / image.name, [image.data])
+        atomic_write(folder / image.name, [image.data])
 
 
 def remove_other_images(folder: Path, images: Collection[InFolder]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
 from formalimg.reporting.comparing import compare
 from formalimg.reporting.exhibits import exhibits_of
@@ -19,7 +20,7 @@ from formalimg.reporting.image_files import (
     showing,
     write_images,
 )
-from formalimg.runs import RunRecord, write_atomically
+from formalimg.runs import RunRecord
 from formalimg.stats import Missing
 from formalimg.suites import Profile
 
@@ -97,7 +98,7 @@ def write_html(
     }
     if images == "folder":
         write_images(folder, beside)
-    write_atomically(path, [whole])
+    atomic_write(path, [whole])
     if images == "folder":
         remove_other_images(folder, beside)
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
-from formalimg.errors import FormalimgError, presentable
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
 from formalimg.judges import Grounder, Judge, LoadedImage, Unscored, open_grounder, open_judge
 from formalimg.models import Named, Setting, redacted
 from formalimg.rewards.images import ImageLike, StyledScene, image_in, scene_in
@@ -225,7 +226,7 @@ class Scorer:
             except FormalimgError:
                 raise
             except Exception as error:  # of whoever looks
-                told = presentable(redacted(" ".join(f"{type(error).__name__}: {error}".split())), _HEAD, _TAIL)
+                told = truncate(redacted(" ".join(f"{type(error).__name__}: {error}".split())), _HEAD, _TAIL)
                 return Scored.missing(Unscored("judge failed", told))
 
     async def _judged(self, entry: _Waiting, image: LoadedImage) -> Scored:

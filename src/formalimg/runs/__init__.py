@@ -1,7 +1,6 @@
 """Runs: one suite, one image model and one judge in one folder, made and judged without losing anything."""
 
 from formalimg.runs.database import address_for_reading, told_of
-from formalimg.runs.files import write_atomically
 from formalimg.runs.forecast import RunEstimate, estimate
 from formalimg.runs.heeding import NotStartedError
 from formalimg.runs.image_store import ImageLocation
@@ -53,5 +52,4 @@ __all__ = [
     "run_name",
     "style_for",
     "told_of",
-    "write_atomically",
 ]

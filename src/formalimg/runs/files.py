@@ -2,47 +2,34 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from formalimg._util.images import image_type
+from formalimg._util.io import PARTIAL_SUFFIX, atomic_write
 from formalimg.errors import FormalimgError
-from formalimg.models import image_type
 
 IMAGES = "images"
 METADATA = "metadata.jsonl"
-_PARTIAL = ".part"
 
 _ENDINGS = ("png", "jpg", "webp")
 
 
-def write_atomically(path: Path, pieces: Iterable[bytes]) -> None:
-    """Write a file, given piece by piece, that appears all at once, under its name, or not at all.
+def write_file(path: Path, chunks: Iterable[bytes]) -> None:
+    """Write a file of a run atomically; the error says how to go on.
 
     Raises:
-        FormalimgError: if it cannot be written, for instance because the disk is full.
+        FormalimgError: if it cannot be written, for example because the disk is full.
     """
-    # Plain strings: thousands of small files are written here, and paths take longer than the files.
-    name = str(path)
-    partial = os.path.join(os.path.dirname(name), f".{os.path.basename(name)}{_PARTIAL}")  # noqa: PTH118, PTH119, PTH120
-    try:
-        with open(partial, "wb") as file:  # noqa: PTH123
-            file.writelines(pieces)
-        os.replace(partial, name)  # noqa: PTH105
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            os.unlink(partial)  # noqa: PTH108
-        raise FormalimgError(
-            f"cannot write {path}: {error.strerror}; make room or mend it, then give the same command again to go on"
-        ) from error
+    atomic_write(path, chunks, hint="free some space or fix it, then run the same command again to resume")
 
 
 def remove_partial(folder: Path) -> None:
     """Remove what a killed process left half written."""
-    for path in (*folder.glob(f".*{_PARTIAL}"), *(folder / IMAGES).glob(f".*{_PARTIAL}")):
+    for path in (*folder.glob(f".*{PARTIAL_SUFFIX}"), *(folder / IMAGES).glob(f".*{PARTIAL_SUFFIX}")):
         path.unlink(missing_ok=True)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from formalimg.runs.files import IMAGES, write_atomically
+from formalimg.runs.files import IMAGES, write_file
 from formalimg.runs.image_store_remote import RemoteImage, RemoteImages
 
 ImageLocation: TypeAlias = Path | RemoteImage
@@ -77,7 +77,7 @@ class FolderImages:
 
     def write(self, name: str, pieces: Iterable[bytes]) -> None:
         """Keep a file."""
-        write_atomically(self.folder / IMAGES / name, pieces)
+        write_file(self.folder / IMAGES / name, pieces)
 
     def place(self, name: str, sha256: str) -> Path:
         """Where an image lies."""

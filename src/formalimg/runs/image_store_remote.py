@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from formalimg.errors import FormalimgError, presentable
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
 from formalimg.models import redacted
-from formalimg.runs.files import IMAGES, write_atomically
+from formalimg.runs.files import IMAGES, write_file
 from formalimg.runs.image_store_url import Reached, reach
 
 MARK = ".formalimg-run"
@@ -52,7 +53,7 @@ class RemoteImages:
                 # What waited under this name is older.
                 self._waiting(name).unlink(missing_ok=True)
                 return
-        write_atomically(self._waiting(name), [data])
+        write_file(self._waiting(name), [data])
 
     def place(self, name: str, sha256: str) -> RemoteImage:
         """Where an image lies."""
@@ -196,4 +197,4 @@ def _plain(name: str) -> str:
 def _reason(error: Exception) -> str:
     """What a library said, in one line and without keys."""
     said = " ".join(str(error).split()) or "no reason given"
-    return presentable(redacted(said if isinstance(error, OSError) else f"{type(error).__name__}: {said}"), 200, 50)
+    return truncate(redacted(said if isinstance(error, OSError) else f"{type(error).__name__}: {said}"), 200, 50)

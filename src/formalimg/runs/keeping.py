@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from formalimg._util.strict_json import dumps_storable
 from formalimg.judges import Unscored
 from formalimg.models import Generated
 from formalimg.runs.channel import Channel
 from formalimg.runs.handing import Arrived, MadeImage, Planned
 from formalimg.runs.inspection import Seen, look
-from formalimg.runs.plain import as_json
 from formalimg.runs.rows import ImageRow, no_image_row, paid
 from formalimg.runs.store import RunStore, sha256_of
 
@@ -67,7 +67,7 @@ def _kept(store: RunStore, arrived: Arrived) -> Kept:
     seen = look(answer.data) if isinstance(answer, Generated) else None
     if isinstance(answer, Generated) and isinstance(seen, Seen):
         name = store.keep_image(planned.item.id, planned.sample, answer.data)
-        served = as_json(dict(answer.served))
+        served = dumps_storable(dict(answer.served))
         digest, size = sha256_of(answer.data), len(answer.data)
         row = ImageRow("made", "", name, digest, size, *seen.image.pil.size, served, *paid(answer))
         return Kept(planned, row, seconds, seen)

@@ -8,8 +8,8 @@ import socket
 from pathlib import Path
 from typing import IO
 
+from formalimg._util.locks import lock_file
 from formalimg.errors import FormalimgError
-from formalimg.locking import take_lock
 
 LOCK_FILE = "lock"
 
@@ -43,7 +43,7 @@ class FolderLock:
                 f"cannot write to {folder}: {error.strerror}; check its permissions, or choose another folder"
             ) from error
         try:
-            take_lock(self._file)
+            lock_file(self._file)
         except OSError as error:
             self._file.seek(0)
             holder = self._file.read().strip() or "another process"

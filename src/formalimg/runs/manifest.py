@@ -12,7 +12,7 @@ from typing import Any
 
 from formalimg.errors import FormalimgError
 from formalimg.models import Setting
-from formalimg.runs.files import write_atomically
+from formalimg.runs.files import write_file
 from formalimg.runs.record import Identity, RunManifest
 
 CARD_FILE = "run.toml"
@@ -49,7 +49,7 @@ def write_card(manifest: RunManifest, folder: Path) -> None:
     for role, party in (("model", manifest.model), ("judge", manifest.judge)):
         if party is not None:
             lines += ["", f"[{role}]", *_pairs({"name": party.name}), "", f"[{role}.settings]", *_pairs(party.settings)]
-    write_atomically(folder / CARD_FILE, (f"{line}\n".encode() for line in lines))
+    write_file(folder / CARD_FILE, (f"{line}\n".encode() for line in lines))
 
 
 def read_manifest_table(path: Path, kind: str, schema: int, advice: str) -> dict[str, Any]:

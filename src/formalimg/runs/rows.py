@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import isfinite
 from typing import NamedTuple, get_args
 
+from formalimg._util.strict_json import dumps_storable
 from formalimg.judges import Unscored, UnscoredReason, Verdict
 from formalimg.models import Answer, Failed, Generated, Refused
-from formalimg.runs.plain import as_json
 from formalimg.runs.troubles import in_one_line
 from formalimg.suites import FormulaSpec, Item, encode_item
 
@@ -28,7 +28,7 @@ class ItemRow(NamedTuple):
 def item_row(position: int, item: Item[object], question: str) -> ItemRow:
     """The columns of an item, with its position in the suite and the key of what it asks."""
     formula = str(item.spec.formula) if isinstance(item.spec, FormulaSpec) else ""
-    tags = as_json(list(item.tags))
+    tags = dumps_storable(list(item.tags))
     return ItemRow(item.id, position, item.level, item.prompt, formula, tags, question, encode_item(item))
 
 
@@ -101,11 +101,11 @@ def verdict_row(verdict: Verdict | Unscored) -> VerdictRow:
     if isinstance(verdict, Unscored):
         if verdict.reason not in get_args(UnscoredReason):
             raise TypeError(f"the judge gave the unknown reason {verdict.reason!r}")
-        evidence = as_json(dict(verdict.evidence))
+        evidence = dumps_storable(dict(verdict.evidence))
         return VerdictRow(
             None, None, verdict.reason, in_one_line(verdict.detail), "[]", evidence, *priced(verdict.cost)
         )
     if not isinstance(verdict, Verdict):
         raise TypeError(f"the judge gave {type(verdict).__name__} in place of a verdict")
-    parts, evidence = as_json([part.to_json() for part in verdict.parts]), as_json(dict(verdict.evidence))
+    parts, evidence = dumps_storable([part.to_json() for part in verdict.parts]), dumps_storable(dict(verdict.evidence))
     return VerdictRow(bool(verdict.passed), verdict.score, "", "", parts, evidence, *priced(verdict.cost))

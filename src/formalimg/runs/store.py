@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
+from formalimg._util.strict_json import dumps_storable
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge
 from formalimg.runs.database import open_for_writing, told
@@ -28,7 +29,6 @@ from formalimg.runs.image_store import ImageStore, images_of
 from formalimg.runs.keys import judge_key, plan_digest
 from formalimg.runs.lock import FolderLock
 from formalimg.runs.manifest import CARD_FILE, judged_by, read_card, require_same, write_card
-from formalimg.runs.plain import as_json
 from formalimg.runs.record import Identity, RunManifest
 from formalimg.runs.rows import ImageRow, item_row
 from formalimg.suites import Item
@@ -179,7 +179,7 @@ class RunStore:
         with told(self.folder):
             self._database.execute(
                 "INSERT OR IGNORE INTO judges VALUES (?, ?, ?)",
-                (self._judge, judge.name, as_json(dict(judge.settings))),
+                (self._judge, judge.name, dumps_storable(dict(judge.settings))),
             )
         self.manifest = judged_by(self.manifest, Identity(judge.name, judge.settings))
         write_card(self.manifest, self.folder)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 
-from formalimg.errors import FormalimgError, presentable
+from formalimg._util.strict_json import dumps_storable
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
 from formalimg.models import Answer, Failed, Generated, Refused, redacted
-from formalimg.runs.plain import as_json
 
 _HEAD, _TAIL = 400, 100
 """So many characters of a message are kept from its beginning and its end: some are whole web pages."""
@@ -15,7 +16,7 @@ _HEAD, _TAIL = 400, 100
 
 def in_one_line(text: str) -> str:
     """A text as one line of bearable length, and without keys: some messages quote them."""
-    return presentable(redacted(" ".join(text.split())), _HEAD, _TAIL)
+    return truncate(redacted(" ".join(text.split())), _HEAD, _TAIL)
 
 
 def told_error(error: BaseException) -> str:
@@ -37,7 +38,7 @@ def as_answer(given: object) -> Answer:
             return given
         case Generated(data=bytes(), served=served):
             try:
-                as_json(dict(served))
+                dumps_storable(dict(served))
             except (TypeError, ValueError) as error:
                 return Failed(f"what the model says it used is not plain: {told_error(error)}")
             return given

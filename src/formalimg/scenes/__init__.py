@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from formalimg.lazily import lazily
+from formalimg._util.lazy import lazy_exports
 from formalimg.scenes.box import CANVAS, Box
 from formalimg.scenes.grounding import SceneError
 from formalimg.scenes.rules import (
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     )
 
 # So that a program that only verifies starts at once.
-__getattr__ = lazily(
+__getattr__ = lazy_exports(
     "formalimg.scenes",
     {
         "drawing": ["DrawingError", "contact_sheet", "draw", "drawable_classes", "layout_image", "natural_aspect"],

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from formalimg.lazily import lazily
+from formalimg._util.lazy import lazy_exports
 from formalimg.suites.cfworld.group import Group
 from formalimg.suites.cfworld.names import (
     CF_WORLD,
@@ -67,12 +67,11 @@ if TYPE_CHECKING:
     from formalimg.suites.ontology import implausible
     from formalimg.suites.pulling import Pulled, PullError, Source, pull, source, source_names
     from formalimg.suites.synthesis import Recipe, make_items, take_census
-    from formalimg.suites.whole_folder import appearing
     from formalimg.suites.wording import WordingError, realize, same_meaning_as_written, understand
     from formalimg.suites.wording.dictionary import lexicon
 
 # Most programs neither pull nor make items.
-__getattr__ = lazily(
+__getattr__ = lazy_exports(
     "formalimg.suites",
     {
         "cfworld.checking": ["GroupProblem", "check_group", "check_groups"],
@@ -105,7 +104,6 @@ __getattr__ = lazily(
         "ontology": ["implausible"],
         "pulling": ["PullError", "Pulled", "Source", "pull", "source", "source_names"],
         "synthesis": ["Recipe", "make_items", "take_census"],
-        "whole_folder": ["appearing"],
         "wording": ["WordingError", "realize", "same_meaning_as_written", "understand"],
         "wording.dictionary": ["lexicon"],
     },
@@ -165,7 +163,6 @@ __all__ = [
     "Tidying",
     "WeightedQuestion",
     "WordingError",
-    "appearing",
     "bind_attributes",
     "bound_concepts",
     "category_law",

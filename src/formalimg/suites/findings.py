@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from formalimg.errors import FormalimgError, presentable
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
 
 MOST_FINDINGS = 20
 """Reading stops after this many findings: whoever has so many needs no more of them."""
@@ -32,7 +33,7 @@ class Findings:
 
     def add(self, where: str, message: str) -> None:
         """Note that something is wrong at a place: a file, or a file and a line."""
-        self._found.append(presentable(f"{where}: {message}", 200, 200))
+        self._found.append(truncate(f"{where}: {message}", 200, 200))
         if len(self._found) >= MOST_FINDINGS:
             raise ItemsError(self._found)
 

@@ -8,12 +8,11 @@ the same bytes. The version of the program is left out on purpose: a new release
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
 from formalimg.suites.findings import Findings, ItemsError
 from formalimg.suites.forms import form_of, require_spec
@@ -64,15 +63,9 @@ def write_items(items: Iterable[Item[Any]], folder: str | Path) -> Path:
     path = Path(folder) / ITEMS_FILE
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".items-", dir=path.parent) as made:
-            new = Path(made) / ITEMS_FILE
-            with new.open("wb") as file:
-                file.writelines(lines)
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(path)
     except OSError as error:
         raise FormalimgError(f"cannot write {path}: {error.strerror}") from error
+    atomic_write(path, lines, fsync=True)
     return path
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
+from formalimg._util.strict_json import is_text, is_utf8, loads_strict
 from formalimg.suites.findings import Findings
 
 LONGEST_RECORD = 1_000_000
@@ -48,7 +48,7 @@ class Record:
         if not isinstance(found, str) or not (found.strip() or empty):
             self.wrong(f"{name} must be text{'' if empty else ' and not empty'}")
             return None
-        if not _encodable(found):
+        if not is_utf8(found):
             self.wrong(f"{name} holds half a character (a lone surrogate): write it anew")
             return None
         return found
@@ -93,7 +93,7 @@ def decoded(data: bytes, where: str, findings: Findings) -> Record | None:
         findings.add(where, f"longer than {LONGEST_RECORD:,} bytes: this is no item")
         return None
     try:
-        fields = strict_json(data.decode("utf-8"))
+        fields = loads_strict(data.decode("utf-8"))
     except UnicodeDecodeError:
         findings.add(where, "not UTF-8: save it with that encoding")
     except RecursionError:
@@ -105,38 +105,3 @@ def decoded(data: bytes, where: str, findings: Findings) -> Record | None:
             return Record(where, fields, findings)
         findings.add(where, "an item is a JSON object: {…}")
     return None
-
-
-def strict_json(text: str) -> Any:
-    """What a text of JSON holds.
-
-    Raises:
-        ValueError: if it is none, or has a field twice, of which one would be lost, or NaN.
-        RecursionError: if it is nested too deep.
-    """
-    return json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse_constant)
-
-
-def is_text(found: object) -> TypeGuard[str]:
-    """Is it text that can be written to a file? Half a character (a lone surrogate) cannot."""
-    return isinstance(found, str) and _encodable(found)
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the field {next(name for name in names if names.count(name) > 1)!r} stands there twice")
-    return fields
-
-
-def _refuse_constant(word: str) -> None:
-    raise ValueError(f"{word} is no number of JSON")

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from formalimg.lazily import lazily
+from formalimg._util.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from formalimg.web.annotating import make_annotation_app, serve_study
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from formalimg.web.serving import serve
     from formalimg.web.site import FoundRun, Site
 
-__getattr__ = lazily(
+__getattr__ = lazy_exports(
     "formalimg.web",
     {
         "annotating": ["make_annotation_app", "serve_study"],

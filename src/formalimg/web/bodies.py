@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
@@ -10,6 +9,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+
+from formalimg._util.strict_json import loads_strict
 
 Body: TypeAlias = Mapping[str, object]
 """An object of JSON; what is in it is as yet unchecked."""
@@ -76,16 +77,12 @@ async def _read(request: Request, most: int) -> bytes:
 
 def _object(sent: bytes) -> Body:
     try:
-        found = json.loads(sent, parse_constant=_refuse)
+        found = loads_strict(sent)
     except (ValueError, RecursionError) as error:  # also what is no UTF-8
         raise HTTPException(400, "this is no JSON that can be read") from error
     if not isinstance(found, dict):
         raise HTTPException(400, "send an object of JSON, as in {}")
     return found
-
-
-def _refuse(constant: str) -> object:
-    raise ValueError(constant)  # NaN and Infinity are no JSON
 
 
 def _too_long(most: int) -> HTTPException:

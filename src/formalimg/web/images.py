@@ -12,10 +12,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from formalimg._util.images import image_type
+from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
-from formalimg.models import cache_folder, image_type
+from formalimg.models import cache_folder
 from formalimg.reporting import thumbnail_of
-from formalimg.runs import ImageFile, write_atomically
+from formalimg.runs import ImageFile
 from formalimg.scenes import DrawingError, draw
 from formalimg.suites import FormulaSpec
 from formalimg.web.asking import named, number
@@ -109,6 +111,6 @@ def _keep(data: bytes, path: Path) -> None:
     """Keep a small image. Where that is not possible, it is made again next time."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, [data])
+        atomic_write(path, [data])
     except (OSError, FormalimgError):
         return

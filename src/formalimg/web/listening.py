@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import socket
 
-from formalimg.errors import FormalimgError, presentable
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -22,7 +23,7 @@ def listen(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
     except (OSError, UnicodeError) as error:
         raise FormalimgError(
-            f"{presentable(host, 60, 30)} is no address of this machine: choose another --host"
+            f"{truncate(host, 60, 30)} is no address of this machine: choose another --host"
         ) from error
     try:
         listening = socket.create_server((host, port), family=family)

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from formalimg._util.aio import run_sync
 from formalimg.analysis.captions.answers import CategoriesFound
 from formalimg.analysis.captions.category import number_of
 from formalimg.analysis.captions.kept_answers import KeptAnswers
@@ -16,7 +17,6 @@ from formalimg.analysis.captions.reading import Caption
 from formalimg.analysis.captions.results import CaptionResult
 from formalimg.models import ChatModel, Message, Unanswered
 from formalimg.prompts import Prompt, load_prompts
-from formalimg.waiting import waited
 
 _WAITING = 4
 """How many captions are under way for each call that may run: one slow answer must not hold up the others."""
@@ -63,7 +63,7 @@ class Asking:
             async for result in self.results(captions):
                 receive(result)
 
-        waited(all_of_them)
+        run_sync(all_of_them)
 
     async def results(self, captions: Iterable[Caption]) -> AsyncIterator[CaptionResult]:
         """What the model finds in each caption, in their order."""

@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from formalimg._util.io import atomic_write
 from formalimg.analysis.captions.category import number_of
 from formalimg.analysis.captions.counts import SETS, CategoryCounts
 from formalimg.analysis.captions.finding import VERSION, find_mentions
@@ -17,7 +18,6 @@ from formalimg.analysis.captions.reading import Caption, read_captions
 from formalimg.analysis.captions.results import LINES_FILE, TABLE_FILE, CaptionResult, ResultFiles
 from formalimg.analysis.captions.study import CaptionStudy, study_json
 from formalimg.errors import FormalimgError
-from formalimg.runs import write_atomically
 
 if TYPE_CHECKING:
     from formalimg.models import ChatModel
@@ -81,7 +81,7 @@ def study_captions(
         str(source), asked, CategoryCounts(tuple(count.by_set)), count.empty, dict(count.unanswered), count.cost
     )
     if folder is not None:
-        write_atomically(folder / STUDY_FILE, [study_json(study).encode()])
+        atomic_write(folder / STUDY_FILE, [study_json(study).encode()])
     return study
 
 

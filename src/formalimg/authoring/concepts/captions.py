@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from formalimg._util.text import truncate
 from formalimg.authoring.concepts.answers import CaptionAnswer, RepeatedAnswer, ValidityAnswer
 from formalimg.authoring.concepts.mix import Mix
 from formalimg.authoring.fitting import fit_words
 from formalimg.authoring.rejection import Rejection
-from formalimg.errors import presentable
 from formalimg.suites import Concept, Pools, unasked, unsaid
 
 _WRONG = re.compile(r"\W*wrong\b", re.IGNORECASE)
@@ -41,10 +41,10 @@ def _sound(caption: str, mix: Mix, pools: Pools) -> str | Rejection:
         return words
     missing = unsaid(words, mix.concepts, mix.binding)
     if missing:
-        return Rejection("concept not said", f"{_named(missing)}: {presentable(words, 200, 50)}")
+        return Rejection("concept not said", f"{_named(missing)}: {truncate(words, 200, 50)}")
     added = unasked(words, mix.concepts, mix.binding, pools)
     if added:
-        return Rejection("something added", f"{_named(added)}: {presentable(words, 200, 50)}")
+        return Rejection("something added", f"{_named(added)}: {truncate(words, 200, 50)}")
     return words
 
 
@@ -53,4 +53,4 @@ def _named(concepts: tuple[Concept, ...]) -> str:
 
 
 def _in_one_line(text: str) -> str:
-    return presentable(" ".join(text.split()), 250, 50) or "no reason given"
+    return truncate(" ".join(text.split()), 250, 50) or "no reason given"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from formalimg._util.text import truncate
 from formalimg.authoring.concepts.answers import BindingAnswer
 from formalimg.authoring.rejection import Rejection
-from formalimg.errors import presentable
 from formalimg.suites import Binding, BindingError, BoundObject, Pools, lacks_measure, tampering, unasked
 
 _LONGEST_ITEM = 60
@@ -20,12 +20,12 @@ def closed(given: Binding, answer: BindingAnswer, pools: Pools) -> Binding | Rej
     try:
         after = Binding.from_json(answer.model_dump(by_alias=True, exclude_none=True))
     except BindingError as error:
-        return Rejection("binding unfit", presentable(str(error), 250, 50))
+        return Rejection("binding unfit", truncate(str(error), 250, 50))
     if is_incomplete(after):
         return left_open()
     changes = tampering(given, after) or _needless(given, after)
     if changes:
-        return Rejection("binding changed", presentable(changes, 250, 50))
+        return Rejection("binding changed", truncate(changes, 250, 50))
     for thing in after.objects[len(given.objects) :]:
         objection = _objection_to(thing, given, pools)
         if objection is not None:
@@ -54,7 +54,7 @@ def _needless(given: Binding, after: Binding) -> str | None:
 def _objection_to(added: BoundObject, given: Binding, pools: Pools) -> Rejection | None:
     item = added.item
     if not item.isprintable() or item.strip() != item or len(item) > _LONGEST_ITEM:
-        return Rejection("binding unfit", f"an added object must be one or two words: {presentable(item, 50, 20)}")
+        return Rejection("binding unfit", f"an added object must be one or two words: {truncate(item, 50, 20)}")
     if any(thing.item == item and "number" in thing.attributes for thing in given.objects):
         return Rejection("binding changed", f"another {item} was added to a given number of them")
     more = [concept for concept in unasked(item, (), given, pools) if concept.category != "object"]

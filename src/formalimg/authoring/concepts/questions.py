@@ -11,9 +11,9 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
+from formalimg._util.text import truncate
 from formalimg.authoring.concepts.mix import Mix
 from formalimg.authoring.rejection import Rejection
-from formalimg.errors import presentable
 from formalimg.suites import (
     ATTRIBUTES,
     Binding,
@@ -43,14 +43,14 @@ def in_order(questions: Sequence[str], mix: Mix, pools: Pools) -> tuple[str, ...
     lines = tuple(" ".join(question.split()) for question in questions)
     for line in lines:
         if not line.endswith("?") or not line.isprintable() or len(line) > _LONGEST_QUESTION:
-            return Rejection("no question", presentable(line, 200, 50) or "an empty line")
+            return Rejection("no question", truncate(line, 200, 50) or "an empty line")
     ours = template_questions(mix.concepts, mix.binding)
     for number, (line, bound) in enumerate(zip(lines, mix.concepts, strict=True)):
         repeated = line in lines[:number] and mix.statements[number] not in mix.statements[:number]
         own = _pairs(f"{mix.statements[number]} . {ours[number]}")
         if repeated or not _asks_for(line, bound, mix.binding, own, pools):
             category, value = bound.concept
-            return Rejection("question out of order", f"not for {category} {value}: {presentable(line, 200, 50)}")
+            return Rejection("question out of order", f"not for {category} {value}: {truncate(line, 200, 50)}")
     return lines
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from formalimg._util.text import truncate
 from formalimg.authoring.counterfactuals.answers import DescriptionAnswer, SamenessAnswer
 from formalimg.authoring.counterfactuals.choices import Told
 from formalimg.authoring.counterfactuals.fielding import fit_fields, in_one_line
 from formalimg.authoring.counterfactuals.roots import roots, shared
 from formalimg.authoring.counterfactuals.safety import unsafe_word
 from formalimg.authoring.rejection import Reason, Rejection
-from formalimg.errors import presentable
 
 _REPEATED = 0.8
 """A description with this part of the words of what is kept says it again."""
@@ -30,7 +30,7 @@ def described_prompt(answer: DescriptionAnswer, told: Told) -> str | Rejection:
         return texts
     described = texts["described"]
     if not described[0].isupper() or described[-1] not in ".!?":
-        return Rejection("form", f"no sentence: {presentable(described, 200, 50)}")
+        return Rejection("form", f"no sentence: {truncate(described, 200, 50)}")
     unsafe = unsafe_word(described)
     if unsafe is not None:
         return Rejection("unsafe", f"the description {unsafe}")
@@ -52,7 +52,7 @@ def objection(answer: SamenessAnswer) -> Rejection | None:
 
 def _around(quoted: str, told: Told) -> tuple[str, str] | Rejection:
     """What stands before and after the outcome in the explicit prompt."""
-    prompt, shown = told.explicit.prompt, presentable(quoted, 200, 50)
+    prompt, shown = told.explicit.prompt, truncate(quoted, 200, 50)
     if told.outcome is not None:
         if quoted.strip() != told.outcome.strip():
             return Rejection("outcome not quoted", f"not the marked part: {shown}")

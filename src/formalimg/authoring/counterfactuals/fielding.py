@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from formalimg._util.text import truncate
 from formalimg.authoring.fitting import fit_words
 from formalimg.authoring.rejection import Rejection
-from formalimg.errors import presentable
 
 
 def fit_fields(given: Mapping[str, str]) -> dict[str, str] | Rejection:
@@ -22,4 +22,4 @@ def fit_fields(given: Mapping[str, str]) -> dict[str, str] | Rejection:
 
 def in_one_line(text: str) -> str:
     """What somebody says of an answer, short enough to be kept."""
-    return presentable(" ".join(text.split()), 250, 50) or "no reason given"
+    return truncate(" ".join(text.split()), 250, 50) or "no reason given"

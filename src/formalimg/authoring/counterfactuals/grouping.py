@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from formalimg._util.text import truncate
 from formalimg.authoring.counterfactuals.answers import CriteriaAnswer, GroupAnswer
 from formalimg.authoring.counterfactuals.choices import Law
 from formalimg.authoring.counterfactuals.fielding import fit_fields, in_one_line
 from formalimg.authoring.counterfactuals.roots import likeness
 from formalimg.authoring.rejection import Reason, Rejection
-from formalimg.errors import presentable
 from formalimg.suites import Group, check_group, check_groups
 
 _TEXTS = ("changed", "factual", "implicit", "outcome", "described", "shows_factual", "shows")
@@ -25,9 +25,9 @@ def group_of(answer: GroupAnswer, law: Law, name: str) -> Group | Rejection:
     group = Group(name, discipline, branch, law.law, **texts)
     problems = sorted(check_group(group), key=lambda problem: problem.reason != "unsafe")
     if problems:
-        return Rejection(problems[0].reason, presentable("; ".join(problem.detail for problem in problems), 250, 50))
+        return Rejection(problems[0].reason, truncate("; ".join(problem.detail for problem in problems), 250, 50))
     if _plain(group.changed) == _plain(group.law):
-        return Rejection("law not changed", presentable(group.changed, 250, 50))
+        return Rejection("law not changed", truncate(group.changed, 250, 50))
     return group
 
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
+from formalimg._util.text import truncate
 from formalimg.authoring.counterfactuals.answers import PairAnswer, RarityAnswer
 from formalimg.authoring.counterfactuals.fielding import fit_fields, in_one_line
 from formalimg.authoring.counterfactuals.safety import unsafe_word
 from formalimg.authoring.rejection import Reason, Rejection
-from formalimg.errors import presentable
 
 _TEXTS = ("a", "rare", "common", "rare_prompt", "common_prompt")
 _MOST_WORDS = 4
@@ -62,11 +62,11 @@ def objection(answer: RarityAnswer) -> Rejection | None:
 def _form(pair: Pair) -> Rejection | None:
     for name in ("a", "rare", "common"):
         if not 1 <= len(_words(getattr(pair, name))) <= _MOST_WORDS:
-            given = presentable(getattr(pair, name), 80, 20)
+            given = truncate(getattr(pair, name), 80, 20)
             return Rejection("form", f"{name} must be one to {_MOST_WORDS} words: {given}")
     for prompt in (pair.rare_prompt, pair.common_prompt):
         if not prompt[0].isupper() or prompt[-1] not in ".!?":
-            return Rejection("form", f"no sentence: {presentable(prompt, 200, 50)}")
+            return Rejection("form", f"no sentence: {truncate(prompt, 200, 50)}")
     return None
 
 
@@ -74,9 +74,9 @@ def _saying(pair: Pair) -> Rejection | None:
     for prompt, own, other in ((pair.rare_prompt, "rare", "common"), (pair.common_prompt, "common", "rare")):
         for name in ("a", own):
             if not _has(prompt, getattr(pair, name)):
-                return Rejection("thing not said", f"{presentable(prompt, 200, 50)} has no {getattr(pair, name)!r}")
+                return Rejection("thing not said", f"{truncate(prompt, 200, 50)} has no {getattr(pair, name)!r}")
         if _has(prompt, getattr(pair, other)):
-            return Rejection("thing not said", f"{presentable(prompt, 200, 50)} has {getattr(pair, other)!r} as well")
+            return Rejection("thing not said", f"{truncate(prompt, 200, 50)} has {getattr(pair, other)!r} as well")
     return None
 
 

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
+from formalimg._util.text import truncate
 from formalimg.authoring.counterfactuals.answers import QuestionAnswer
 from formalimg.authoring.counterfactuals.fielding import fit_fields
 from formalimg.authoring.counterfactuals.roots import shared
 from formalimg.authoring.rejection import Rejection
-from formalimg.errors import presentable
 from formalimg.suites import Dimension, WeightedQuestion, template_scores
 
 ORDER: tuple[Dimension, ...] = ("integrity", "logic", "assessment")
@@ -46,12 +46,12 @@ def questions_of(given: Sequence[QuestionAnswer], shows: str) -> tuple[WeightedQ
 
 
 def _objection(question: WeightedQuestion, shows: str) -> Rejection | None:
-    shown = presentable(question.question, 200, 50)
+    shown = truncate(question.question, 200, 50)
     if not question.question.endswith("?") or len(question.question) > _LONGEST:
         return Rejection("no question", shown)
     numbers = {float(number) for number in _NUMBER.findall(question.criteria)}
     if not {0.0, 1.0} <= numbers or max(numbers) > 1:
-        return Rejection("no criteria", presentable(question.criteria, 200, 50))
+        return Rejection("no criteria", truncate(question.criteria, 200, 50))
     if question.dimension == "assessment" and shared(shows, question.question) < _ON_THE_POINT:
         return Rejection("question beside the point", shown)
     return None

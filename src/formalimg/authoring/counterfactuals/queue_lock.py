@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from formalimg._util.locks import lock_file
 from formalimg.errors import FormalimgError
-from formalimg.locking import take_lock
 
 _PATIENCE = 5.0
 """How many seconds to wait for another writer, who needs a small part of one."""
@@ -37,7 +37,7 @@ def _wait(file: IO[str], path: Path) -> None:
     end = time.monotonic() + _PATIENCE
     while True:
         try:
-            return take_lock(file)
+            return lock_file(file)
         except OSError as error:
             if time.monotonic() > end:
                 raise FormalimgError(

@@ -6,9 +6,10 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from formalimg._util.io import atomic_write_text
 from formalimg.authoring.counterfactuals.finishing import put_groups
 from formalimg.authoring.counterfactuals.review_line import DECISIONS, ReviewLine
-from formalimg.authoring.counterfactuals.written_group import WrittenGroup, fields_in, write_text
+from formalimg.authoring.counterfactuals.written_group import WrittenGroup, fields_in
 from formalimg.errors import FormalimgError
 from formalimg.suites import ItemsError, check_groups, write_items
 
@@ -93,7 +94,7 @@ def put_review(review: Review, folder: Path, version: str = "") -> Path | None:
     if review.accepted:
         put_groups(review.accepted, folder, version)
         path = write_items([item for each in review.accepted for item in each.items(version)], folder)
-    write_text(folder / REPORT_FILE, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+    atomic_write_text(folder / REPORT_FILE, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
     return path
 
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from formalimg._util.io import atomic_write_text
 from formalimg.authoring.counterfactuals.queue_lock import alone_at
 from formalimg.authoring.counterfactuals.review_decisions import queue_bytes
 from formalimg.authoring.counterfactuals.review_line import ReviewLine
-from formalimg.authoring.counterfactuals.written_group import fields_in, write_text
+from formalimg.authoring.counterfactuals.written_group import fields_in
 from formalimg.errors import FormalimgError
 from formalimg.suites import Group, ItemsError, check_group
 
@@ -92,7 +93,7 @@ class ReviewDesk:
             raw[place] = _encoded(new)
             if queue_bytes(self._file) != found:  # by an editor, say, which asks for no lock
                 raise StaleGroupError(f"{self.path} was changed at this very moment: nothing was saved; try again")
-            write_text(self._file, b"".join(line + b"\n" for line in raw).decode("utf-8"))
+            atomic_write_text(self._file, b"".join(line + b"\n" for line in raw).decode("utf-8"))
         return new
 
     def tried(self, name: str, changes: Mapping[str, Any]) -> ReviewLine:

@@ -9,12 +9,13 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from pydantic import ValidationError
 
+from formalimg._util.text import truncate
 from formalimg.authoring.counterfactuals.answers import Branch, Discipline, QuestionAnswer
 from formalimg.authoring.counterfactuals.questioning import questions_of
 from formalimg.authoring.counterfactuals.review_queue import ADDED, digest_of
 from formalimg.authoring.counterfactuals.written_group import Questions, WrittenGroup
 from formalimg.authoring.rejection import Rejection
-from formalimg.errors import FormalimgError, presentable
+from formalimg.errors import FormalimgError
 from formalimg.suites import Group, check_group
 
 Decision: TypeAlias = Literal["accept", "edit", "reject"]
@@ -65,7 +66,7 @@ class ReviewLine:
             raise FormalimgError("note must be text")
         if decision not in ("", *DECISIONS):
             known = ", ".join(DECISIONS)
-            raise FormalimgError(f"unknown decision {presentable(repr(decision), 40, 10)}: write {known}")
+            raise FormalimgError(f"unknown decision {truncate(repr(decision), 40, 10)}: write {known}")
         return cls(group, questions, line["problems"], line["digest"], decision, note)
 
     @property

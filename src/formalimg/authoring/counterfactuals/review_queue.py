@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from formalimg._util.io import atomic_write_text
 from formalimg.authoring.counterfactuals.choices import GROUPS
 from formalimg.authoring.counterfactuals.written_group import (
     GROUPS_FILE,
@@ -17,7 +18,6 @@ from formalimg.authoring.counterfactuals.written_group import (
     WrittenGroup,
     encode_questions,
     read_groups,
-    write_text,
 )
 from formalimg.errors import FormalimgError
 from formalimg.suites import check_groups, load, our_groups
@@ -67,7 +67,7 @@ def export_queue(source: str, path: Path) -> int:
     if path.exists():
         raise FormalimgError(f"{path} is there already, perhaps with decisions: choose another name")
     lines = queue_lines(groups_to_review(source))
-    write_text(path, "".join(f"{line}\n" for line in lines))
+    atomic_write_text(path, "".join(f"{line}\n" for line in lines))
     return len(lines)
 
 

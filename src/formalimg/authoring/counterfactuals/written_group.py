@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from formalimg._util.io import atomic_write_text
+from formalimg._util.strict_json import loads_strict
 from formalimg.errors import FormalimgError
 from formalimg.suites import (
     CounterfactualSpec,
@@ -66,7 +65,7 @@ def decode_questions(kept: Mapping[str, Sequence[Mapping[str, Any]]]) -> Questio
 def write_groups(groups: Iterable[Group], folder: Path) -> Path:
     """Write groups to `<folder>/groups.jsonl`, one per line; the file is replaced all at once."""
     text = "".join(json.dumps(asdict(group), ensure_ascii=False) + "\n" for group in groups)
-    return write_text(folder / GROUPS_FILE, text)
+    return atomic_write_text(folder / GROUPS_FILE, text)
 
 
 def read_groups(path: Path) -> list[Group]:
@@ -98,36 +97,10 @@ def fields_in(line: bytes) -> dict[str, Any]:
         FormalimgError: if the line holds no object.
     """
     try:
-        fields = json.loads(line, object_pairs_hook=_without_repeats)
+        fields = loads_strict(line)
         json.dumps(fields, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise FormalimgError("no JSON: each line is an object, {…}") from error
     if not isinstance(fields, dict):
         raise FormalimgError("no object: each line is {…}")
     return fields
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    repeated = next((name for name in names if names.count(name) > 1), None)
-    if repeated is not None:
-        raise FormalimgError(f"{repeated} stands there twice")
-    return dict(pairs)
-
-
-def write_text(path: Path, text: str) -> Path:
-    """Write a file, all at once; one that is replaced keeps who may read it."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as made:
-            new = Path(made) / path.name
-            with new.open("w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            if path.exists():
-                shutil.copymode(path, new)
-            new.replace(path)
-    except OSError as error:
-        raise FormalimgError(f"cannot write {path}: {error.strerror}") from error
-    return path

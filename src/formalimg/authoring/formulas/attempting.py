@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
+from formalimg._util.text import truncate
 from formalimg.authoring.conversation import Conversation
 from formalimg.authoring.fitting import fit_words
 from formalimg.authoring.formulas.agreeing import agreement
@@ -17,7 +18,6 @@ from formalimg.authoring.outcome import Outcome
 from formalimg.authoring.plan import Slot, WritingPlan
 from formalimg.authoring.rejection import Rejection
 from formalimg.authoring.shelf import Shelf
-from formalimg.errors import presentable
 from formalimg.suites import FormulaSpec, Item
 
 
@@ -88,7 +88,7 @@ class Attempt:
 
 def _judged(review: Review, words: str, may_mend: bool) -> str | Rejection:
     """The words to go on with, or why there are none."""
-    reason = presentable(" ".join(review.reason.split()), 250, 50) or "no reason given"
+    reason = truncate(" ".join(review.reason.split()), 250, 50) or "no reason given"
     if not review.plausible:
         return Rejection("check: implausible", reason)
     better = fit_words(review.better_prompt) if may_mend and review.better_prompt is not None else words

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from PIL import Image
 
+from formalimg._util.aio import run_sync
 from formalimg.errors import FormalimgError
 from formalimg.judges.certification.certificate import Certificate, Reading
 from formalimg.judges.certification.conditions import CONDITIONS
@@ -18,7 +19,6 @@ from formalimg.judges.certification.sampling import random_scenes
 from formalimg.judges.judge import Grounder, Grounding, LoadedImage
 from formalimg.judges.verdict import Unscored
 from formalimg.scenes import Scene, draw, drawable_classes
-from formalimg.waiting import waited
 
 _A = TypeVar("_A")
 _B = TypeVar("_B")
@@ -50,7 +50,7 @@ def certify(
         )
     if scenes < 1 or others < 0:
         raise FormalimgError("certification needs one scene at least")
-    return waited(lambda: _certify(grounder, scenes, seed, conditions, others))
+    return run_sync(lambda: _certify(grounder, scenes, seed, conditions, others))
 
 
 async def _certify(grounder: Grounder, scenes: int, seed: int, conditions: Sequence[str], others: int) -> Certificate:

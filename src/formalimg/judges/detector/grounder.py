@@ -9,7 +9,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from formalimg.errors import FormalimgError, presentable
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
 from formalimg.judges.detector.family import Family, family_of
 from formalimg.judges.detector.rules import Found, sift
 from formalimg.judges.judge import Grounding, LoadedImage
@@ -111,7 +112,7 @@ class DetectorGrounder:
         try:
             return self._detector.find(image, classes, self._threshold)
         except ImportError as error:  # some processors find out late what they need
-            why = presentable(" ".join(str(error).split()), 200, 0)
+            why = truncate(" ".join(str(error).split()), 200, 0)
             raise FormalimgError(f"{self.name} needs what is not installed ({why}): {INSTALL_LOCAL}") from None
         except RuntimeError as error:
             if not is_out_of_memory(error):

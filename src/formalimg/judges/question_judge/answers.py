@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from formalimg.errors import presentable
+from formalimg._util.text import truncate
 
 YesOrNo: TypeAlias = Annotated[str, Field(json_schema_extra={"enum": ["yes", "no"]})]
 
@@ -81,4 +81,4 @@ def findings_of(answer: QuestionAnswer | NumberedAnswers) -> tuple[Finding, ...]
 
 
 def _quoted(answer: str) -> str:
-    return f'"{presentable(" ".join(answer.split()), 80, 20)}"'
+    return f'"{truncate(" ".join(answer.split()), 80, 20)}"'

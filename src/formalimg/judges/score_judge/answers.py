@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, RootModel, WithJsonSchema
 
-from formalimg.errors import presentable
+from formalimg._util.text import truncate
 
 AnyScore: TypeAlias = Annotated[object, WithJsonSchema({"type": "number"})]
 
@@ -98,7 +98,7 @@ def problem_with(answer: Scores, count: int) -> str | None:
     entries = _entries(answer)
     numbers = [number for number, _ in entries]
     if numbers != wanted:
-        told = presentable(", ".join(numbers[:20]), 120, 20) + (" …" if len(numbers) > 20 else "")
+        told = truncate(", ".join(numbers[:20]), 120, 20) + (" …" if len(numbers) > 20 else "")
         return f"it must answer the questions 1 to {count}, each once and in this order, but it has {told or 'none'}"
     wrong = next(((number, one.score) for number, one in entries if score_of(one.score) is None), None)
     if wrong is None:
@@ -120,4 +120,4 @@ def _entries(answer: Scores) -> list[tuple[str, GivenScore | NumberedScore]]:
 
 
 def _quoted(score: object) -> str:
-    return presentable(" ".join(json.dumps(score, ensure_ascii=False).split()), 80, 20)
+    return truncate(" ".join(json.dumps(score, ensure_ascii=False).split()), 80, 20)

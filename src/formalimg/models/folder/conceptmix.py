@@ -11,10 +11,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from formalimg._util.io import read_text
 from formalimg.errors import FormalimgError
 from formalimg.models.folder.claims import Claim
 from formalimg.models.folder.entries import Entry, claims_of
-from formalimg.models.folder.lines import json_value, text_of
+from formalimg.models.folder.lines import json_value
 from formalimg.models.folder.matching import named
 from formalimg.models.folder.scanning import Folder, is_any_image
 from formalimg.models.folder.wishes import Wishes
@@ -43,7 +44,7 @@ def claims_by_results(folder: Folder, wishes: Wishes) -> Iterator[Claim]:
 
 
 def _entries(folder: Folder, file: str) -> Iterator[Entry]:
-    records = json_value(text_of(Path(folder.path, file)), file)
+    records = json_value(read_text(Path(folder.path, file)), file)
     if not isinstance(records, list):
         raise FormalimgError(f"{file}: must be a list of records with prompt and image_path")
     beside = file.removesuffix("result.json")

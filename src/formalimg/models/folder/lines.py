@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from formalimg.errors import FormalimgError, presentable
+from formalimg._util.io import read_text
+from formalimg._util.strict_json import loads_strict
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
 
 
 class Row(NamedTuple):
@@ -25,7 +27,7 @@ def json_rows(folder: str, file: str) -> Iterator[Row]:
     Raises:
         FormalimgError: if the file cannot be read, or a line is no JSON object.
     """
-    for number, line in enumerate(text_of(Path(folder, file)).split("\n"), 1):
+    for number, line in enumerate(read_text(Path(folder, file)).split("\n"), 1):
         if line.strip():
             where = f"{file}, line {number}"
             fields = json_value(line, where)
@@ -40,7 +42,7 @@ def csv_rows(folder: str, file: str) -> Iterator[Row]:
     Raises:
         FormalimgError: if the file cannot be read, a name is there twice, or a row has more cells than names.
     """
-    reader = csv.DictReader(io.StringIO(text_of(Path(folder, file)), newline=""), strict=True)
+    reader = csv.DictReader(io.StringIO(read_text(Path(folder, file)), newline=""), strict=True)
     try:
         names = reader.fieldnames or ()
         if len(set(names)) < len(names):
@@ -54,20 +56,6 @@ def csv_rows(folder: str, file: str) -> Iterator[Row]:
         raise FormalimgError(f"{file}, line {reader.reader.line_num}: cannot be read: {error}") from error
 
 
-def text_of(path: Path) -> str:
-    """A text file.
-
-    Raises:
-        FormalimgError: if it cannot be read.
-    """
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise FormalimgError(f"{path} is no UTF-8 text (byte {error.start:,}): save it as UTF-8") from error
-
-
 def json_value(text: str, where: str) -> Any:
     """What a JSON text says.
 
@@ -75,14 +63,6 @@ def json_value(text: str, where: str) -> Any:
         FormalimgError: if it is no JSON, or an object has the same name twice.
     """
     try:
-        return json.loads(text, object_pairs_hook=_each_once)
+        return loads_strict(text)
     except (ValueError, RecursionError) as error:
-        raise FormalimgError(presentable(f"{where}: cannot be read as JSON: {error}", 200, 100)) from error
-
-
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        twice = next(name for place, (name, _) in enumerate(pairs) if name in dict(pairs[:place]))
-        raise ValueError(f"{twice!r} is there twice")
-    return fields
+        raise FormalimgError(truncate(f"{where}: cannot be read as JSON: {error}", 200, 100)) from error

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from formalimg._util.io import read_text
 from formalimg.errors import FormalimgError
 from formalimg.models.folder.claims import Claim
 from formalimg.models.folder.entries import Entry, claims_of, entry_of
-from formalimg.models.folder.lines import Row, json_value, text_of
+from formalimg.models.folder.lines import Row, json_value
 from formalimg.models.folder.matching import named
 from formalimg.models.folder.wishes import Wishes
 
@@ -23,7 +24,7 @@ def claims_by_map(path: Path, wishes: Wishes) -> Iterator[Claim]:
         FormalimgError: if it cannot be read, or is neither an object nor a list of the right form.
     """
     yield from claims_of(
-        list(_entries(json_value(text_of(path), str(path)), named(path.name))), wishes, str(path.parent)
+        list(_entries(json_value(read_text(path), str(path)), named(path.name))), wishes, str(path.parent)
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from formalimg.errors import presentable
+from formalimg._util.text import truncate
 
 _SHOWN = 3
 _LONGEST_NAME = 60
@@ -99,7 +99,7 @@ class Matches(Protocol):
 
 def named(name: str) -> str:
     """A file's name as it can be shown and stored: on one line, and not endless."""
-    return presentable(name, _LONGEST_NAME, _LONGEST_NAME)
+    return truncate(name, _LONGEST_NAME, _LONGEST_NAME)
 
 
 def _image(image: Found | Wanted) -> str:
@@ -107,5 +107,5 @@ def _image(image: Found | Wanted) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(presentable(name, 2 * _LONGEST_NAME, _LONGEST_NAME) for name in names[:_SHOWN])
+    shown = ", ".join(truncate(name, 2 * _LONGEST_NAME, _LONGEST_NAME) for name in names[:_SHOWN])
     return shown + (f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from formalimg.errors import presentable
+from formalimg._util.text import truncate
 from formalimg.models.folder.imagefolder import METADATA
 from formalimg.models.folder.matching import Matching, named
 from formalimg.models.folder.scanning import Folder, is_any_image
@@ -36,7 +36,7 @@ def nothing_found(matching: Matching, wishes: Wishes, folder: Folder | None) -> 
 def _looked_for(layout: str, wishes: Wishes) -> str:
     wanted = next(iter(wishes.wanted.values()))
     item, sample = named(wanted.item), wanted.sample
-    prompt = repr(presentable(wanted.prompt, 30, 10))
+    prompt = repr(truncate(wanted.prompt, 30, 10))
     match layout:
         case "published":
             return f"{item}_{sample}.png" if sample else f"{item}.png or {item}_0.png"

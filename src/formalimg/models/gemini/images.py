@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from formalimg._util.images import image_type
 from formalimg.models.calls import CallError
 from formalimg.models.gemini.endings import how_ended, parts, served, usage, why_declined, words
 from formalimg.models.gemini.session import GeminiSession, needs_of_gemini, open_session
 from formalimg.models.http_answers import one_line
 from formalimg.models.identity import Setting
 from formalimg.models.image import ImageModel, ImageRequest
-from formalimg.models.image_types import image_type
 from formalimg.models.options import Options
 from formalimg.models.painting import Painted
 from formalimg.models.remote import remote

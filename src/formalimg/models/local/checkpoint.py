@@ -11,7 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from formalimg.errors import FormalimgError, presentable
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
 from formalimg.models.identity import Setting
 from formalimg.models.local.alone import loading_alone
 from formalimg.models.local.devices import quick_dtype, read_device
@@ -152,7 +153,7 @@ class Checkpoint:
         else:
             return
         # Outside of the handler, so that the library's exception, which may quote a key, does not hang on to it.
-        raise FormalimgError(f"{name} cannot be loaded: {presentable(told, 400, 100)}")
+        raise FormalimgError(f"{name} cannot be loaded: {truncate(told, 400, 100)}")
 
 
 def read_checkpoint(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from formalimg.errors import FormalimgError, presentable
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
 from formalimg.models.options import Options
 
 
@@ -99,7 +100,7 @@ def _usable(option: str, wished: str) -> str:
     try:
         torch.empty(1, device=wished)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        why = presentable(str(error).partition("\n")[0], 150, 0)
+        why = truncate(str(error).partition("\n")[0], 150, 0)
         raise FormalimgError(
             f"{option}={wished} cannot be used here ({why}): give auto, cpu, cuda, cuda:1 or mps"
         ) from None

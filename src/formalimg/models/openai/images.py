@@ -7,12 +7,12 @@ import binascii
 from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from formalimg._util.images import image_type
 from formalimg.models.calls import CallError, Usage
 from formalimg.models.fetching import fetched
 from formalimg.models.http_answers import count, told
 from formalimg.models.identity import Setting
 from formalimg.models.image import ImageModel, ImageRequest
-from formalimg.models.image_types import image_type
 from formalimg.models.openai.image_models import Taking, taking
 from formalimg.models.openai.server import Server, needs_of_openai, reach
 from formalimg.models.options import Options

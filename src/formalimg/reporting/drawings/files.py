@@ -12,9 +12,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal, TypeAlias, get_args
 
+from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
 from formalimg.reporting.drawings.drawing import Drawing
-from formalimg.runs import write_atomically
 
 DrawingFormat: TypeAlias = Literal["svg", "png", "pdf"]
 """SVG and PDF can be enlarged as one likes; PNG is for slides and pages."""
@@ -71,7 +71,7 @@ def write_drawings(
         name = drawing.name if seen[drawing.name] == 1 else f"{drawing.name}-{seen[drawing.name]}"
         for form in checked:
             path = into / f"{name}.{form}"
-            write_atomically(path, [_WRITERS[form](drawing)])
+            atomic_write(path, [_WRITERS[form](drawing)])
             written.append(path)
     return tuple(written)
 

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from formalimg._util.io import atomic_folder, atomic_write
 from formalimg.errors import FormalimgError
 from formalimg.judges import Verdict
-from formalimg.runs import Judged, StoredRun, write_atomically
-from formalimg.suites import ConceptSpec, Item, ScoredImage, appearing, scores_text
+from formalimg.runs import Judged, StoredRun
+from formalimg.suites import ConceptSpec, Item, ScoredImage, scores_text
 
 _LONGEST_NAME = 50
 _SCORES = "all_ind_scores"
@@ -69,7 +70,7 @@ def export_concepts(run: StoredRun, folder: str | Path, name: str) -> Exported:
     judged = list(run.judged())
     kept = list(_kept(judged, items))
     scored = [(entry, scores) for entry in kept if (scores := _scores(entry)) is not None]
-    with appearing(place / name) as new:
+    with atomic_folder(place / name) as new:
         _write_images(kept, new, place / name)
     planned = Counter(each.outcome.level for each in judged)
     for level in sorted({entry.level for entry, _ in scored}):
@@ -147,4 +148,4 @@ def _scored(entry: _Kept, scores: tuple[int, ...], place: Path) -> ScoredImage:
 
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, [text.encode()])
+    atomic_write(path, [text.encode()])

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from formalimg.lazily import lazily
+from formalimg._util.lazy import lazy_exports
 from formalimg.rewards.server.client import RewardClient, ServerError
 from formalimg.rewards.server.limits import Limits
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from formalimg.rewards.server.serving import serve_rewards, server_config
 
 # Clients need none of it.
-__getattr__ = lazily(
+__getattr__ = lazy_exports(
     "formalimg.rewards.server",
     {
         "app": ["make_reward_app"],

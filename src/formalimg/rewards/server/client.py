@@ -10,7 +10,8 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from formalimg.errors import FormalimgError, presentable
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
 from formalimg.rewards import ImageLike, PairError, Scored, TaskLike
 from formalimg.rewards.server.kept_connections import KeptConnections
 from formalimg.rewards.server.sending import Letter, asked, letter, shown
@@ -222,7 +223,7 @@ def _refusal(answer: _Answer, places: Sequence[int]) -> ServerError:
     if begins and int(begins[2]) < len(places):
         place = places[int(begins[2])]
         words = f"{begins[1]}[{place}]{words[begins.end() :]}"
-    told = f"the reward server refused ({answer.status}): {presentable(words, 500, 100)}"
+    told = f"the reward server refused ({answer.status}): {truncate(words, 500, 100)}"
     return ServerError(told, answer.status, place)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from starlette.responses import JSONResponse
 
-from formalimg.errors import presentable
+from formalimg._util.text import truncate
 from formalimg.logic import Problem
 
 _HEAD, _TAIL = 400, 100
@@ -43,7 +43,7 @@ class RefusedError(Exception):
     def answer(self) -> JSONResponse:
         """The refusal as JSON: `error`, and `where` and `problems` where there are any."""
         words = f"{self.where}: {self}" if self.where else str(self)
-        told: dict[str, object] = {"error": presentable(words, _HEAD, _TAIL)}
+        told: dict[str, object] = {"error": truncate(words, _HEAD, _TAIL)}
         if self.where:
             told["where"] = self.where
         if self.problems:

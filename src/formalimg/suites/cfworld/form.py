@@ -9,8 +9,9 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from formalimg._util.strict_json import is_text
 from formalimg.suites.cfworld.spec import DIMENSIONS, CounterfactualSpec, WeightedQuestion
-from formalimg.suites.record import Record, is_text
+from formalimg.suites.record import Record
 
 NEEDED = ("group", "assessment", "questions")
 OPTIONAL = ()

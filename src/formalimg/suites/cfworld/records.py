@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from formalimg._util.strict_json import loads_strict
 from formalimg.suites.cfworld.tidying import Tidying
 from formalimg.suites.findings import Findings
-from formalimg.suites.record import Record, strict_json
+from formalimg.suites.record import Record
 
 _MISTYPED = re.compile(r"(ap|prompt)_([123])")
 
@@ -71,7 +72,7 @@ def read_entries(root: Path, name: str, form: RecordForm, findings: Findings, ti
 
 def _list_in(path: Path, name: str, findings: Findings) -> Sequence[Any]:
     try:
-        found = strict_json(path.read_text(encoding="utf-8"))
+        found = loads_strict(path.read_text(encoding="utf-8"))
     except OSError as error:
         findings.add(name, f"cannot be read: {error.strerror}")
     except (ValueError, RecursionError) as error:

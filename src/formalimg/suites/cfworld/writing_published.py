@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from formalimg._util.io import write_folder
 from formalimg.errors import FormalimgError
 from formalimg.suites.cfworld.names import CF_WORLD
 from formalimg.suites.cfworld.published_groups import LEVELS, PROMPTS, QUESTION_TYPES, QUESTIONS, QUESTIONS_ENDING
 from formalimg.suites.cfworld.spec import CounterfactualSpec
 from formalimg.suites.cfworld.trees import Tree, tree_tagged
 from formalimg.suites.item import Item, id_order, is_number
-from formalimg.suites.whole_folder import write_folder
 
 _GENERATOR = "formalimg"
 _TYPE_OF = {QUESTION_TYPES[name]: name for name in QUESTION_TYPES if name != "Logic Consistency"}

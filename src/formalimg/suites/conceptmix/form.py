@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from formalimg._util.strict_json import is_text
 from formalimg.suites.conceptmix.spec import CATEGORIES, AskedConcept, Binding, BindingError, ConceptSpec
-from formalimg.suites.record import Record, is_text
+from formalimg.suites.record import Record
 
 NEEDED = ("concepts",)
 OPTIONAL = ("binding",)

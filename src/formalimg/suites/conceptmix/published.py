@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard, cast
 
+from formalimg._util.io import write_folder
+from formalimg._util.strict_json import is_text, loads_strict
 from formalimg.errors import FormalimgError
 from formalimg.suites.conceptmix.binding import bound_concepts
 from formalimg.suites.conceptmix.pools import load_pools
@@ -29,8 +31,6 @@ from formalimg.suites.conceptmix.spec import (
 from formalimg.suites.conceptmix.statements import statements
 from formalimg.suites.findings import Findings
 from formalimg.suites.item import Item, in_order
-from formalimg.suites.record import is_text, strict_json
-from formalimg.suites.whole_folder import write_folder
 
 BINDING_CHANGED = "binding-changed"
 """Tag of an item whose published binding does not have the concepts that the item was drawn with.
@@ -139,7 +139,7 @@ def _records(path: Path, findings: Findings) -> Sequence[Any]:
     if not path.is_file():
         return ()  # the bindings may be missing: only the prompts are needed
     try:
-        records = strict_json(path.read_text(encoding="utf-8"))
+        records = loads_strict(path.read_text(encoding="utf-8"))
     except OSError as error:
         findings.add(str(path), f"cannot be read: {error.strerror}")
         return ()

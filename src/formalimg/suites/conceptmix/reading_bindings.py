@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from formalimg._util.strict_json import is_text
 from formalimg.suites.conceptmix.spec import ATTRIBUTES, OPEN, Binding, BindingError, BoundObject, Relation
-from formalimg.suites.record import is_text
 
 
 def binding_of(data: object) -> Binding:

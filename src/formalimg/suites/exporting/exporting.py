@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from formalimg._util.io import atomic_folder
 from formalimg.suites.exporting.croissant import DataFile, croissant_text, missing_for_publication
 from formalimg.suites.exporting.datasheet import datasheet_text, licence_text
 from formalimg.suites.exporting.facts import facts_of
@@ -15,7 +16,6 @@ from formalimg.suites.item import Item
 from formalimg.suites.items_file import write_items
 from formalimg.suites.loading import load
 from formalimg.suites.suite import suite
-from formalimg.suites.whole_folder import appearing
 
 PUBLISHED_FOLDER = "published"
 
@@ -71,7 +71,7 @@ def export_suite(
     terms = terms_of(origin, said)
     facts = facts_of(name, found)
     target = Path(folder)
-    with appearing(target) as new:
+    with atomic_folder(target) as new:
         data = DataFile.of(write_items(found, new))
         texts = {
             "DATASHEET.md": datasheet_text(facts, origin, terms, said, published=published),

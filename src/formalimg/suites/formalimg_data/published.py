@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from formalimg._util.io import write_folder
 from formalimg.errors import FormalimgError
 from formalimg.logic import FormulaError, complexity, to_prenex, vocabulary_names
 from formalimg.suites.findings import Findings
@@ -17,7 +18,6 @@ from formalimg.suites.formalimg_data.formulas import OUTSIDE_VOCABULARY, formula
 from formalimg.suites.item import FormulaSpec, Item, id_order, in_order, is_number
 from formalimg.suites.items_file import ITEMS_FILE
 from formalimg.suites.record import LONGEST_RECORD, decoded
-from formalimg.suites.whole_folder import write_folder
 
 FIELDS = ("prompt", "dsl", "cnf", "k", "object_classes")
 

@@ -1,4 +1,4 @@
-"""Locks that the system gives back even if the process is killed, on every system."""
+"""File locks that the system releases even if the process is killed, on every platform."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import IO
 if os.name == "nt":
     import msvcrt
 
-    def take_lock(file: IO[str]) -> None:
+    def lock_file(file: IO[str]) -> None:
         """Lock an open file until it is closed.
 
         Raises:
@@ -21,7 +21,7 @@ if os.name == "nt":
 else:
     import fcntl
 
-    def take_lock(file: IO[str]) -> None:
+    def lock_file(file: IO[str]) -> None:
         """Lock an open file until it is closed.
 
         Raises:

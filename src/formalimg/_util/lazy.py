@@ -1,4 +1,4 @@
-"""Names that are loaded when first asked for, so that programs start at once and pay only for what they use."""
+"""Lazy exports: names of a package that are imported on first access, so that the command line starts quickly."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 
 
-def lazily(package: str, names: Mapping[str, Sequence[str]]) -> Callable[[str], object]:
-    """The `__getattr__` of a package whose larger modules are loaded later.
+def lazy_exports(package: str, names: Mapping[str, Sequence[str]]) -> Callable[[str], object]:
+    """Return the `__getattr__` of a package whose larger modules are imported on first access.
 
     Args:
-        package: the package's full name.
-        names: what is to be found in which of its modules.
+        package: the full name of the package.
+        names: the exported names by module, relative to the package.
     """
     module_of = {name: module for module, inside in names.items() for name in inside}
 

@@ -1,4 +1,4 @@
-"""Waiting for what runs in an event loop, from a program that has none, and from a notebook, which has its own."""
+"""Run a coroutine from synchronous code, also inside a notebook that already has a running event loop."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 Result = TypeVar("Result")
 
 
-def waited(work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
-    """What comes of the work, once it is done."""
+def run_sync(work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
+    """Run the coroutine to completion and return its result; in a thread of its own if a loop is running here."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
