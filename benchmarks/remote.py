@@ -154,7 +154,7 @@ def measured(sort: str, url: str, count: int) -> dict[str, float]:
         steps[1:] = [(time.monotonic(), time.process_time())]
 
     with tempfile.TemporaryDirectory() as place:
-        done = execute(RunConfig(items, model, size=64), Path(place) / "run", judge, told=told)
+        done = execute(RunConfig(items, model, size=64), Path(place) / "run", judge, on_progress=told)
     assert (done.made, done.passed) == (count, count), done
     (_, cpu_at_first), (ended, cpu_at_last) = steps
     return {"seconds": ended - done.started, "cpu": cpu_at_last - cpu_at_first}

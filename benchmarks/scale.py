@@ -146,12 +146,12 @@ def _embedded(workers: int | None, per_level: int) -> Found:
         folder = Path(place) / "run"
         if workers is None:
             clock = Clock(None, WARM)
-            execute(RunConfig(items, opening(), selection, size=512), folder, judging(), told=clock)
+            execute(RunConfig(items, opening(), selection, size=512), folder, judging(), on_progress=clock)
             return Found(clock.rate, clock.cpu)
         with redirect_stdout(sys.stderr), open_crew(opening, judging, workers=workers, address="local") as crew:
             assert crew.model is not None
             clock = Clock(crew, WARM)
-            execute(RunConfig(items, crew.model, selection, size=512), folder, crew.judge, told=clock)
+            execute(RunConfig(items, crew.model, selection, size=512), folder, crew.judge, on_progress=clock)
             return Found(clock.rate, clock.cpu)
 
 
@@ -195,7 +195,7 @@ def _waiting_rate(workers: int) -> float:
     ):
         assert crew.model is not None
         clock = Clock(crew, workers, workers * ROUNDS)
-        execute(RunConfig(items, crew.model, size=64), Path(place) / "run", told=clock)
+        execute(RunConfig(items, crew.model, size=64), Path(place) / "run", on_progress=clock)
         return clock.rate
 
 

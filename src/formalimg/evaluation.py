@@ -79,7 +79,7 @@ def run(
     layouts: Mapping[str, Scene] | None = None,
     budget: float | None = None,
     folder: str | Path | None = None,
-    told: Callable[[Progress], None] = lambda progress: None,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Evaluation:
     """Let an image model make the images of a suite, judge them, and keep everything in a run folder.
 
@@ -99,7 +99,7 @@ def run(
         layouts: the layouts of the items, by id, for conditions that need them; None for their witnesses.
         budget: stop, resumably, when the folder has cost so many US dollars in all.
         folder: the run folder; None for one named after suite and model in `runs`.
-        told: is called after each step with how far the run is.
+        on_progress: is called after each step with how far the run is.
 
     Raises:
         FormalimgError: if something was asked for that cannot be; the message says what to do.
@@ -128,7 +128,7 @@ def run(
         budget=budget,
         layouts_from="given" if given_layouts else "solver",
     )
-    return Evaluation(place, execute(order, place, judge, told=told))
+    return Evaluation(place, execute(order, place, judge, on_progress=on_progress))
 
 
 def evaluate(

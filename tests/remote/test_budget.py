@@ -117,8 +117,8 @@ def test_what_failed_attempts_cost_is_counted_too(tmp_path: Path) -> None:
     faults = at_random(0.3, ["length", "500"], seed=4)
     with KnowingServer(items) as images, KnowingServer(items, faults=faults) as words:
         model, judge = painter(images), looker(words, tries="1", concurrency="4")
-        execute(order(items, model), tmp_path / "run", judge, told=note)
-        done = execute(order(items, model), tmp_path / "run", judge, told=note)
+        execute(order(items, model), tmp_path / "run", judge, on_progress=note)
+        done = execute(order(items, model), tmp_path / "run", judge, on_progress=note)
         free = [number for number in range(len(words.requests)) if (fault := faults(number)) and fault.kind == "500"]
     paid = 30 * A_IMAGE + (len(words.requests) - len(free)) * AN_ANSWER
     assert len(words.requests) > 30

@@ -47,7 +47,7 @@ def test_no_server_is_opened_to_others_without_a_token_that_will_do(token: str |
             port=0,
             token=token,
             limits=Limits(),
-            told=print,
+            on_progress=print,
         )
 
 

@@ -73,7 +73,7 @@ class _LooksWithin(NumberJudge):
 def test_images_on_their_way_are_kept_and_paid_for(tmp_path: Path) -> None:
     quota, folder = _Quota(), tmp_path / "run"
     with pytest.raises(FormalimgError, match="the day's quota is used up"):
-        execute(order(_PaintsWithin(quota)), folder, NumberJudge(), told=quota.told)
+        execute(order(_PaintsWithin(quota)), folder, NumberJudge(), on_progress=quota.told)
     assert quota.asked == _HANDS, "nothing new was begun"
     found = dict(rows(folder, "SELECT status, count(*) FROM pictures GROUP BY status"))
     assert found == {"made": _HANDS - 1, "planned": 8 - (_HANDS - 1)}
@@ -89,7 +89,7 @@ def test_verdicts_on_their_way_are_kept_and_paid_for(tmp_path: Path) -> None:
     quota, folder = _Quota(), tmp_path / "run"
     execute(order(), folder)
     with pytest.raises(FormalimgError, match="the day's quota is used up"):
-        judge_run(folder, _LooksWithin(quota), told=quota.told)
+        judge_run(folder, _LooksWithin(quota), on_progress=quota.told)
     assert quota.asked == _HANDS
     assert rows(folder, "SELECT count(*), total(cost) FROM verdicts") == [(_HANDS - 1, _HANDS - 1)]
     assert sum(outcome.reason == "not judged" for outcome in outcomes(folder)) == 8 - (_HANDS - 1)
@@ -125,5 +125,5 @@ def test_who_gives_up_waiting_still_learns_why_it_ended(tmp_path: Path) -> None:
                 signal.raise_signal(number)
 
     with pytest.raises(FormalimgError, match="the day's quota is used up"):
-        execute(order(_PaintsWithin(quota)), tmp_path / "run", told=interrupt_once)
+        execute(order(_PaintsWithin(quota)), tmp_path / "run", on_progress=interrupt_once)
     assert rows(tmp_path / "run", "SELECT DISTINCT status FROM pictures") == [("planned",)]

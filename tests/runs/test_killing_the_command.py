@@ -77,7 +77,7 @@ def told(progress):
         threading.Thread(target=tell, args=(progress, len(model.asked)), daemon=True).start()
 
 async def cell():
-    return execute(order(model, small_items(400)), Path(sys.argv[1]), NumberJudge(), told=told)
+    return execute(order(model, small_items(400)), Path(sys.argv[1]), NumberJudge(), on_progress=told)
 
 # As a notebook does: a loop runs in the main thread, and its stop button raises KeyboardInterrupt there.
 signal.signal(signal.SIGINT, signal.default_int_handler)

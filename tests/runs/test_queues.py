@@ -64,7 +64,7 @@ def test_making_and_judging_overlap(tmp_path: Path) -> None:
         order(model, small_items(40)),
         tmp_path / "run",
         judge,
-        told=lambda progress: steps.append((progress.made, progress.judged)),
+        on_progress=lambda progress: steps.append((progress.made, progress.judged)),
     )
     assert any(made < 40 and judged > 0 for made, judged in steps)
 
@@ -103,7 +103,7 @@ def test_progress_counts_up_to_its_end(tmp_path: Path) -> None:
     def told(progress: Progress) -> None:
         seen.append((progress.done, progress.steps))
 
-    done = execute(order(samples=2), tmp_path / "run", NumberJudge(), told=told)
+    done = execute(order(samples=2), tmp_path / "run", NumberJudge(), on_progress=told)
     assert seen[-1] == (32, 32)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
     assert done.remaining_seconds == 0

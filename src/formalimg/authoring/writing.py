@@ -62,7 +62,7 @@ def write_suite(
     *,
     checker: ChatModel | None = None,
     prompts: Path | None = None,
-    told: Callable[[int], None] = lambda count: None,
+    on_progress: Callable[[int], None] = lambda count: None,
 ) -> Written:
     """Let a chat model write items, and accept only what stands up to every check.
 
@@ -75,7 +75,7 @@ def write_suite(
         folder: where to put `items.jsonl`, `writing.json` (counts, models, costs) and the journal.
         checker: judges whether the words say what they should; the writer itself if None.
         prompts: a folder with texts that replace ours.
-        told: is called with the number of items so far; it may fall again where two turn out to say the same.
+        on_progress: is called with the number of items so far; it may fall again where two turn out to say the same.
 
     Raises:
         FormalimgError: if the folder holds something else, or a model can never answer (a wrong key).
@@ -87,7 +87,7 @@ def write_suite(
     journal = Journal(place, plan.suite, asked)
     try:
         outcomes = journal.outcomes()
-        work = _Work(plan, craft, writer, checker or writer, journal, outcomes, told)
+        work = _Work(plan, craft, writer, checker or writer, journal, outcomes, on_progress)
         stands = run_sync(work.to_the_end)
         return _result(plan, craft, asked, place, outcomes, stands)
     finally:

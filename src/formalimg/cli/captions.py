@@ -84,7 +84,9 @@ def captions_command(
         return
     try:
         with _progress(file, column, limit, 1 if model else _BETWEEN_STEPS) as told:
-            study = study_captions(file, model=asked, column=column, limit=limit, out=out, prompts=prompts, told=told)
+            study = study_captions(
+                file, model=asked, column=column, limit=limit, out=out, prompts=prompts, on_progress=told
+            )
     except KeyboardInterrupt:
         kept = f"all answers so far are kept in {out}, and the same command goes on from there" if model and out else ""
         typer.echo(f"stopped; {kept or 'nothing was written'}", err=True)

@@ -205,7 +205,7 @@ def judge_images(folder: Path, judge: Opened[Judge], title: str, budget: float |
 
     with workforce.at_work(None, judge) as crew, run_progress(title, crew.told) as told:
         assert crew.judge is not None, "who was given comes back"
-        done = judge_run(folder, crew.judge, budget=budget, told=told)
+        done = judge_run(folder, crew.judge, budget=budget, on_progress=told)
     stop_if_stopped(done.stopped, folder, over_budget=done.over_budget)
 
 
@@ -240,7 +240,7 @@ def _execute(
             replace(order, model=crew.model or order.model),
             folder,
             crew.judge,
-            told=told,
+            on_progress=told,
             matched=lambda matching: typer.echo(matching.told(), err=True),
         )
     stop_if_stopped(done.stopped, folder, over_budget=done.over_budget)

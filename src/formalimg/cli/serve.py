@@ -129,7 +129,7 @@ def serve_command(
         port=port,
         token=_token(token_file),
         limits=limits,
-        told=lambda address: typer.echo(f"{address}  (Ctrl+C ends it)"),
+        on_progress=lambda address: typer.echo(f"{address}  (Ctrl+C ends it)"),
     )
 
 

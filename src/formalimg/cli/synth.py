@@ -104,7 +104,7 @@ def _formulas(
 
     recipe = Recipe(suite, levels or tuple(range(1, 11)), per_level or 200, seed, objects, connectives)
     with progress_of(f"making {suite}", len(recipe.levels) * recipe.per_level) as told:
-        made = make_items(recipe, jobs=jobs or os.cpu_count() or 1, told=told)
+        made = make_items(recipe, jobs=jobs or os.cpu_count() or 1, on_progress=told)
     return made.items, made.given_up
 
 
@@ -121,7 +121,7 @@ def _concepts(
 
     recipe = ConceptRecipe(levels or tuple(range(1, 8)), per_level or 300, seed, concepts, only, difficulty, profile)
     with progress_of("making conceptmix", len(recipe.levels) * recipe.per_level) as told:
-        made = make_concept_items(recipe, told=told)
+        made = make_concept_items(recipe, on_progress=told)
     return made.items, made.given_up
 
 

@@ -153,7 +153,7 @@ def write_command(
         return
     try:
         with progress_of(f"writing {suite}", len(plan.slots)) as told:
-            written = write_suite(plan, writing, out, checker=checking, prompts=prompts, told=told)
+            written = write_suite(plan, writing, out, checker=checking, prompts=prompts, on_progress=told)
     except KeyboardInterrupt:
         typer.echo(f"stopped; all answers so far are kept in {out}, and the same command goes on from there", err=True)
         raise typer.Exit(130) from None

@@ -55,7 +55,7 @@ class Engine:
         *,
         ask: Callable[[Planned], ImageRequest] | None = None,
         scored: Set[tuple[str, str]] = frozenset(),
-        told: Callable[[Progress], None] = lambda progress: None,
+        on_progress: Callable[[Progress], None] = lambda progress: None,
     ) -> None:
         """An engine that has not started.
 
@@ -65,14 +65,14 @@ class Engine:
             judge: who looks at them; None if nobody is to.
             ask: the request for a planned image.
             scored: questions with images (their digests) that the judge need not look at again, should they come.
-            told: is called after each step.
+            on_progress: is called after each step.
         """
         self._store = store
         self._model = model
         self._judge = judge
         self._ask = ask
         self._scored = set(scored)
-        self._told = told
+        self._told = on_progress
         self.progress = Progress(0, 0)
         self._threads = ThreadPoolExecutor(_KEEPERS, "formalimg")
 

@@ -95,7 +95,7 @@ def execute(
     folder: Path,
     judge: Judge | None = None,
     *,
-    told: Told = lambda progress: None,
+    on_progress: Told = lambda progress: None,
     matched: Callable[[Matching], None] = lambda matching: None,
 ) -> Progress:
     """Make the images of a run and, if there is a judge, judge them; goes on where an earlier call ended.
@@ -106,7 +106,7 @@ def execute(
         order: what to do.
         folder: the run folder; made if it is not there.
         judge: who judges; None to make images only.
-        told: is called after each step.
+        on_progress: is called after each step.
         matched: is called once, before anything else, for models whose images are there already.
 
     Raises:
@@ -131,13 +131,13 @@ def execute(
         def ask(planned: Planned) -> ImageRequest:
             return asking.request(planned.item, planned.sample, planned.seed)
 
-        engine = Engine(store, order.model, judge, ask=ask, scored=scored, told=told)
+        engine = Engine(store, order.model, judge, ask=ask, scored=scored, on_progress=on_progress)
         engine.start_spending(store.cost(), order.budget, anything_left=bool(to_make or to_judge))
         return _work(store, engine, judge, to_make, to_judge)
 
 
 def judge_run(
-    folder: Path, judge: Judge, *, budget: float | None = None, told: Told = lambda progress: None
+    folder: Path, judge: Judge, *, budget: float | None = None, on_progress: Told = lambda progress: None
 ) -> Progress:
     """Judge all images of a run that this judge has not scored yet.
 
@@ -145,7 +145,7 @@ def judge_run(
         folder: the run folder.
         judge: who judges.
         budget: what may be spent on this run folder in all, in US dollars; None for any amount.
-        told: is called after each step.
+        on_progress: is called after each step.
 
     Raises:
         LockedError: if another process is writing to the folder.
@@ -160,7 +160,7 @@ def judge_run(
         made = store.made()
         asked = [Asked(items[item], sample, questions[item]) for item, sample in made]
         to_judge = _unjudged(made, asked, store.scored(judge))
-        engine = Engine(store, None, judge, told=told)
+        engine = Engine(store, None, judge, on_progress=on_progress)
         engine.start_spending(store.cost(), budget, anything_left=bool(to_judge))
         return _work(store, engine, judge, [], to_judge)
 

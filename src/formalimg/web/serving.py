@@ -45,7 +45,9 @@ def serve(
         tell(place.address())
         threading.Thread(target=_work_out_numbers, args=(site,), daemon=True).start()
 
-    serve_app(lambda token: make_app(site, token=token), host=host, port=port, opens_browser=opens_browser, told=told)
+    serve_app(
+        lambda token: make_app(site, token=token), host=host, port=port, opens_browser=opens_browser, on_progress=told
+    )
 
 
 class Served(NamedTuple):
@@ -77,7 +79,7 @@ def serve_app(
     host: str,
     port: int,
     opens_browser: bool,
-    told: Callable[[Served], None],
+    on_progress: Callable[[Served], None],
     always_token: bool = False,
 ) -> None:
     """Serve any of our sites until it is interrupted.
@@ -87,7 +89,7 @@ def serve_app(
         host: the address to listen on; there is a token with any other than this machine's own.
         port: the port; 0 for any that is free.
         opens_browser: whether a browser is opened at the first page.
-        told: is called when the port is taken, before the first visitor is answered.
+        on_progress: is called when the port is taken, before the first visitor is answered.
         always_token: there is a token even if only this machine can reach the site, because not all who use the machine
             may see all of it.
 
@@ -98,7 +100,7 @@ def serve_app(
     listening = listen(host, port)
     place = Served(host, listening.getsockname()[1], token)
     server = uvicorn.Server(uvicorn.Config(make(token), log_level="warning", server_header=False))
-    told(place)
+    on_progress(place)
     if opens_browser:
         threading.Thread(target=webbrowser.open, args=(place.address(),), daemon=True).start()
     with listening, contextlib.suppress(KeyboardInterrupt):  # which is how it is meant to end

@@ -175,7 +175,7 @@ def test_more_items_than_there_are_is_an_error_before_any_is_made(tmp_path: Path
     (tmp_path / "object.toml").write_text('values = ["yak", "gnu"]')
     made: list[int] = []
     with pytest.raises(FormalimgError, match=r"at most 4 different items with k=2, fewer than 5: ask for fewer"):
-        make_concept_items(ConceptRecipe((2, 1), 5, concepts=tmp_path, only="size"), told=made.append)
+        make_concept_items(ConceptRecipe((2, 1), 5, concepts=tmp_path, only="size"), on_progress=made.append)
     assert made == []
     assert len(make_concept_items(ConceptRecipe((1,), 4, concepts=tmp_path, only="size")).items) == 4
     with pytest.raises(FormalimgError, match="different items with k=1"):

@@ -33,7 +33,7 @@ def study_captions(
     limit: int | None = None,
     out: str | Path | None = None,
     prompts: Path | None = None,
-    told: Callable[[int], None] = lambda done: None,
+    on_progress: Callable[[int], None] = lambda done: None,
 ) -> CaptionStudy:
     """Find out which categories of visual concepts the captions of a file speak of.
 
@@ -49,7 +49,7 @@ def study_captions(
         out: the folder for `study.json` and for `per_caption.jsonl` and `per_caption.csv`, which tell what was found
             in each caption.
         prompts: a folder with texts that replace ours.
-        told: is called now and then with the number of captions done.
+        on_progress: is called now and then with the number of captions done.
 
     Raises:
         FormalimgError: if the file cannot be read or holds no caption, the folder holds answers to another question, or
@@ -57,7 +57,7 @@ def study_captions(
     """
     source, folder = Path(path), None if out is None else Path(out)
     _refuse_to_overwrite(source, folder)
-    count = _Count(told)
+    count = _Count(on_progress)
     captions = _some(_not_empty(read_captions(source, column=column, limit=limit), count), source)
     with ExitStack() as opened:
         if model is None:

@@ -37,7 +37,7 @@ def serve_rewards(
     port: int,
     token: str | None,
     limits: Limits,
-    told: Callable[[str], None],
+    on_progress: Callable[[str], None],
 ) -> None:
     """Serve rewards until the process is interrupted or told to end; what has begun is then finished.
 
@@ -49,7 +49,7 @@ def serve_rewards(
         port: the port; 0 for any that is free.
         token: what clients must send.
         limits: how much is taken on.
-        told: is called with the address once the port is taken.
+        on_progress: is called with the address once the port is taken.
 
     Raises:
         FormalimgError: if nothing can listen there, or a token is missing.
@@ -58,7 +58,7 @@ def serve_rewards(
     with _ending_as_interrupted(), listen(host, port) as listening:
         server = _EndingServer(server_config(make(secret), limits))
         shown = f"[{host}]" if ":" in host else host
-        told(f"http://{shown}:{listening.getsockname()[1]}")
+        on_progress(f"http://{shown}:{listening.getsockname()[1]}")
         _collect_rarely()
         give_back_large_blocks()
         _allow_files(6 * limits.most_connections)

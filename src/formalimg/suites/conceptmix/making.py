@@ -84,12 +84,14 @@ class MadeConcepts:
     given_up: Counter[str] = field(default_factory=Counter)
 
 
-def make_concept_items(recipe: ConceptRecipe, *, told: Callable[[int], None] = lambda count: None) -> MadeConcepts:
+def make_concept_items(
+    recipe: ConceptRecipe, *, on_progress: Callable[[int], None] = lambda count: None
+) -> MadeConcepts:
     """Make all items of a recipe; the same recipe always gives the same items.
 
     Args:
         recipe: what to make.
-        told: is called with the number of items made so far.
+        on_progress: is called with the number of items made so far.
 
     Raises:
         FormalimgError: if a draw is impossible, if there are not so many different items, or if so many draws come to
@@ -104,7 +106,7 @@ def make_concept_items(recipe: ConceptRecipe, *, told: Callable[[int], None] = l
             item = _make(recipe, pools, number * recipe.per_level + index, level, seen, made.given_up)
             made.items.append(item)
             seen.add(content_of(item.spec))
-            told(len(made.items))
+            on_progress(len(made.items))
     return made
 
 

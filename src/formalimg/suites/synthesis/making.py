@@ -103,14 +103,14 @@ class _Attempt(NamedTuple):
     given_up: Counter[str]
 
 
-def make_items(recipe: Recipe, *, jobs: int = 1, told: Callable[[int], None] = lambda count: None) -> Made:
+def make_items(recipe: Recipe, *, jobs: int = 1, on_progress: Callable[[int], None] = lambda count: None) -> Made:
     """Make all items of a recipe; the same recipe gives the same items, however many jobs make them.
 
     Args:
         recipe: what to make.
         jobs: how many processes to use. Where processes cannot be forked (all but Linux), several jobs need a script
             whose main part is guarded by `if __name__ == "__main__"`.
-        told: is called with the number of items made so far.
+        on_progress: is called with the number of items made so far.
     """
     places = [
         Place(number * recipe.per_level + index, level)
@@ -133,7 +133,7 @@ def make_items(recipe: Recipe, *, jobs: int = 1, told: Callable[[int], None] = l
             attempt = make_item(recipe, place._replace(first_draw=attempt.draw + 1))
         seen |= {attempt.item.prompt, str(attempt.item.spec.formula)}
         made.items.append(attempt.item)
-        told(len(made.items))
+        on_progress(len(made.items))
     return made
 
 

@@ -44,6 +44,6 @@ def serve_study(
         host=host,
         port=port,
         opens_browser=opens_browser,
-        told=told,
+        on_progress=told,
         always_token=True,
     )

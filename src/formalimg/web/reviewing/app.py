@@ -69,5 +69,5 @@ def serve_review(
         host=host,
         port=port,
         opens_browser=opens_browser,
-        told=lambda place: tell(place.address()),
+        on_progress=lambda place: tell(place.address()),
     )
