@@ -183,9 +183,7 @@ def test_descriptions_that_say_too_little_or_too_much_are_rejected(reason: str, 
 def test_what_the_checker_has_against_a_description_counts(
     author: Author, tmp_path: Path, step: str, change: Answer, reason: str
 ) -> None:
-    plan = WritingPlan(
-        "cf-world-denominalised", attempts=1, counterfactual=CounterfactualChoices(told=(MARKED,))
-    )
+    plan = WritingPlan("cf-world-denominalised", attempts=1, counterfactual=CounterfactualChoices(told=(MARKED,)))
     written = author.write(plan, tmp_path, lambda place, answer, _: {**answer, **change} if place == step else answer)
     assert dict(written.rejections) == {reason: 1}
 

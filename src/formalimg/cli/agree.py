@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from formalimg.cli.agreeing import judges_compared, people_studied, ratings_studied, scores_studied
-from formalimg.cli.figures import Figures, FiguresAs, formats_of_figures, put_figures
-from formalimg.cli.studied import StudyFile, StudyFormat, put_out, studied_format
+from formalimg.cli.comparisons import judges_compared, people_studied, ratings_studied, scores_studied
+from formalimg.cli.output import (
+    Figures,
+    FiguresAs,
+    StudyFile,
+    StudyFormat,
+    formats_of_figures,
+    put_figures,
+    put_out,
+    studied_format,
+)
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:

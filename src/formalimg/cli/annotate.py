@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from formalimg.cli.options import read_levels
-from formalimg.cli.printing import print_table
-from formalimg.cli.serving_options import HERE, Browser, Host, Port, needing_web
+from formalimg.cli.output import print_table
+from formalimg.cli.web_options import HERE, Browser, Host, Port, needing_web
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:

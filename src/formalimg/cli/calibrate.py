@@ -7,8 +7,17 @@ from typing import Annotated, Literal
 
 import typer
 
-from formalimg.cli.figures import Figures, FiguresAs, formats_of_figures, put_figures
-from formalimg.cli.studied import StudyFile, StudyFormat, put_out, runs_judged_by, studied_format
+from formalimg.cli.output import (
+    Figures,
+    FiguresAs,
+    StudyFile,
+    StudyFormat,
+    formats_of_figures,
+    put_figures,
+    put_out,
+    runs_judged_by,
+    studied_format,
+)
 
 
 def calibrate_command(

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from formalimg.cli.figures import Figures, FiguresAs, formats_of_figures, put_figures
 from formalimg.cli.options import DryRun, Prompts, read_options
-from formalimg.cli.printing import print_table
+from formalimg.cli.output import Figures, FiguresAs, formats_of_figures, print_table, put_figures
 from formalimg.cli.progress import progress_of
 from formalimg.errors import FormalimgError
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from formalimg.cli.figures import Figures, FiguresAs, formats_of_figures, put_figures
+from formalimg.cli.output import Figures, FiguresAs, formats_of_figures, put_figures
 from formalimg.suites import CATEGORIES, TAGGED_BY_FIELD, Item, load
 from formalimg.suites import suite as suite_of
 

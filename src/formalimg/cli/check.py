@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from formalimg.cli.reading import STANDARD_INPUT, Instruction, instruction_paths, read_instruction
+from formalimg.cli.inputs import STANDARD_INPUT, Instruction, instruction_paths, read_instruction
 from formalimg.errors import FormalimgError
 from formalimg.logic import FormulaError, Problem, Vocabulary, check, clauses, complexity, parse, vocabulary
 

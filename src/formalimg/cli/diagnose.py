@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from formalimg.cli.studied import StudyFile, StudyFormat, put_out, runs_judged_by, studied_format
+from formalimg.cli.output import StudyFile, StudyFormat, put_out, runs_judged_by, studied_format
 
 
 def diagnose_command(

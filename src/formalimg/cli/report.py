@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from formalimg.cli.agreeing import ratings_studied, runs_of_rated_suite
-from formalimg.cli.figures import Figures, FiguresAs, formats_of_figures, put_figures
-from formalimg.cli.printing import print_table
+from formalimg.cli.comparisons import ratings_studied, runs_of_rated_suite
+from formalimg.cli.output import Figures, FiguresAs, formats_of_figures, print_table, put_figures
 from formalimg.errors import FormalimgError
 from formalimg.reporting import Format
 from formalimg.stats import Missing

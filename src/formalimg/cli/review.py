@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from formalimg.cli.serving_options import HERE, Browser, Host, Port, needing_web, tell_address
+from formalimg.cli.web_options import HERE, Browser, Host, Port, needing_web, tell_address
 
 _NAMED = 10
 """So many groups are named in a line; review.json has all of them."""

@@ -14,7 +14,7 @@ import typer
 from formalimg import __version__
 from formalimg.cli.foretelling import show_forecast, warnings_about
 from formalimg.cli.options import options_of, read_levels, read_options
-from formalimg.cli.printing import print_table
+from formalimg.cli.output import print_table
 from formalimg.cli.progress import run_progress
 from formalimg.cli.workforce import Workforce
 from formalimg.errors import FormalimgError

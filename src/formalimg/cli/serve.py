@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from formalimg.cli.options import read_options
-from formalimg.cli.serving_options import HERE, Port, needing_web
+from formalimg.cli.web_options import HERE, Port, needing_web
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from formalimg.cli.images import require_image_name, save_image
+from formalimg.cli.output import require_image_name, save_image
 from formalimg.errors import FormalimgError
 from formalimg.logic import clauses, complexity, to_pretty_text
 from formalimg.suites import ConceptSpec, CounterfactualSpec, FormulaSpec, Item, load

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from formalimg.cli.images import require_image_name, save_image
-from formalimg.cli.reading import checked, formula_argument
+from formalimg.cli.inputs import checked, formula_argument
+from formalimg.cli.output import require_image_name, save_image
 from formalimg.logic import parse
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from formalimg.cli.reading import checked, formula_argument, read_scene
+from formalimg.cli.inputs import checked, formula_argument, read_scene
 from formalimg.errors import FormalimgError
 from formalimg.logic import Semantics, parse, verify
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from formalimg.cli.serving_options import HERE, Browser, Host, Port, needing_web, tell_address
+from formalimg.cli.web_options import HERE, Browser, Host, Port, needing_web, tell_address
 
 
 def view_command(
