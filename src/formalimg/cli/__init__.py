@@ -1,6 +1,7 @@
 """The command line: one file per command, each a thin layer over the library.
 
-Exit codes, for every command: 0 fine or holds, 1 problems found or does not hold, 2 wrong use or unreadable input.
+Exit codes of every command: 0 success, or the formula holds; 1 problems found, or it does not hold; 2 wrong usage or
+unreadable input; 130 interrupted or over budget.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import errno
 import io
 import os
 import sys
+from collections.abc import Callable
 from typing import Annotated, NoReturn
 
 import typer
@@ -24,6 +26,7 @@ from formalimg.cli.check import check_command
 from formalimg.cli.diagnose import diagnose_command
 from formalimg.cli.doctor import doctor_command
 from formalimg.cli.export import export_command
+from formalimg.cli.help_groups import GroupedCommand, GroupedCommands
 from formalimg.cli.judge import judge_command
 from formalimg.cli.models import models_command
 from formalimg.cli.pull import pull_command
@@ -42,53 +45,64 @@ from formalimg.errors import FormalimgError
 
 app = typer.Typer(
     name="formalimg",
+    cls=GroupedCommands,
     no_args_is_help=True,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # plain text: boxes leave little room for words, and markup would swallow formalimg[web]
+    rich_markup_mode=None,  # plain text: boxes leave little room, and markup would swallow formalimg[web]
 )
-app.command("run", epilog="Example: formalimg run knolling --model builtin/reader --per-level 20")(run_command)
-app.command("generate", epilog="Example: formalimg generate natural --model openai/gpt-image-2 --dry-run")(
-    generate_command
+
+_RUN, _AUTHOR, _JUDGE, _TOOLS = "Run and look", "Author items", "Judge quality", "Tools"
+
+
+def _register(
+    section: str, name: str, command: Callable[..., None], example: str = "", short_help: str | None = None
+) -> None:
+    """Add a command under a heading of `formalimg --help`, with an example below its own help."""
+    epilog = f"Example: formalimg {example}" if example else None
+    app.command(name, cls=GroupedCommand, epilog=epilog, short_help=short_help, rich_help_panel=section)(command)
+
+
+_register(_RUN, "run", run_command, "run knolling --model builtin/reader --per-level 20")
+_register(_RUN, "generate", generate_command, "generate natural --model openai/gpt-image-2 --dry-run")
+_register(_RUN, "judge", judge_command, "judge runs/a --judge gemini/gemini-3-pro-preview")
+_register(_RUN, "report", report_command, "report runs/* --out report.html")
+_register(_RUN, "view", view_command, "view runs")
+_register(_RUN, "show", show_command, "show knolling/1207 --draw item.png")
+_register(_RUN, "diagnose", diagnose_command, "diagnose runs/cf-world*")
+_register(_RUN, "serve", serve_command, "serve --root images")
+_register(_AUTHOR, "synth", synth_command, "synth knolling --levels 1-3 --per-level 10 --out my-suite")
+_register(_AUTHOR, "write", write_command, "write natural --model openai/gpt-5 --out my-suite --dry-run")
+app.add_typer(
+    review_app, name="review", short_help="Accept or reject written CF-World groups.", rich_help_panel=_AUTHOR
 )
-app.command("judge", epilog="Example: formalimg judge runs/a --judge gemini/gemini-3-pro-preview")(judge_command)
-app.command("report", epilog="Example: formalimg report runs/* --out report.html")(report_command)
-app.command("view", epilog="Example: formalimg view runs")(view_command)
-app.command(
-    "annotate",
-    short_help="Let people judge images in the browser.",
-    epilog="Example: formalimg annotate runs/a --protocol likert",
-)(annotate_command)
-app.command("serve", epilog="Example: formalimg serve --root images")(serve_command)
-app.command(
+_register(_AUTHOR, "census", census_command, "census natural")
+_register(_AUTHOR, "captions", captions_command, "captions captions.txt")
+_register(_AUTHOR, "export", export_command, "export knolling --out my-suite")
+_register(_AUTHOR, "pull", pull_command, "pull formalimg --to published")
+_register(
+    _JUDGE,
     "agree",
-    short_help="Tell how far judges agree, with each other and with people.",
-    epilog="Example: formalimg agree runs/a --ratings studies/a-likert",
-)(agree_command)
-app.command("calibrate", epilog="Example: formalimg calibrate runs/a --labels labels.csv")(calibrate_command)
-app.command("diagnose", epilog="Example: formalimg diagnose runs/cf-world*")(diagnose_command)
-app.command("export", epilog="Example: formalimg export knolling --out my-suite")(export_command)
-app.command("check", epilog="Example: formalimg check my.formula")(check_command)
-app.command("verify", epilog="Example: formalimg verify --formula my.formula --scene scene.json --explain")(
-    verify_command
+    agree_command,
+    "agree runs/a --ratings studies/a-likert",
+    short_help="Measure agreement between judges, and with human ratings.",
 )
-app.command("solve", epilog="Example: formalimg solve --formula \"(exists ?x (Is ?x 'cup'))\"")(solve_command)
-app.command("synth", epilog="Example: formalimg synth knolling --levels 1-3 --per-level 10 --out my-suite")(
-    synth_command
+_register(
+    _JUDGE,
+    "annotate",
+    annotate_command,
+    "annotate runs/a --protocol likert",
+    short_help="Collect human ratings of images in the browser.",
 )
-app.command("write", epilog="Example: formalimg write natural --model openai/gpt-5 --out my-suite --dry-run")(
-    write_command
-)
-app.add_typer(review_app, name="review", short_help="Let people decide which groups of CF-World are kept.")
-app.command("show", epilog="Example: formalimg show knolling/1207 --draw item.png")(show_command)
-app.command("census", epilog="Example: formalimg census natural")(census_command)
-app.command("captions", epilog="Example: formalimg captions captions.txt")(captions_command)
-app.command("pull", epilog="Example: formalimg pull formalimg --to published")(pull_command)
-app.command("vocabulary", epilog="Example: formalimg vocabulary knolling")(vocabulary_command)
-app.command("models")(models_command)
-app.command("certify")(certify_command)
-app.command("doctor")(doctor_command)
+_register(_JUDGE, "calibrate", calibrate_command, "calibrate runs/a --labels labels.csv")
+_register(_JUDGE, "certify", certify_command, "certify --scenes 10")
+_register(_TOOLS, "check", check_command, "check my.formula")
+_register(_TOOLS, "verify", verify_command, "verify --formula my.formula --scene scene.json --explain")
+_register(_TOOLS, "solve", solve_command, "solve --formula \"(exists ?x (Is ?x 'cup'))\"")
+_register(_TOOLS, "vocabulary", vocabulary_command, "vocabulary knolling")
+_register(_TOOLS, "models", models_command)
+_register(_TOOLS, "doctor", doctor_command)
 
 
 def _show_version(wanted: bool) -> None:
@@ -107,7 +121,7 @@ def _formalimg(
 
 
 def main() -> None:
-    """Run the command line: mistakes of the user end in one clear message, bugs keep their traceback."""
+    """Run the command line: user errors print one clear message and exit with 2, bugs keep their traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ✓ shows a ? instead of failing
@@ -118,7 +132,7 @@ def main() -> None:
             app()
         finally:
             if sys.stdout:
-                sys.stdout.flush()  # here, where it can still be told that it failed
+                sys.stdout.flush()  # here, where a failure can still be reported
     except FormalimgError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
@@ -138,11 +152,11 @@ def main() -> None:
 
 
 _REFUSALS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENAMETOOLONG}
-"""What a machine says if it cannot do what it is asked to, which is nobody's bug."""
+"""Errors of the machine (permissions, full disk), which are no bugs of ours."""
 
 
 def _end_without_output(code: int) -> NoReturn:
-    """End, and let the interpreter not try again to write what could not be written."""
+    """Exit without letting the interpreter flush what could not be written."""
     if sys.stdout:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)

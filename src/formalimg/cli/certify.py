@@ -25,8 +25,8 @@ def certify_command(
 
     It is shown drawings of random scenes whose content is certain.
 
-    Objects count as found if their class is right and their box overlaps by 0.9. The drawings are shown as they are, and
-    after compression, scaling, blur and noise. With --require, other images must all be refused, too.
+    Objects count as found if their class is right and their boxes overlap by 0.9. The drawings are shown as they are,
+    and after compression, scaling, blur and noise. With --require, other images must all be refused, too.
     """
     from formalimg.judges import certify, open_grounder  # here, so that other commands start faster
 

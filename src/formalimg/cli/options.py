@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options shared by several commands, by the section of the help screen in which they are listed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import Annotated, Literal
 
 import typer
 
+from formalimg.cli.help_groups import SECTIONS
 from formalimg.errors import FormalimgError
+
+_WHAT, _MODEL, _JUDGE, _COST, _WHERE = SECTIONS
 
 SuiteName = Annotated[
     str,
@@ -27,12 +30,16 @@ ModelNames = Annotated[
         "-m",
         metavar="MODEL",
         help="The image model, as in builtin/reader, openai/gpt-image-2, diffusers/PATH, folder/PATH; "
-        "`formalimg models` lists the providers. Several make several runs.",
+        "`formalimg models` lists the providers. Repeatable: one run each.",
         show_default=False,
+        rich_help_panel=_MODEL,
     ),
 ]
 ModelOptions = Annotated[
-    list[str] | None, typer.Option("-M", metavar="KEY=VALUE", help="An option of the image model.", show_default=False)
+    list[str] | None,
+    typer.Option(
+        "-M", metavar="KEY=VALUE", help="Option of the image model.", show_default=False, rich_help_panel=_MODEL
+    ),
 ]
 JudgeNames = Annotated[
     list[str] | None,
@@ -40,9 +47,10 @@ JudgeNames = Annotated[
         "--judge",
         "-j",
         metavar="JUDGE",
-        help="Who judges: builtin/icons, detector/MODEL, or a chat model; several look at the same images, one after "
-        "the other. Default: the judge that works offline.",
+        help="The judge: builtin/icons, detector/MODEL, or a chat model; repeatable, each judges the same images. "
+        "Default: the judge that works offline.",
         show_default=False,
+        rich_help_panel=_JUDGE,
     ),
 ]
 JudgeOptions = Annotated[
@@ -50,52 +58,94 @@ JudgeOptions = Annotated[
     typer.Option(
         "-J",
         metavar="[N:]KEY=VALUE",
-        help="An option of the judge; of several, of the n-th alone with N: in front.",
+        help="Option of the judge; with N: in front, of the N-th judge only.",
         show_default=False,
+        rich_help_panel=_JUDGE,
     ),
 ]
 ItemsPath = Annotated[
-    Path | None, typer.Option(metavar="PATH", help="Items from here. Default: the suite that ships with formalimg.")
+    Path | None,
+    typer.Option(
+        metavar="PATH",
+        help="Load the items from here. Default: the suite shipped with formalimg.",
+        rich_help_panel=_WHAT,
+    ),
 ]
-Levels = Annotated[str | None, typer.Option(metavar="LEVELS", help="Which levels, as in 1-10 or 1,2,5. Default: all.")]
+Levels = Annotated[
+    str | None,
+    typer.Option(metavar="LEVELS", help="Levels to run, as in 1-10 or 1,2,5. Default: all.", rich_help_panel=_WHAT),
+]
 PerLevel = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="The first so many items of each level. Default: all.")
+    int | None,
+    typer.Option(min=1, metavar="N", help="Only the first N items of each level. Default: all.", rich_help_panel=_WHAT),
 ]
-Samples = Annotated[int, typer.Option(min=1, metavar="N", help="Images per item, each with a seed of its own.")]
-Seed = Annotated[int, typer.Option(metavar="N", help="Another seed, other images, from models that can be seeded.")]
-Size = Annotated[int, typer.Option(min=64, max=4096, metavar="PIXELS", help="Width and height to ask for, in pixels.")]
+Samples = Annotated[
+    int, typer.Option(min=1, metavar="N", help="Images per item, each with its own seed.", rich_help_panel=_WHAT)
+]
+Seed = Annotated[int, typer.Option(metavar="N", help="Base seed of all images.", rich_help_panel=_WHAT)]
+Size = Annotated[
+    int,
+    typer.Option(
+        min=64, max=4096, metavar="PIXELS", help="Requested width and height, in pixels.", rich_help_panel=_MODEL
+    ),
+]
 Task = Annotated[
     Literal["image", "layout"],
-    typer.Option(help="layout: chat models (or builtin/solver) plan a layout in place of an image."),
+    typer.Option(
+        help="layout: chat models (or builtin/solver) plan a layout instead of an image.", rich_help_panel=_WHAT
+    ),
 ]
 ConditionName = Annotated[
     Literal["plain", "text-layout", "image-layout"],
-    typer.Option(help="Give the model a layout beside the words: as text, or as an image."),
+    typer.Option(
+        help="Condition the model on a layout beside the prompt, as text or as an image.", rich_help_panel=_MODEL
+    ),
 ]
-Words = Annotated[Literal["with", "without"], typer.Option(help="without: the layout alone, the words left out.")]
+Words = Annotated[
+    Literal["with", "without"],
+    typer.Option(help="without: give the model the layout alone, without the prompt.", rich_help_panel=_MODEL),
+]
 Style = Annotated[
     Literal["auto", "long", "short", "none"],
-    typer.Option(help="The text on the knolling style in front of the words. auto: what the model can take."),
+    typer.Option(
+        help="Style text in front of the prompt. auto: the longest that the model takes.", rich_help_panel=_MODEL
+    ),
 ]
 Layouts = Annotated[
     str,
-    typer.Option(metavar="solver|RUN", help="Where layouts come from: the solver, or a run of the layout task."),
+    typer.Option(
+        metavar="solver|RUN",
+        help="Source of the layouts: the solver, or a run of the layout task.",
+        rich_help_panel=_MODEL,
+    ),
 ]
 Prompts = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="A folder of texts of your own, which replace ours of the same name."),
+    typer.Option(
+        metavar="DIR", help="Folder with prompt templates that replace ours of the same name.", rich_help_panel=_MODEL
+    ),
 ]
 Budget = Annotated[
     float | None,
-    typer.Option(min=0, metavar="DOLLARS", help="Stop, resumably, when this run folder has cost so much in all."),
+    typer.Option(
+        min=0,
+        metavar="DOLLARS",
+        help="Stop, resumably, when this run folder has cost this much in total.",
+        rich_help_panel=_COST,
+    ),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Say what would be asked, how often, and about what it costs; do nothing.")
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Print what would be requested, how often and at what cost; do nothing.",
+        rich_help_panel=_COST,
+    ),
 ]
 ConceptsFolder = Annotated[
     Path | None,
     typer.Option(
-        "--concepts", metavar="DIR", help="ConceptMix: concepts of your own, as <category>.toml or .json in a folder."
+        "--concepts", metavar="DIR", help="ConceptMix: folder with your own concepts, as <category>.toml or .json."
     ),
 ]
 OnlyCategory = Annotated[
@@ -108,57 +158,77 @@ DifficultyName = Annotated[
 ]
 ProfileName = Annotated[
     Literal["paper", "official-code"],
-    typer.Option("--profile", help="Whose rules hold where a paper and its published code differ."),
+    typer.Option("--profile", help="Which rules apply where a paper and its published code differ."),
 ]
 EngineName = Annotated[
     Literal["local", "ray"],
-    typer.Option(help="Where the work is done: in this process, or by workers on the machines of a Ray cluster."),
+    typer.Option(help="Execute in this process, or on workers of a Ray cluster.", rich_help_panel=_WHERE),
 ]
 RayAddress = Annotated[
     str | None,
     typer.Option(
         "--address",
         metavar="auto|local|HOST:PORT",
-        help="Ray: the cluster. auto: the one this machine is part of; local: one on this machine, for this command.",
+        help="Ray: the cluster. auto: the one this machine belongs to; local: a new one on this machine.",
         show_default="auto",
+        rich_help_panel=_WHERE,
     ),
 ]
 Workers = Annotated[
     int | None,
     typer.Option(
-        min=1, metavar="N", help="Ray: how many workers, each with the model and the judge. Default: as many as fit."
+        min=1,
+        metavar="N",
+        help="Ray: number of workers, each with model and judge. Default: as many as fit.",
+        rich_help_panel=_WHERE,
     ),
 ]
 GpusPerWorker = Annotated[
     float | None,
-    typer.Option(min=0, metavar="N", help="Ray: GPUs for each worker, or a part of one.", show_default="0"),
+    typer.Option(
+        min=0,
+        metavar="N",
+        help="Ray: GPUs per worker; fractions are allowed.",
+        show_default="0",
+        rich_help_panel=_WHERE,
+    ),
 ]
 CpusPerWorker = Annotated[
     float | None,
     typer.Option(
-        min=0, metavar="N", help="Ray: CPUs for each worker; 0 if it waits for servers only.", show_default="1"
+        min=0,
+        metavar="N",
+        help="Ray: CPUs per worker; 0 if it only waits for servers.",
+        show_default="1",
+        rich_help_panel=_WHERE,
     ),
 ]
 RunsFolder = Annotated[
-    Path, typer.Option("--runs", metavar="DIR", help="The folder that holds the runs, one folder for each.")
+    Path, typer.Option("--runs", metavar="DIR", help="Folder that holds the run folders.", rich_help_panel=_WHERE)
 ]
 Images = Annotated[
     str | None,
     typer.Option(
         metavar="URL",
-        help="Keep images on an object store, as in s3://bucket/place: each run in a folder of its own there. Needs "
-        "formalimg[stores]. Default: in the run folder.",
+        help="Store images on an object store, as in s3://bucket/prefix. Needs formalimg[stores]. "
+        "Default: in the run folder.",
         show_default=False,
+        rich_help_panel=_WHERE,
     ),
 ]
 RunFolder = Annotated[
     Path | None,
-    typer.Option("--out", metavar="DIR", help="The run folder. Default: named after suite and model, in --runs."),
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="The run folder. Default: named after suite and model, inside --runs.",
+        rich_help_panel=_WHERE,
+    ),
 ]
 
 
 def read_options(given: Sequence[str] | None) -> dict[str, str]:
-    """Options written as `key=value`."""
+    """Parse options written as `key=value`."""
     found: dict[str, str] = {}
     for text in given or ():
         key, equals, value = text.partition("=")
@@ -169,7 +239,7 @@ def read_options(given: Sequence[str] | None) -> dict[str, str]:
 
 
 def options_of(given: Sequence[str] | None, number: int, judges: int) -> dict[str, str]:
-    """Those of the options of so many judges that are for the judge of this number, counted from 1."""
+    """Return the options of the judge with this number (from 1), out of those given for all judges."""
     parted = [(found[1], found[2]) for text in given or () if (found := _FOR_ONE.fullmatch(text))]
     strange = next((who for who, _ in parted if who is not None and int(who) > judges), None)
     if strange is not None:
@@ -180,11 +250,11 @@ def options_of(given: Sequence[str] | None, number: int, judges: int) -> dict[st
 
 
 _FOR_ONE = re.compile(r"(?:([1-9]):)?(.*)", re.DOTALL)
-"""An option, perhaps with the number of the judge it is for."""
+"""An option, optionally prefixed with the number of its judge."""
 
 
 def read_levels(text: str) -> tuple[int, ...]:
-    """The levels that a text such as `1-3,7` names."""
+    """Parse levels such as `1-3,7`."""
     if not re.fullmatch(r"[0-9]{1,4}(-[0-9]{1,4})?(,[0-9]{1,4}(-[0-9]{1,4})?)*", text):
         raise FormalimgError(f"cannot read the levels {text!r}: write them as 1-10 or 1,2,5, none above 9999")
     found: set[int] = set()

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from formalimg.cli.help_groups import GroupedCommand
 from formalimg.cli.web_options import HERE, Browser, Host, Port, needing_web, tell_address
 
 _NAMED = 10
@@ -19,7 +20,7 @@ review_app = typer.Typer(
 )
 
 
-@review_app.command("export")
+@review_app.command("export", cls=GroupedCommand)
 def export_queue_command(
     source: Annotated[
         str,
@@ -42,7 +43,7 @@ def export_queue_command(
     typer.echo(f"{count:,} group{'s' * (count != 1)} in {out}: set each decision to accept, reject or edit")
 
 
-@review_app.command("open")
+@review_app.command("open", cls=GroupedCommand)
 def open_queue_command(
     queue: Annotated[
         Path, typer.Argument(metavar="FILE", help="The queue, as `review export` wrote it.", show_default=False)
@@ -60,7 +61,7 @@ def open_queue_command(
     serve_review(queue, host=host, port=port, opens_browser=browser, tell=tell_address)
 
 
-@review_app.command("import")
+@review_app.command("import", cls=GroupedCommand)
 def import_queue_command(
     queue: Annotated[Path, typer.Argument(metavar="FILE", help="The queue with its decisions.", show_default=False)],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write groups, items and review.json to.")],

@@ -1,0 +1,77 @@
+"""Help screens: sections of commands and options, and `--verbose` on every command."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from formalimg.cli import app
+from formalimg.cli.help_groups import SECTIONS, configure_logging
+
+WIDE = {"COLUMNS": "100"}
+
+
+def _help(*command: str) -> str:
+    done = CliRunner().invoke(app, [*command, "--help"], env=WIDE)
+    assert done.exit_code == 0
+    return done.stdout
+
+
+def _sections(page: str) -> list[str]:
+    return re.findall(r"^(\w[\w ]*):$", page, re.MULTILINE)
+
+
+def _commands() -> Iterator[tuple[str, ...]]:
+    group = typer.main.get_command(app)
+    for name, command in group.commands.items():  # type: ignore[attr-defined]
+        yield from ((name, inner) for inner in command.commands) if hasattr(command, "commands") else [(name,)]
+
+
+def test_commands_are_listed_by_purpose() -> None:
+    page = _help()
+    assert _sections(page) == ["Options", "Run and look", "Author items", "Judge quality", "Tools"]
+    for name, *_ in _commands():
+        assert re.search(rf"^  {name} +\w", page, re.MULTILINE), name
+
+
+def test_options_of_run_are_listed_by_purpose_on_two_screens() -> None:
+    page = _help("run")
+    assert _sections(page) == ["Arguments", *SECTIONS, "Other options"]
+    assert len(page.splitlines()) <= 2 * 45  # at 80 columns, which is what is left here
+
+
+@pytest.mark.parametrize("command", [*_commands()], ids=" ".join)
+def test_every_command_takes_verbose(command: tuple[str, ...]) -> None:
+    assert re.search(r"^  -v, --verbose ", _help(*command), re.MULTILINE)
+
+
+@pytest.fixture
+def logger() -> Iterator[logging.Logger]:
+    ours = logging.getLogger("formalimg")
+    level, handlers = ours.level, list(ours.handlers)
+    ours.handlers.clear()
+    yield ours
+    ours.setLevel(level)
+    ours.handlers[:] = handlers
+
+
+@pytest.mark.parametrize(
+    ("options", "level"), [([], logging.WARNING), (["-v"], logging.INFO), (["-vv"], logging.DEBUG)]
+)
+def test_verbosity_sets_the_level_of_our_loggers(options: list[str], level: int, logger: logging.Logger) -> None:
+    assert CliRunner().invoke(app, ["vocabulary", "knolling", *options]).exit_code == 0
+    assert logging.getLogger("formalimg.models.retry").getEffectiveLevel() == level
+    assert bool(logger.handlers) == bool(options)
+
+
+def test_events_go_to_standard_error(logger: logging.Logger, capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging(1)
+    logging.getLogger("formalimg.models.retry").info("waiting 2.0 s")
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert re.fullmatch(r"\d\d:\d\d:\d\d INFO formalimg.models.retry: waiting 2.0 s\n", printed.err)
