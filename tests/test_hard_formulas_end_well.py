@@ -16,7 +16,7 @@ from formalimg.rewards import Scored, Scorer
 from formalimg.runs import execute
 from formalimg.scenes import SolverLimitError, solve
 from formalimg.suites import FormulaSpec, Item
-from formalimg.web.playground.errands import ERRANDS
+from formalimg.web.playground.jobs import ERRANDS
 from tests.rewards_server.servers import visitor
 from tests.support.command import formalimg
 from tests.support.hard_formulas import crowd, far_apart

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from formalimg.human_eval import Protocol, open_study
-from formalimg.web.annotating import make_annotation_app
+from formalimg.web.annotate.app import make_annotation_app
 from tests.support.browser import PATIENCE, served_at
 from tests.web.rated_studies import studied
 

@@ -15,7 +15,7 @@ from PIL import Image
 from starlette.testclient import TestClient
 
 from formalimg.human_eval import Protocol, Study, Task, open_study, read_study
-from formalimg.web.annotating import make_annotation_app
+from formalimg.web.annotate.app import make_annotation_app
 from tests.human_eval.rated_runs import take
 from tests.web.rated_studies import MODEL, studied
 from tests.web.sites import HARM

@@ -14,7 +14,7 @@ import uvicorn
 
 from formalimg.human_eval import Protocol, RatedTask, open_study, read_study
 from formalimg.scenes import Scene
-from formalimg.web.annotating import make_annotation_app
+from formalimg.web.annotate.app import make_annotation_app
 from tests.support.browser import PATIENCE, needs_browser
 from tests.web.rated_studies import studied
 

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Message
 
-from formalimg.web.bodies import taking_json
+from formalimg.web.security import taking_json
 
 
 @pytest.mark.parametrize(("chunks", "taken"), [(3, 3), (40, 17)])

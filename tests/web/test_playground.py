@@ -16,9 +16,9 @@ from formalimg.judges import open_judge
 from formalimg.logic import best_binding, check, clauses, complexity, parse, verify
 from formalimg.scenes import Box, Scene, SceneObject, draw, layout_file
 from formalimg.suites import same_meaning_as_written, understand
-from formalimg.web.assembling import assemble
 from formalimg.web.playground import Bench, playground_routes
-from formalimg.web.playground.bench import TooLongError
+from formalimg.web.playground.worker_pool import TooLongError
+from formalimg.web.server import assemble
 from tests.web.sites import HARM
 
 CUP_AND_FORK = "(exists ?c (exists ?f (and (Is ?c 'cup') (Has ?c 'red') (Is ?f 'fork') (LeftOf ?c ?f))))"

@@ -12,8 +12,8 @@ import pytest
 
 from formalimg.logic import verify
 from formalimg.scenes import Box, Scene, SceneObject, draw
-from formalimg.web.assembling import assemble
 from formalimg.web.playground import playground_routes
+from formalimg.web.server import assemble
 from tests.support.browser import PATIENCE, needs_browser, served_at, started_browser
 from tests.web.sites import HARM
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.web import Site, remembering
-from formalimg.web.remembering import Remembered
+from formalimg.web import Site
+from formalimg.web.viewer import site as remembering
+from formalimg.web.viewer.site import Remembered
 
 
 class _Work:

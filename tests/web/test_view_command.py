@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.web.guarding import is_loopback
-from formalimg.web.serving import Served
+from formalimg.web.security import is_loopback
+from formalimg.web.server import Served
 
 
 def _started(*words: str, cache: Path) -> subprocess.Popen[str]:
@@ -55,7 +55,7 @@ def test_mistakes_are_told_in_one_line(tmp_path: Path) -> None:
         cases = [
             ([str(tmp_path / "nowhere")], "there is no folder"),
             ([str(tmp_path), "--port", port], "choose another --port"),
-            ([str(tmp_path), "--host", "no such host"], "is no address of this machine: choose another --host"),
+            ([str(tmp_path), "--host", "no such host"], "is not an address of this machine: choose another --host"),
         ]
         for words, told in cases:
             with _started(*words, "--no-browser", cache=tmp_path) as done:

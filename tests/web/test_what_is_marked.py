@@ -5,9 +5,9 @@ from __future__ import annotations
 from formalimg.judges import Part
 from formalimg.stats import Interval, Rate
 from formalimg.suites import suite
-from formalimg.web.formula import formula_pieces
-from formalimg.web.marking import marked
-from formalimg.web.sparkline import sparkline
+from formalimg.web.viewer.highlight import marked
+from formalimg.web.viewer.item import formula_pieces
+from formalimg.web.viewer.runs import sparkline
 
 FORMULA = "(exists ?cup (exists ?hat (and (Is ?cup 'cup') (Is ?hat 'hat') (OnTopSide ?cup) (Above ?hat ?cup))))"
 PARTS = (

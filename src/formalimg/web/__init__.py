@@ -5,24 +5,22 @@ from typing import TYPE_CHECKING
 from formalimg._util.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from formalimg.web.annotating import make_annotation_app, serve_study
-    from formalimg.web.app import make_app
-    from formalimg.web.guarding import host_name, is_loopback
-    from formalimg.web.listening import listen
-    from formalimg.web.reviewing.app import make_review_app, serve_review
-    from formalimg.web.serving import serve
-    from formalimg.web.site import FoundRun, Site
+    from formalimg.web.annotate.app import make_annotation_app, serve_study
+    from formalimg.web.review.app import make_review_app, serve_review
+    from formalimg.web.security import host_name, is_loopback
+    from formalimg.web.server import listen
+    from formalimg.web.viewer.app import make_app, serve
+    from formalimg.web.viewer.site import FoundRun, Site
 
 __getattr__ = lazy_exports(
     "formalimg.web",
     {
-        "annotating": ["make_annotation_app", "serve_study"],
-        "app": ["make_app"],
-        "guarding": ["host_name", "is_loopback"],
-        "listening": ["listen"],
-        "reviewing.app": ["make_review_app", "serve_review"],
-        "serving": ["serve"],
-        "site": ["FoundRun", "Site"],
+        "annotate.app": ["make_annotation_app", "serve_study"],
+        "viewer.app": ["make_app", "serve"],
+        "security": ["host_name", "is_loopback"],
+        "server": ["listen"],
+        "review.app": ["make_review_app", "serve_review"],
+        "viewer.site": ["FoundRun", "Site"],
     },
 )
 

@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import json
-from typing import get_args
+from collections import Counter
+from functools import cache
+from typing import NamedTuple, get_args
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from formalimg.logic import FormulaError, Semantics, check, vocabulary_names
-from formalimg.web.bodies import WITH_IMAGE, Body, taking_json, text_in
-from formalimg.web.pages import page
-from formalimg.web.playground.bench import Bench, BusyError, TooLargeError, TooLongError
-from formalimg.web.playground.examples import examples
-from formalimg.web.playground.measuring import SOLVED, measured
-from formalimg.web.playground.question import LONGEST_FORMULA, Question, question_in, whole
+from formalimg.logic import (
+    STYLE,
+    Formula,
+    FormulaError,
+    Problem,
+    Semantics,
+    Vocabulary,
+    atoms,
+    bound_variables,
+    check,
+    clauses,
+    component_sizes,
+    parse,
+    to_pretty_text,
+    vocabulary,
+    vocabulary_names,
+)
+from formalimg.suites import FormulaSpec, load
+from formalimg.web.playground.worker_pool import Bench, BusyError, TooLargeError, TooLongError
+from formalimg.web.rendering import page
+from formalimg.web.security import WITH_IMAGE, Body, taking_json, text_in
+from formalimg.web.viewer.item import WIDTH
 
 _FOR_WORDS, _FOR_SOLVING, _FOR_VERIFYING = 2.0, 8.0, 8.0
 """How long each may take, in seconds."""
@@ -134,3 +151,129 @@ def _seed_in(body: Body) -> int:
 def _json(told: dict[str, object]) -> Response:
     # In ASCII: labels of scenes may hold halves of characters, which no other text can.
     return Response(json.dumps(told), media_type="application/json")
+
+
+LONGEST_FORMULA = 20_000
+"""In characters; the instructions of the suites have up to a thousand."""
+
+
+class Question(NamedTuple):
+    """A formula as somebody wrote it, and how it is to be read.
+
+    Attributes:
+        formula: the text, right or wrong.
+        words: the vocabulary.
+        semantics: how `forall` reads.
+        style: the style of the image; None if it was not told.
+    """
+
+    formula: str
+    words: Vocabulary
+    semantics: Semantics
+    style: str | None
+
+
+def question_in(body: Body) -> Question:
+    """The question in what a page sent.
+
+    Raises:
+        HTTPException: if it is none.
+    """
+    formula = whole(text_in(body, "formula", longest=LONGEST_FORMULA), "formula")
+    suite = _one_of(body, "vocabulary", vocabulary_names())  # a name of ours: it could also be that of a file
+    semantics = _one_of(body, "semantics", get_args(Semantics), otherwise="strict")
+    words = vocabulary(suite)
+    style = _one_of(body, "style", ("", *words.words.get("style", ())), otherwise="") or None
+    return Question(formula, words, "classical" if semantics == "classical" else "strict", style)
+
+
+def whole(text: str, name: str) -> str:
+    """The text, unless it holds halves of characters, which can be neither shown nor stored."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise HTTPException(400, f"{name} holds half a character: send Unicode text") from error
+    return text
+
+
+def _one_of(body: Body, name: str, known: tuple[str, ...], otherwise: str | None = None) -> str:
+    value = body.get(name, otherwise)
+    if not isinstance(value, str) or value not in known:
+        raise HTTPException(400, f"{name} must be one of {', '.join(filter(None, known)) or 'none'}")
+    return value
+
+
+_LEVELS = (1, 2, 4, 7, 10)
+
+
+class Example(NamedTuple):
+    """A formula to begin with, and its K."""
+
+    k: int
+    formula: str
+
+
+@cache
+def examples(suite: str) -> tuple[Example, ...]:
+    """Some formulas of a suite, easy ones first."""
+    first: dict[int, str] = {}
+    for item in load(suite):
+        if item.level not in first and isinstance(item.spec, FormulaSpec):
+            first[item.level] = to_pretty_text(item.spec.formula, WIDTH)
+    return tuple(Example(level, first[level]) for level in _LEVELS if level in first)
+
+
+SOLVED = "knolling"
+"""The vocabulary that the solver has rules for."""
+
+_MOST_PROBLEMS = 30
+"""So many are shown; whoever mends them sees the others."""
+
+
+def measured(question: Question) -> dict[str, object]:
+    """The problems of a formula; of one without problems K, its components and its clauses."""
+    problems = check(question.formula, question.words)
+    told: dict[str, object] = {"problems": [_problem(one) for one in problems[:_MOST_PROBLEMS]], "more": 0}
+    if problems:
+        return {**told, "more": max(len(problems) - _MOST_PROBLEMS, 0)}
+    formula = parse(question.formula)
+    sizes = _component_sizes(formula)
+    about_style = any(atom.predicate == STYLE for atom in atoms(formula))
+    return {
+        **told,
+        "k": None if sizes is None else max(sizes, default=0),
+        "components": list(sizes or ()),
+        "variables": len(bound_variables(formula)),
+        "styles": list(question.words.words.get("style", ())) if about_style else [],
+        "solvable": question.words.name == SOLVED,
+        **_clauses(formula),
+    }
+
+
+def _problem(problem: Problem) -> dict[str, object]:
+    return {
+        **problem.to_json(),
+        "start": problem.span.start,
+        "end": problem.span.end,
+        "excerpt": problem.span.excerpt(),
+    }
+
+
+def _component_sizes(formula: Formula) -> tuple[int, ...] | None:
+    try:
+        return tuple(component_sizes(formula))
+    except FormulaError:  # too large to be taken apart; why is told with the clauses
+        return None
+
+
+def _clauses(formula: Formula) -> dict[str, object]:
+    try:
+        found = clauses(formula)
+    except FormulaError as error:  # fine as an instruction, only too large to be laid out in clauses
+        return {"clauses": None, "kinds": {}, "unlisted": error.problems[0].message}
+    kinds = Counter(clause.kind for clause in found)
+    return {
+        "clauses": [{"kind": clause.kind, "text": clause.text} for clause in found],
+        "kinds": dict(sorted(kinds.items())),
+        "unlisted": "",
+    }

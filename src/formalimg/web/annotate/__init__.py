@@ -1,0 +1,1 @@
+"""Browser pages on which raters judge images, and progress for the organiser of the study."""

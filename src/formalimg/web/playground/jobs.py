@@ -1,0 +1,196 @@
+"""What may take long: words for a formula, a witness, a verdict on a scene or an image. Plain data in and out."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import io
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from formalimg.errors import FormalimgError
+from formalimg.logic import (
+    BestBinding,
+    FormulaError,
+    JudgedClause,
+    Verification,
+    best_binding,
+    parse,
+    verify,
+)
+from formalimg.scenes import (
+    DrawingError,
+    Scene,
+    SceneError,
+    SolverLimitError,
+    Unsatisfiable,
+    draw,
+    read_layout,
+    solve,
+)
+from formalimg.web.playground.worker_pool import TooLargeError
+
+MAX_OBJECTS = 200
+"""Scenes of more objects are not verified here."""
+
+_SIZE = 640
+"""Drawings have so many pixels across and down."""
+
+_GROUNDED = "knolling"
+"""The vocabulary whose images the embedded grounder can read."""
+
+
+class _Seen(NamedTuple):
+    """A scene, and who saw it in what."""
+
+    scene: Scene
+    by: str
+
+
+def in_words(given: Mapping[str, Any]) -> dict[str, object]:
+    """The formula as an instruction in English, or why it cannot be said."""
+    from formalimg.suites import WordingError, realize
+
+    try:
+        return {"words": realize(parse(given["formula"]), given["vocabulary"]), "wordless": ""}
+    except WordingError as error:
+        return {"words": "", "wordless": str(error)}
+    except FormulaError as error:  # a sound formula, but too large to be laid out
+        return {"words": "", "wordless": error.problems[0].message}
+
+
+def solved(given: Mapping[str, Any]) -> dict[str, object]:
+    """A witness with its drawing, a proof that there is none, or neither."""
+    try:
+        result = solve(given["formula"], seed=given["seed"])
+    except SolverLimitError as error:
+        return {"outcome": "unknown", "words": str(error)}
+    if isinstance(result, Unsatisfiable):
+        return {"outcome": "unsatisfiable", "words": str(result)}
+    return {
+        "outcome": "witness",
+        "words": f"a witness, margin {result.margin}",
+        "style": result.style or "",
+        "scene": scene_text(result.scene),
+        **_image_of(result.scene),
+    }
+
+
+def verified(given: Mapping[str, Any]) -> dict[str, object]:
+    """The verdict on a scene, or on what is seen in an image."""
+    formula = parse(given["formula"])
+    seen = _in_image(given) if "image" in given else _Seen(_read(given["scene"]), "")
+    if len(seen.scene) > MAX_OBJECTS:
+        raise TooLargeError(f"the scene has {len(seen.scene):,} objects: verify no more than {MAX_OBJECTS} here")
+    verdict = verify(formula, seen.scene, given["semantics"], given["style"])
+    return {
+        "passed": verdict.passed,
+        "things": len(seen.scene),
+        "by": seen.by,
+        "explanation": verdict.explain(),
+        "warnings": seen.scene.unknown_words(given["vocabulary"]),
+        "scene": scene_text(seen.scene),
+        **(_image_of(seen.scene) if given["draws"] else {}),
+        **_clauses(verdict),
+    }
+
+
+ERRANDS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, object]]] = {
+    "words": in_words,
+    "solve": solved,
+    "verify": verified,
+}
+"""All that can be asked for, by name."""
+
+
+def scene_text(scene: Scene) -> str:
+    """A scene as JSON for people: a line for each object."""
+    written = scene.to_json()
+    objects, relations = written["objects"], written.get("relations")
+    lines = ",\n".join(f"  {json.dumps(one, ensure_ascii=False)}" for one in objects)  # type: ignore[attr-defined]
+    seen = "" if relations is None else f', "relations": {json.dumps(relations, ensure_ascii=False)}'
+    return f'{{"objects": [\n{lines}\n]{seen}}}' if lines else f'{{"objects": []{seen}}}'
+
+
+def _read(text: str) -> Scene:
+    try:
+        return Scene.from_json(json.loads(text))
+    except SceneError as error:
+        raise FormalimgError(f"the scene cannot be read: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise FormalimgError(f"the scene is not valid JSON: {error}") from error
+
+
+def _in_image(given: Mapping[str, Any]) -> _Seen:
+    from formalimg.judges import IconGrounder, Unscored, ground_icons
+    from formalimg.runs import inspect
+
+    try:
+        data = base64.b64decode(given["image"], validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise FormalimgError("the image is no base64") from error
+    image = inspect(data)
+    if isinstance(image, Unscored):
+        refused = TooLargeError if image.reason == "too large" else FormalimgError
+        raise refused(f"{image.reason}: {image.detail}")
+    try:
+        return _Seen(read_layout(image.pil), "the layout that is written into the file")
+    except (SceneError, RecursionError):  # an ordinary image
+        if given["vocabulary"] != _GROUNDED:
+            raise FormalimgError(
+                f"images of {given['vocabulary']} need a judge that can see, and there is none here: drop a scene"
+            ) from None
+    grounding = ground_icons(image.pil)
+    if isinstance(grounding, Unscored):
+        raise FormalimgError(grounding.detail)
+    return _Seen(grounding.scene, f"{IconGrounder.name}, confidence {grounding.confidence:.2f}")
+
+
+def _clauses(verdict: Verification) -> dict[str, object]:
+    """The clauses under the best binding, and the objects with those at fault marked."""
+    best = _best(verdict)
+    failed = [one for one in best.clauses if not one.holds] if best else []
+    at_fault = {bound.obj for clause in failed for bound in clause.bindings}
+    scene = verdict.scene
+    assert isinstance(scene, Scene)
+    return {
+        "clauses": None if best is None else [_clause(one) for one in best.clauses],
+        "boxes": [
+            {"looks": obj.looks(), "box": list(obj.box), "at_fault": number in at_fault}
+            for number, obj in enumerate(scene.objects)
+        ],
+    }
+
+
+def _best(verdict: Verification) -> BestBinding | None:
+    try:
+        return best_binding(verdict.formula, verdict.scene, verdict.semantics, verdict.style)
+    except FormulaError as error:
+        if any(problem.kind != "size" for problem in error.problems):
+            raise
+        return None  # its clauses are too many, or hang together too tightly
+
+
+def _clause(judged: JudgedClause) -> dict[str, object]:
+    objects = ", ".join(f"?{bound.variable} = {bound.description}" for bound in judged.bindings)
+    return {
+        "kind": judged.kind,
+        "text": judged.clause.text,
+        "holds": judged.holds,
+        "reason": ": ".join(filter(None, [objects, judged.reason])),
+    }
+
+
+def _image_of(scene: Scene) -> dict[str, object]:
+    """The scene as an address of a PNG file; blank, for its boxes to be laid over, where an object has no drawing."""
+    from PIL import Image
+
+    try:
+        image, is_drawn = draw(scene, _SIZE), True
+    except DrawingError:
+        image, is_drawn = Image.new("RGB", (_SIZE, _SIZE), "white"), False
+    page = io.BytesIO()
+    image.save(page, "PNG")
+    address = f"data:image/png;base64,{base64.b64encode(page.getvalue()).decode('ascii')}"
+    return {"image": address, "is_drawn": is_drawn}

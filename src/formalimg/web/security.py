@@ -1,0 +1,207 @@
+"""Who is answered: the right host, the right token, posts from our own pages; and what browsers may do with pages."""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request, cookie_parser
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from formalimg._util.strict_json import loads_strict
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+"""Names of this machine that nobody else can answer to."""
+
+_SAFE_METHODS = frozenset({"GET", "HEAD"})
+
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; img-src 'self' data: blob:; style-src 'self'; script-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+class Guard:
+    """Stands in front of the site and turns away whom it is not meant for.
+
+    Without a token, only requests to names of this machine are answered, so that no foreign page can reach the site
+    under a name of its own. With a token, whoever has it is answered: a browser sends it back only to the host that it
+    got it from.
+    """
+
+    def __init__(self, app: ASGIApp, token: str | None, command: str, open_below: tuple[str, ...] = ()) -> None:
+        """Guard an application.
+
+        Args:
+            app: what is guarded.
+            token: what a visitor must know; None for a site that only this machine can reach.
+            command: the command that prints the link with the token.
+            open_below: beginnings of paths that are answered without the token, because a secret is in them.
+        """
+        self._app, self._token, self._command, self._open_below = app, token, command, open_below
+        self._cookie = "" if token is None else f"formalimg-{hashlib.sha256(token.encode()).hexdigest()[:12]}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or have it answered."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        await self._answer(scope)(scope, receive, _with_headers(send))
+
+    def _answer(self, scope: Scope) -> ASGIApp:
+        headers = Headers(scope=scope)
+        if self._token is None and not is_loopback(host_name(headers.get("host", ""))):
+            return _refusal("this site answers only on this machine: open it as http://127.0.0.1")
+        if self._token is not None and not scope["path"].startswith(self._open_below):
+            query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+            shown = [value for name, value in query if name == "token"]
+            if shown and scope["method"] in _SAFE_METHODS and _same(shown[0], self._token):
+                return self._welcome(scope, [pair for pair in query if pair[0] != "token"])
+            if not _same(cookie_parser(headers.get("cookie", "")).get(self._cookie, ""), self._token):
+                return _refusal(f"this site needs its token: open the link that `{self._command}` printed")
+        if scope["method"] not in _SAFE_METHODS and not _from_our_own_page(headers):
+            return _refusal("this was sent by a page of another site")
+        return self._app
+
+    def _welcome(self, scope: Scope, rest: list[tuple[str, str]]) -> ASGIApp:
+        """Keep the token in a cookie and out of the address, where it would be copied and shared."""
+        path = "/" + scope["path"].lstrip("/\\")  # never //host, which would lead elsewhere
+        answer = RedirectResponse(f"{path}?{urlencode(rest)}" if rest else path, status_code=303)
+        answer.set_cookie(self._cookie, self._token or "", httponly=True, samesite="lax", path="/")
+        return answer
+
+
+def host_name(host: str) -> str:
+    """The name in a Host header, without its port; empty if it is none."""
+    try:
+        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+def is_loopback(host: str) -> bool:
+    """Can only this machine reach the host?"""
+    if host in LOOPBACK:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback  # nobody else can answer to a number, as to a name
+    except ValueError:
+        return False
+
+
+def _from_our_own_page(headers: Headers) -> bool:
+    """Does the browser say that the request comes from a page of this very host and port?"""
+    origin = urlsplit(headers.get("origin", ""))
+    return origin.scheme in ("http", "https") and bool(origin.netloc) and origin.netloc == headers.get("host", "")
+
+
+def _same(given: str, token: str) -> bool:
+    return secrets.compare_digest(given.encode("utf-8", "replace"), token.encode())
+
+
+def _refusal(why: str) -> ASGIApp:
+    return PlainTextResponse(f"Refused: {why}.\n", status_code=403)
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in _HEADERS.items():
+                headers[name] = value
+            headers.setdefault("Cache-Control", "private, no-cache")
+        await send(message)
+
+    return sending
+
+
+Body: TypeAlias = Mapping[str, object]
+"""An object of JSON; what is in it is as yet unchecked."""
+
+SMALL = 256 * 1024
+"""Enough for answers and texts, in bytes."""
+
+WITH_IMAGE = 24 * 1024 * 1024
+"""Enough for an image of 16 MB, in base64, in bytes."""
+
+
+_MOST_UNREAD = 8
+"""Up to so many times the limit, what is too large is taken and thrown away: browsers read answers only after that."""
+
+
+def taking_json(
+    work: Callable[[Request, Body], Response], *, most: int = SMALL
+) -> Callable[[Request], Awaitable[Response]]:
+    """A handler that reads an object of JSON and has `work` answer it, in a thread of its own.
+
+    Args:
+        work: what is done with the request and what it sent.
+        most: how long the body may be, in bytes.
+    """
+
+    async def handle(request: Request) -> Response:
+        sent = _object(await _read(request, most))
+        return await run_in_threadpool(work, request, sent)
+
+    return handle
+
+
+def text_in(body: Body, name: str, *, longest: int = 20_000) -> str:
+    """A text that must be there.
+
+    Raises:
+        HTTPException: if it is not, or is too long.
+    """
+    value = body.get(name)
+    if not isinstance(value, str):
+        raise HTTPException(400, f"{name} is missing: send a text")
+    if len(value) > longest:
+        raise HTTPException(413, f"{name} has {len(value):,} characters: send no more than {longest:,}")
+    return value
+
+
+async def _read(request: Request, most: int) -> bytes:
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise HTTPException(415, "this is no JSON: send it with the content type application/json")
+    read, length = bytearray(), 0
+    try:
+        async for chunk in request.stream():
+            length += len(chunk)
+            if length <= most:
+                read += chunk
+            elif length > _MOST_UNREAD * most:
+                break
+    except ClientDisconnect as error:
+        raise HTTPException(400, "the connection ended before everything was sent") from error
+    if length > most:
+        raise _too_long(most)
+    return bytes(read)
+
+
+def _object(sent: bytes) -> Body:
+    try:
+        found = loads_strict(sent)
+    except (ValueError, RecursionError) as error:  # also what is no UTF-8
+        raise HTTPException(400, "this is no JSON that can be read") from error
+    if not isinstance(found, dict):
+        raise HTTPException(400, "send an object of JSON, as in {}")
+    return found
+
+
+def _too_long(most: int) -> HTTPException:
+    limit = f"{most // 2**20} MB" if most >= 2**20 else f"{most // 1024} KB"
+    return HTTPException(413, f"this is too large: send no more than {limit}")

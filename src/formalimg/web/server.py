@@ -1,0 +1,167 @@
+"""The frame of every site: ASGI application, static files, error pages, listening socket and server.
+
+Sites listen on this machine only unless another host is given, and then only visitors with the token are answered.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import secrets
+import socket
+import threading
+import webbrowser
+from collections.abc import Awaitable, Callable, Sequence
+from importlib.resources import files
+from typing import NamedTuple
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp
+
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
+from formalimg.reporting import page_style, theme_script
+from formalimg.web.rendering import page
+from formalimg.web.security import Guard, is_loopback
+
+
+class Served(NamedTuple):
+    """The place where a site is served.
+
+    Attributes:
+        host: the address it listens on.
+        port: the port.
+        token: the token that visitors need; None if they need none.
+    """
+
+    host: str
+    port: int
+    token: str | None
+
+    def address(self, path: str = "/", *, secret: bool = True) -> str:
+        """Return the URL of a page, with the token unless `secret` is false.
+
+        A site that listens on all addresses is opened by the name of this machine.
+        """
+        name = socket.gethostname() if self.host in ("", "0.0.0.0", "::") else self.host
+        shown = f"[{name}]" if ":" in name else name
+        return f"http://{shown}:{self.port}{path}" + (f"?token={self.token}" if self.token and secret else "")
+
+
+def serve_app(
+    make: Callable[[str | None], ASGIApp],
+    *,
+    host: str,
+    port: int,
+    opens_browser: bool,
+    on_listening: Callable[[Served], None],
+    always_token: bool = False,
+) -> None:
+    """Serve a site until it is interrupted.
+
+    Args:
+        make: builds the application, given the token that visitors need.
+        host: the address to listen on; any other than a loopback address requires a token.
+        port: the port; 0 for any free one.
+        opens_browser: whether to open a browser at the first page.
+        on_listening: called when the port is bound, before the first request is answered.
+        always_token: require a token even on a loopback address, because not everybody who uses this machine may see
+            the whole site.
+
+    Raises:
+        FormalimgError: if nothing can listen there.
+    """
+    token = None if is_loopback(host) and not always_token else secrets.token_urlsafe(24)
+    listening = listen(host, port)
+    place = Served(host, listening.getsockname()[1], token)
+    server = uvicorn.Server(uvicorn.Config(make(token), log_level="warning", server_header=False))
+    on_listening(place)
+    if opens_browser:
+        threading.Thread(target=webbrowser.open, args=(place.address(),), daemon=True).start()
+    with listening, contextlib.suppress(KeyboardInterrupt):  # which is how it is meant to end
+        server.run(sockets=[listening])
+
+
+class NotFoundError(FormalimgError):
+    """Something that a URL names does not exist; answered with status 404."""
+
+
+_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+
+
+def assemble(
+    routes: Sequence[BaseRoute], *, token: str | None, command: str, open_below: Sequence[str] = ()
+) -> Starlette:
+    """Build the ASGI application of a site.
+
+    Args:
+        routes: its pages.
+        token: the token that visitors need; None for a site that only this machine can reach, which then answers to no
+            other host name than localhost, 127.0.0.1 and ::1.
+        command: the command that serves it and prints its links, as in "formalimg view".
+        open_below: path prefixes that are answered without the token, because they contain a secret themselves.
+    """
+    return Starlette(
+        routes=[*routes, Route("/static/{name}", _static, methods=["GET"])],
+        middleware=[Middleware(Guard, token=token, command=command, open_below=tuple(open_below))],
+        exception_handlers={HTTPException: _error_response, FormalimgError: _error_response},
+    )
+
+
+def _error_response(request: Request, error: Exception) -> Response | Awaitable[Response]:
+    """Render a user error: as a page for browsers, as JSON for scripts."""
+    if isinstance(error, HTTPException):
+        status, message = error.status_code, error.detail
+    else:
+        status, message = (404 if isinstance(error, NotFoundError) else 422), str(error)
+    if request.method not in ("GET", "HEAD"):
+        return JSONResponse({"error": message}, status)
+    return page("error.html", status, words=message)
+
+
+def _static(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name == "report.css":
+        return Response(page_style(), media_type="text/css")
+    if name == "theme.js":
+        return Response(theme_script(), media_type="text/javascript")
+    there = {found.name: found for found in (files("formalimg.web") / "static").iterdir()}
+    suffix = name[name.rfind(".") :]
+    if name not in there or suffix not in _TYPES:
+        raise HTTPException(404, "file not found")
+    return Response(there[name].read_bytes(), media_type=_TYPES[suffix])
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens at this address.
+
+    Args:
+        host: the address, one of this machine's.
+        port: the port; 0 for any free one.
+
+    Raises:
+        FormalimgError: if the address or port cannot be used.
+    """
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+    except (OSError, UnicodeError) as error:
+        raise FormalimgError(
+            f"{truncate(host, 60, 30)} is not an address of this machine: choose another --host"
+        ) from error
+    try:
+        listening = socket.create_server((host, port), family=family)
+    except OSError as error:
+        other = "--host" if error.errno == errno.EADDRNOTAVAIL else "--port"
+        raise FormalimgError(
+            f"cannot listen on {host} port {port} ({error.strerror}): choose another {other}"
+        ) from error
+    # Accepted connections inherit it. asyncio sets it only on sockets of its own, and without it the second half of a
+    # response may wait 40 ms until the client has acknowledged the first.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening

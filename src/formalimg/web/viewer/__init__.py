@@ -1,0 +1,1 @@
+"""The viewer: pages for runs, galleries, single images and comparisons."""

@@ -1,0 +1,238 @@
+"""Several runs side by side: curves, tables, wins and losses item by item, and the items where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import repeat
+from typing import NamedTuple
+
+from markupsafe import Markup
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from formalimg.analysis import group_scores
+from formalimg.reporting import Comparison, Section, compare, curve, more_table, table, words_of
+from formalimg.runs import StoredRun
+from formalimg.stats import Observation, Paired, ScoreObservation, paired, paired_scores
+from formalimg.web.rendering import NOTHING, drawn, page
+from formalimg.web.viewer.gallery import MOST_OF_PROMPT, SIGNS, common_opening, outcome_sort, thumbnail_address
+from formalimg.web.viewer.item import same_items, what_failed
+from formalimg.web.viewer.site import Site
+from formalimg.web.viewer.urls import address, number
+
+_PER_PAGE = 24
+_MOST_RUNS = 12
+
+
+class _Pair(NamedTuple):
+    """A run against the first of its suite, with its figures as they are written."""
+
+    first: str
+    second: str
+    found: Paired
+    difference: str
+    interval: str
+    p_value: str
+
+
+class _Suite(NamedTuple):
+    title: str
+    curve: Markup
+    table: Markup
+    more: str
+    tables: tuple[Markup, ...]
+    pairs: tuple[_Pair, ...]
+    has_scores: bool
+
+
+class _SideBySide(NamedTuple):
+    """What takes long: the figures of the runs, suite by suite, and the items that do not come out alike."""
+
+    suites: tuple[_Suite, ...]
+    differing: list[str]
+
+
+class _Seen(NamedTuple):
+    """An item in one run: how it fared, what failed if it has one image, its page, and its first image."""
+
+    outcome: str
+    sign: str
+    words: str
+    why: str
+    address: str
+    thumbnail: str
+
+
+class _Difference(NamedTuple):
+    """An item that some runs pass and others fail."""
+
+    item: str
+    prompt: str
+    seen: tuple[_Seen, ...]
+
+
+def compare_page(site: Site, request: Request) -> Response:
+    """The page of several runs."""
+    names = list(dict.fromkeys(request.query_params.getlist("run")))
+    if not names:
+        raise HTTPException(400, "choose the runs to compare on the first page")
+    if len(names) > _MOST_RUNS:
+        raise HTTPException(400, f"choose at most {_MOST_RUNS} runs to compare")
+    wanted_page = max(number(request.query_params, "page") or 1, 1)
+    found = site.together(names, lambda: _side_by_side(site, names))
+    start = (wanted_page - 1) * _PER_PAGE
+    with _opened(site, names) as runs:
+        shown = _differences(found.differing[start : start + _PER_PAGE], runs)
+    pages = max(-(-len(found.differing) // _PER_PAGE), 1)
+    return page(
+        "compare.html",
+        names=names,
+        suites=found.suites,
+        has_tables=any(suite.tables for suite in found.suites),
+        differences=shown,
+        total=len(found.differing),
+        one_suite=len(found.suites) == 1 and len(names) > 1,
+        number=wanted_page,
+        pages=pages,
+        before=_address(names, wanted_page - 1) if 1 < wanted_page <= pages else "",
+        after=_address(names, wanted_page + 1) if wanted_page < pages else "",
+    )
+
+
+def _address(names: Sequence[str], wanted_page: int) -> str:
+    runs = "&".join(address("", run=name).removeprefix("?") for name in names)
+    return f"/compare?{runs}&page={wanted_page}#differences"
+
+
+@contextmanager
+def _opened(site: Site, names: Sequence[str]) -> Iterator[dict[str, StoredRun]]:
+    with ExitStack() as stack:
+        yield {name: stack.enter_context(site.opened(name)) for name in names}
+
+
+def _side_by_side(site: Site, names: Sequence[str]) -> _SideBySide:
+    with _opened(site, names) as runs:
+        compared = compare(list(runs.values()))
+        outcomes = {name: list(_observed(run)) for name, run in runs.items()}
+        suites = tuple(_suite(section, compared, runs, outcomes) for section in compared.sections)
+        differing = _differing(outcomes, same_items(list(runs.values()))) if len(suites) == 1 else []
+    return _SideBySide(suites, differing)
+
+
+def _observed(run: StoredRun) -> Iterator[Observation]:
+    return (Observation(outcome.item, outcome.level, outcome.passed) for outcome in run.outcomes())
+
+
+def _suite(
+    section: Section,
+    compared: Comparison,
+    runs: Mapping[str, StoredRun],
+    outcomes: Mapping[str, Sequence[Observation]],
+) -> _Suite:
+    of_suite = [name for name, run in runs.items() if run.manifest.suite == section.suite.name]
+    titles = [row.name for row in section.rows]
+    has_scores = section.suite.kind == "counterfactual"
+    pairs = [
+        _pair(
+            titles[0],
+            title,
+            _paired_scores(runs[of_suite[0]], runs[name])
+            if has_scores
+            else paired(*_of_same_items(of_suite[0], name, runs, outcomes)),
+            has_scores,
+        )
+        for name, title in zip(of_suite[1:], titles[1:], strict=True)
+    ]
+    return _Suite(
+        section.suite.title,
+        drawn(curve(section)),
+        drawn(table(section, compared)),
+        words_of(section.suite).more,
+        tuple(map(drawn, map(more_table, section.tables, repeat(section)))),
+        tuple(pairs),
+        has_scores,
+    )
+
+
+def _pair(first: str, second: str, found: Paired, has_scores: bool) -> _Pair:
+    """Differences of rates are written in percentage points, those of scores as they are."""
+    factor, places = (1, 3) if has_scores else (100, 1)
+
+    def signed(value: float) -> str:
+        return f"{factor * value:+.{places}f}".replace("-", "−")
+
+    difference = NOTHING if found.difference is None else signed(found.difference)
+    interval = f"{signed(found.interval.low)} to {signed(found.interval.high)}" if found.interval else NOTHING
+    return _Pair(first, second, found, difference, interval, _p_value(found.p_value))
+
+
+def _p_value(value: float | None) -> str:
+    if value is None:
+        return NOTHING
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _paired_scores(first: StoredRun, second: StoredRun) -> Paired:
+    """The scores as the judges gave them, before any gate, which would count one image for another."""
+    same = same_items([first, second])
+    here, there = (
+        [
+            ScoreObservation(seen.group, seen.level, seen.sample, seen.score)
+            for seen in group_scores(run)
+            if seen.item in same
+        ]
+        for run in (first, second)
+    )
+    return paired_scores(here, there)
+
+
+def _of_same_items(
+    first: str, second: str, runs: Mapping[str, StoredRun], outcomes: Mapping[str, Sequence[Observation]]
+) -> tuple[list[Observation], list[Observation]]:
+    same = same_items([runs[first], runs[second]])
+    here, there = ([seen for seen in outcomes[name] if seen.item in same] for name in (first, second))
+    return here, there
+
+
+def _differing(outcomes: Mapping[str, Sequence[Observation]], same: set[str]) -> list[str]:
+    """Items that all runs have verdicts for and that do not come out alike, in the order of the suite."""
+    shares = [_shares(seen) for seen in outcomes.values()]
+    there = [item for item in shares[0] if item in same and all(item in share for share in shares)]
+    return [item for item in there if len({share[item] for share in shares}) > 1]
+
+
+def _shares(seen: Iterable[Observation]) -> dict[str, float]:
+    counts: dict[str, list[bool]] = {}
+    for one in seen:
+        if one.passed is not None:
+            counts.setdefault(one.item, []).append(one.passed)
+    return {item: sum(passed) / len(passed) for item, passed in counts.items()}
+
+
+def _prompt(item: str, runs: Mapping[str, StoredRun]) -> str:
+    first = next(iter(runs.values())).item(item)
+    return first.prompt if first else ""
+
+
+def _differences(items: Sequence[str], runs: Mapping[str, StoredRun]) -> list[_Difference]:
+    opening = common_opening([_prompt(item, runs) for item in items])
+    return [_difference(item, runs, opening) for item in items]
+
+
+def _difference(item: str, runs: Mapping[str, StoredRun], opening: str) -> _Difference:
+    prompt = _prompt(item, runs).removeprefix(opening)[:MOST_OF_PROMPT]
+    return _Difference(item, prompt, tuple(_seen(item, name, run) for name, run in runs.items()))
+
+
+def _seen(item: str, name: str, run: StoredRun) -> _Seen:
+    """How an item fared. Of several images some may pass; the first is shown."""
+    all_of_it = list(run.judged([(item, one) for one in range(run.manifest.samples)]))
+    passed = [judged.outcome.passed for judged in all_of_it if judged.outcome.passed is not None]
+    sort = outcome_sort(passed[0]) if len(set(passed)) == 1 else "mixed"
+    words = sort if len(all_of_it) == 1 else f"{sum(passed)} of {len(passed)} pass"
+    failed = what_failed(all_of_it[0].verdict) if len(all_of_it) == 1 else ""
+    found = run.image_file(item, 0)
+    small = "" if found is None else thumbnail_address(name, item, 0, found.sha256)
+    return _Seen(sort, SIGNS.get(sort, "±"), words, failed, address("/item", run=name, item=item, sample=0), small)
