@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.authoring.formulas.agreeing import agreement
+from formalimg.authoring.formulas.checks import agreement
 from formalimg.judges import Grounding, LoadedImage, SceneJudge, Unscored, judge_grounding
 from formalimg.logic import parse, steps
 from formalimg.models import Setting

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from formalimg.authoring.formulas.answers import Draft
-from formalimg.authoring.formulas.assignment import Assignment
+from formalimg.authoring.formulas.attempts import Draft
+from formalimg.authoring.formulas.templates import Assignment
 from formalimg.logic import And, Atom, Exists, Forall, Formula, Value, Variable, atoms, subformulas, vocabulary
 from formalimg.models import Answered, AnswerType, Message, Reply, Setting, Unanswered, Usage
 from formalimg.suites import FormulaSpec, Item, Recipe, make_items

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from formalimg.authoring.formulas.agreeing import agreement
+from formalimg.authoring.formulas.checks import agreement
 from formalimg.logic import parse
 from tests.authoring.scripted import made
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from formalimg.authoring import Rejection
-from formalimg.authoring.concepts.mix import mixed
-from formalimg.authoring.concepts.questions import in_order
+from formalimg.authoring.concepts.checks import in_order
+from formalimg.authoring.concepts.templates import mixed
 from formalimg.suites import Binding, BoundObject, Category, Concept, Relation, load, template_questions
 from tests.authoring.mixer import POOLS
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from formalimg.authoring import ConceptChoices, Rejection, WritingPlan
 from formalimg.authoring.concepts.answers import BindingAnswer
-from formalimg.authoring.concepts.closing import closed
-from formalimg.authoring.concepts.mix import draw, mixed
-from formalimg.authoring.concepts.questions import in_order
+from formalimg.authoring.concepts.checks import closed, in_order
+from formalimg.authoring.concepts.templates import draw, mixed
 from formalimg.authoring.plan import Slot
 from formalimg.suites import Binding, BoundObject, Category, Concept, Relation
 from tests.authoring.mixer import POOLS, Answer, Talk, assert_sound

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.authoring import ConceptChoices, WritingPlan
-from formalimg.authoring.concepts.mix import draw
+from formalimg.authoring.concepts.templates import draw
 from formalimg.errors import FormalimgError
 from formalimg.suites import Binding, conflicts, load, load_pools
 from tests.authoring.mixer import POOLS, Answer, Talk, assert_sound

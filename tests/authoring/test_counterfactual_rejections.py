@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from formalimg.authoring import CounterfactualChoices, Rejection, WritingPlan, outcomes_told, read_groups
 from formalimg.authoring.counterfactuals.answers import DescriptionAnswer, PairAnswer, QuestionAnswer
-from formalimg.authoring.counterfactuals.describing import described_prompt
-from formalimg.authoring.counterfactuals.pairing import pair_of
-from formalimg.authoring.counterfactuals.questioning import questions_of
+from formalimg.authoring.counterfactuals.description_task import described_prompt
+from formalimg.authoring.counterfactuals.group_task import questions_of
+from formalimg.authoring.counterfactuals.pair_task import pair_of
 from formalimg.suites import items_of_groups
 from tests.authoring.counterfactual_author import (
     OURS,

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formalimg.authoring import Rejection, Sound, examine
-from formalimg.authoring.formulas.agreeing import agreement
-from formalimg.authoring.formulas.assignment import Assignment
-from formalimg.authoring.formulas.texts import Texts
+from formalimg.authoring.formulas.checks import agreement
+from formalimg.authoring.formulas.templates import Assignment, Texts
 from formalimg.logic import check, complexity, component_sizes, parse, verify
 from formalimg.scenes import Witness, keeps_margin, solve
 from formalimg.suites import implausible, load

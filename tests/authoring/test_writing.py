@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from formalimg.authoring import WritingPlan, Written, write_suite
-from formalimg.authoring.formulas.assignment import Assignment, draw_assignment
+from formalimg.authoring.formulas.templates import Assignment, draw_assignment
 from formalimg.authoring.plan import Slot
 from formalimg.errors import FormalimgError
 from formalimg.logic import check, complexity, verify, vocabulary
@@ -42,7 +42,7 @@ def everything_on_offer(monkeypatch: pytest.MonkeyPatch) -> None:
             style=None,
         )
 
-    monkeypatch.setattr("formalimg.authoring.formulas.attempting.draw_assignment", offering_all)
+    monkeypatch.setattr("formalimg.authoring.formulas.attempts.draw_assignment", offering_all)
 
 
 def right_answers() -> Scripted:

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.assigning import Candidate, assign, choose
-from formalimg.human_eval.attention import checks_per_rater
+from formalimg.human_eval.assignment import Candidate, assign, checks_per_rater, choose
 
 
 @given(st.integers(0, 80), st.integers(1, 9), st.data())

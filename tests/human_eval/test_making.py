@@ -22,7 +22,7 @@ from formalimg.human_eval import (
     read_study_manifest,
     require_wanted,
 )
-from formalimg.human_eval.attention import is_foreign
+from formalimg.human_eval.assignment import is_foreign
 from formalimg.logic import parse
 from formalimg.runs import StoredRun
 from formalimg.suites import FormulaSpec

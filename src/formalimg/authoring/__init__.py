@@ -5,19 +5,18 @@ from typing import TYPE_CHECKING
 from formalimg._util.lazy import lazy_exports
 from formalimg.authoring.counterfactuals.choices import CounterfactualChoices, Law, Told, outcomes_told
 from formalimg.authoring.plan import ConceptChoices, WritingPlan
-from formalimg.authoring.rejection import REASONS, Reason, Rejection
 
 if TYPE_CHECKING:
+    from formalimg.authoring.counterfactuals.groups import WrittenGroup, read_groups
     from formalimg.authoring.counterfactuals.laws import read_laws
     from formalimg.authoring.counterfactuals.review_decisions import Review, put_review, read_review
     from formalimg.authoring.counterfactuals.review_desk import Choice, ReviewDesk, StaleGroupError, UnknownGroupError
-    from formalimg.authoring.counterfactuals.review_line import BRANCHES, DISCIPLINES, ReviewLine
-    from formalimg.authoring.counterfactuals.review_queue import export_queue
-    from formalimg.authoring.counterfactuals.written_group import WrittenGroup, read_groups
-    from formalimg.authoring.formulas.assignment import Assignment, draw_assignment
-    from formalimg.authoring.formulas.examining import Sound, examine
-    from formalimg.authoring.outlook import WritingOutlook, estimate_authoring
-    from formalimg.authoring.writing import Written, write_suite
+    from formalimg.authoring.counterfactuals.review_queue import BRANCHES, DISCIPLINES, ReviewLine, export_queue
+    from formalimg.authoring.engine import Written, write_suite
+    from formalimg.authoring.estimate import WritingOutlook, estimate_authoring
+    from formalimg.authoring.formulas.checks import Sound, examine
+    from formalimg.authoring.formulas.templates import Assignment, draw_assignment
+    from formalimg.authoring.outcomes import REASONS, Reason, Rejection
 
 # Most programs write nothing, and asking takes pydantic and asyncio.
 __getattr__ = lazy_exports(
@@ -26,13 +25,13 @@ __getattr__ = lazy_exports(
         "counterfactuals.laws": ["read_laws"],
         "counterfactuals.review_decisions": ["Review", "put_review", "read_review"],
         "counterfactuals.review_desk": ["Choice", "ReviewDesk", "StaleGroupError", "UnknownGroupError"],
-        "counterfactuals.review_line": ["BRANCHES", "DISCIPLINES", "ReviewLine"],
-        "counterfactuals.review_queue": ["export_queue"],
-        "counterfactuals.written_group": ["WrittenGroup", "read_groups"],
-        "formulas.assignment": ["Assignment", "draw_assignment"],
-        "formulas.examining": ["Sound", "examine"],
-        "outlook": ["WritingOutlook", "estimate_authoring"],
-        "writing": ["Written", "write_suite"],
+        "counterfactuals.review_queue": ["BRANCHES", "DISCIPLINES", "ReviewLine", "export_queue"],
+        "counterfactuals.groups": ["WrittenGroup", "read_groups"],
+        "formulas.templates": ["Assignment", "draw_assignment"],
+        "formulas.checks": ["Sound", "examine"],
+        "outcomes": ["REASONS", "Reason", "Rejection"],
+        "estimate": ["WritingOutlook", "estimate_authoring"],
+        "engine": ["Written", "write_suite"],
     },
 )
 

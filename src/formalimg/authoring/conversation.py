@@ -11,8 +11,7 @@ from typing import Literal, Protocol, TypeAlias, TypeVar
 
 from pydantic import BaseModel
 
-from formalimg.authoring.outcome import Expense
-from formalimg.authoring.rejection import Rejection
+from formalimg.authoring.outcomes import Expense, Rejection
 from formalimg.models import Answered, ChatModel, Message, Reply, Unanswered, Usage
 
 AnswerType = TypeVar("AnswerType", bound=BaseModel)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from formalimg.authoring.conversation import without_expense
-from formalimg.authoring.outcome import Outcome, decode_outcome, encode_outcome
+from formalimg.authoring.outcomes import Outcome, decode_outcome, encode_outcome
 from formalimg.errors import FormalimgError
 
 JOURNAL_FILE = "writing.sqlite"

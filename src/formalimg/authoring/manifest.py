@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg._util.io import atomic_write_text
-from formalimg.authoring.outcome import Outcome, added
-from formalimg.authoring.rejection import REASONS
-from formalimg.authoring.standing import Standing
+from formalimg.authoring.acceptance import Standing
+from formalimg.authoring.outcomes import REASONS, Outcome, added
 from formalimg.models import Setting, Usage
 
 CARD_FILE = "writing.json"

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from formalimg.authoring.counterfactuals.choices import CounterfactualChoices, usual_extent
-from formalimg.authoring.extent import Extent
+from formalimg.authoring.counterfactuals.choices import CounterfactualChoices, Extent, usual_extent
 from formalimg.errors import FormalimgError
 from formalimg.suites import CATEGORIES, Category, Difficulty, Profile, suite
 

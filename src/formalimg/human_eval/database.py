@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
+import os
+import secrets
+import shutil
 import sqlite3
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.manifest import SCHEMA
-from formalimg.runs import address_for_reading, told_of
+from formalimg.human_eval.assignment import Candidate
+from formalimg.human_eval.manifest import SCHEMA, RatedRun, StudyManifest, write_study_card
+from formalimg.human_eval.protocol import Protocol, steps_for
+from formalimg.runs import StoredRun, address_for_reading, told_of
+from formalimg.suites import Item
+
+if TYPE_CHECKING:
+    from formalimg.human_eval.study_builder import Rateable
 
 RATINGS_FILE = "ratings.sqlite"
 _PATIENCE = 30
@@ -72,3 +89,142 @@ def _of_our_schema(connection: sqlite3.Connection, folder: Path) -> sqlite3.Conn
             "that made it, or make a new study"
         )
     return connection
+
+
+class PlannedTask(NamedTuple):
+    """What a rater is to be shown: an image beside the words of an item; of another item, if it is a check."""
+
+    rater: int
+    image: Candidate
+    words: Item[object]
+    is_check: bool
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """All that a study is made of; see `make_study`. Tasks come in the order in which each rater sees them."""
+
+    protocol: Protocol
+    runs: Sequence[StoredRun]
+    chosen: Sequence[Candidate]
+    images: Mapping[Candidate, Rateable]
+    without_image: Mapping[str, int]
+    tasks: Sequence[PlannedTask]
+    links: Mapping[str, str]
+    per_image: int
+    levels: tuple[int, ...]
+    per_level: int
+    checks: float
+    seed: int
+    made_with: str
+
+
+def write_study(plan: StudyPlan, folder: Path) -> Path:
+    """Write a study into a new folder, and give the folder back.
+
+    Raises:
+        FormalimgError: if it is there already, or cannot be written.
+    """
+    if folder.exists():
+        raise FormalimgError(f"{folder} is there already: choose another folder for the study")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+    except OSError as error:
+        raise FormalimgError(f"cannot make a study in {folder}: {error.strerror}") from error
+    try:
+        with told(folder), closing(make_database(partial)) as database:
+            database.execute("BEGIN")
+            _write_tables(plan, database)
+            database.execute("COMMIT")
+        write_study_card(_manifest(plan, folder), partial)
+        partial.rename(folder)
+    except OSError as error:
+        raise FormalimgError(f"cannot make a study in {folder}: {error.strerror}") from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return folder
+
+
+def link_digest(link: str) -> str:
+    """How a link is kept. It is random and long, so that nobody can guess it from its digest."""
+    return hashlib.sha256(link.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _write_tables(plan: StudyPlan, database: sqlite3.Connection) -> None:
+    database.executemany(
+        "INSERT INTO raters VALUES (?, ?, ?)",
+        [(number, name, link_digest(link)) for number, (name, link) in enumerate(plan.links.items(), 1)],
+    )
+    shown = list(dict.fromkeys([*sorted(plan.chosen), *(task.image for task in plan.tasks)]))
+    tokens = {image: secrets.token_urlsafe(12) for image in shown}
+    place = {image: number for number, image in enumerate(plan.images)}
+    for image, token in tokens.items():
+        it = plan.images[image]
+        grounded = None if it.grounded is None else json.dumps(it.grounded, ensure_ascii=False)
+        database.execute(
+            "INSERT INTO pictures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (token, place[image], image.run, it.item, it.sample, it.level, it.file, it.sha256, grounded),
+        )
+    asked: dict[tuple[str, str, str], int] = {}
+    written: dict[int, str] = {}
+    position: dict[int, int] = {}
+    for task in plan.tasks:
+        if id(task.words) not in written:  # the plan holds on to all items
+            steps = [asdict(step) for step in steps_for(task.words, plan.protocol)]
+            written[id(task.words)] = json.dumps(steps, ensure_ascii=False)
+        text = (task.words.id, task.words.prompt, written[id(task.words)])
+        if text not in asked:
+            asked[text] = len(asked) + 1
+            database.execute("INSERT INTO asked VALUES (?, ?, ?, ?)", (asked[text], *text))
+        position[task.rater] = position.get(task.rater, 0) + 1
+        database.execute(
+            "INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                secrets.token_urlsafe(12),
+                task.rater,
+                position[task.rater],
+                tokens[task.image],
+                asked[text],
+                task.is_check,
+            ),
+        )
+
+
+def _manifest(plan: StudyPlan, folder: Path) -> StudyManifest:
+    return StudyManifest(
+        plan.protocol,
+        plan.runs[0].manifest.suite,
+        len(plan.links),
+        plan.per_image,
+        plan.levels,
+        plan.per_level,
+        plan.checks,
+        plan.seed,
+        datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        plan.made_with,
+        tuple(_rated(plan, run, folder) for run in plan.runs),
+    )
+
+
+def _rated(plan: StudyPlan, run: StoredRun, folder: Path) -> RatedRun:
+    name = run.folder.resolve().name
+    chosen = sorted(image for image in plan.chosen if image.run == name)
+    lines = [json.dumps([it.item, it.sample, plan.images[it].sha256]) for it in chosen]
+    return RatedRun(
+        name,
+        _way(folder, run.folder),
+        run.manifest.model.name,
+        run.manifest.items_digest,
+        len(chosen),
+        hashlib.sha256("\n".join(lines).encode()).hexdigest(),
+        plan.without_image[name],
+    )
+
+
+def _way(study: Path, run: Path) -> str:
+    """From the study to the run, so that both can be moved together."""
+    try:
+        return Path(os.path.relpath(run.resolve(), study.resolve())).as_posix()
+    except ValueError:  # on another drive
+        return run.resolve().as_posix()

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.steps import Protocol
+from formalimg.human_eval.protocol import Protocol
 from formalimg.runs import read_manifest_table
 
 CARD_FILE = "study.toml"
@@ -77,7 +77,7 @@ _STORED_NAMES = {
     "images_digest": "pictures_digest",
     "without_image": "without_picture",
 }
-"""Fields whose names in `study.toml` differ from those in code: studies on disk keep the names they were written with."""
+"""Fields that have another name in `study.toml`: stored studies keep the names they were written with."""
 
 _TYPES = {"str": str, "int": int, "float": float, "Protocol": str, "tuple[int, ...]": list}
 """The fields of a card that are written as they are, by what is written."""
@@ -139,3 +139,54 @@ def _pairs(table: dict[str, Any]) -> list[str]:
     # JSON's strings and numbers are TOML's as well, but for one character.
     written = {name: json.dumps(value, ensure_ascii=False, allow_nan=False) for name, value in table.items()}
     return [f"{_STORED_NAMES.get(name, name)} = {value}".replace("\x7f", "\\u007f") for name, value in written.items()]
+
+
+@dataclass(frozen=True)
+class StudyConfig:
+    """Settings of a study, as in `make_study`; None, or no runs, for what may be as it is.
+
+    Attributes:
+        runs: the folders of the runs.
+        levels: no levels at all for all of them.
+    """
+
+    runs: tuple[Path, ...] = ()
+    protocol: Protocol | None = None
+    raters: int | None = None
+    per_image: int | None = None
+    levels: tuple[int, ...] | None = None
+    per_level: int | None = None
+    checks: float | None = None
+    seed: int | None = None
+
+
+_SETTINGS = ("protocol", "raters", "per_image", "levels", "per_level", "checks", "seed")
+
+
+def require_wanted(folder: Path, manifest: StudyManifest, wanted: StudyConfig) -> None:
+    """Refuse to go on with a study of other settings.
+
+    Args:
+        folder: where the study lies.
+        manifest: what was asked of it.
+        wanted: what is asked now.
+
+    Raises:
+        FormalimgError: naming all that is different.
+    """
+    pairs = [(name, getattr(manifest, name), getattr(wanted, name)) for name in _SETTINGS]
+    found = [
+        f"{name.replace('_', ' ')}: was {_told(old)}, now {_told(new)}"
+        for name, old, new in pairs
+        if new is not None and new != old
+    ]
+    there = {str((folder / run.folder).resolve()) for run in manifest.runs}
+    asked = {str(run.resolve()) for run in wanted.runs}
+    if asked and asked != there:
+        found.append(f"runs: was {_told(tuple(sorted(there)))}, now {_told(tuple(sorted(asked)))}")
+    if found:
+        raise FormalimgError(f"{folder} is a study of other settings ({'; '.join(found)}): choose another folder")
+
+
+def _told(value: object) -> str:
+    return ", ".join(map(str, value)) or "all" if isinstance(value, tuple) else str(value)

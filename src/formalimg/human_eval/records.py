@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from formalimg.human_eval.database import open_for_reading, told
 from formalimg.human_eval.manifest import StudyManifest, read_study_manifest
-from formalimg.human_eval.steps import Step
-from formalimg.human_eval.values import Value
+from formalimg.human_eval.protocol import Step, Value
+from formalimg.stats import complies
 
 _TASKS = """
     SELECT id, name, run, pictures.item, sample, level, grounded, asked.item, steps, is_check, finished.at
@@ -119,3 +119,48 @@ def _task(row: Sequence[Any], said: dict[str, list[GivenAnswer]], asked: dict[st
         finished or "",
         None if grounded is None else json.loads(grounded),
     )
+
+
+class Compliance(NamedTuple):
+    """What people gave to an image.
+
+    Attributes:
+        run, item, sample, level: which image it is.
+        ratings: what was given so far, in the order of the raters.
+        wanted: how many ratings it is to get.
+    """
+
+    run: str
+    item: str
+    sample: int
+    level: int
+    ratings: tuple[int, ...]
+    wanted: int
+
+    @property
+    def mean(self) -> float | None:
+        """The mean of the ratings; None if there are none."""
+        return sum(self.ratings) / len(self.ratings) if self.ratings else None
+
+    @property
+    def passed(self) -> bool | None:
+        """Is the mean 4 or more? None as long as ratings are missing."""
+        return None if len(self.ratings) < self.wanted else complies(self.ratings)
+
+
+def sum_up_ratings(tasks: Sequence[RatedTask]) -> list[Compliance]:
+    """What people gave to each image, in the order of the tasks; checks are left aside."""
+    by_image: dict[tuple[str, str, int, int], list[RatedTask]] = {}
+    for task in tasks:
+        if not task.is_check:
+            by_image.setdefault((task.run, task.item, task.sample, task.level), []).append(task)
+    return [
+        Compliance(*image, tuple(_points(task) for task in those if task.finished), len(those))
+        for image, those in by_image.items()
+    ]
+
+
+def _points(task: RatedTask) -> int:
+    points = task.answers["compliance"].value
+    assert isinstance(points, int)  # nothing else is ever kept
+    return points

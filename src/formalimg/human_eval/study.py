@@ -13,9 +13,19 @@ from typing import Any
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.database import open_for_answers, told
+from formalimg.human_eval.database import link_digest, open_for_answers, told
 from formalimg.human_eval.manifest import StudyManifest, read_study_manifest
-from formalimg.human_eval.places import (
+from formalimg.human_eval.protocol import (
+    AnswerError,
+    Value,
+    checked_seconds,
+    checked_value,
+    open_steps,
+    refusal,
+    require_finishable,
+    shown_steps,
+)
+from formalimg.human_eval.tasks import (
     AHEAD,
     ANSWER,
     IMAGE,
@@ -25,15 +35,13 @@ from formalimg.human_eval.places import (
     TASK,
     CurrentTask,
     Place,
+    RaterProgress,
+    Task,
     folders_of_runs,
     read_image,
     steps_of,
     words_of,
 )
-from formalimg.human_eval.steps import open_steps, refusal, shown_steps
-from formalimg.human_eval.task import RaterProgress, Task
-from formalimg.human_eval.values import AnswerError, Value, checked_seconds, checked_value, require_finishable
-from formalimg.human_eval.writing import link_digest
 from formalimg.runs import FolderLock
 
 _TAKEN = "is taking answers already, by {holder}: use that one, or stop it"

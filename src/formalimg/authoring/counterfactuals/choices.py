@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from formalimg.authoring.extent import Extent
 from formalimg.errors import FormalimgError
 from formalimg.suites import CounterfactualSpec, Item
 
@@ -19,6 +18,14 @@ ScoreQuestions: TypeAlias = Literal["template", "model"]
 
 _ATTEMPTS = 6
 _PAIRS = 100  # as in the paper
+
+
+class Extent(NamedTuple):
+    """How much is written: which levels, how many items of each, and how often each is tried."""
+
+    levels: tuple[int, ...]
+    per_level: int
+    attempts: int
 
 
 class Law(NamedTuple):

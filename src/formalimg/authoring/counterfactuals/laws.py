@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
+import random
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from itertools import product
 from pathlib import Path
 
 from formalimg.authoring.counterfactuals.choices import Law
-from formalimg.authoring.counterfactuals.safety import unsafe_word
+from formalimg.authoring.counterfactuals.templates import unsafe_word
+from formalimg.authoring.plan import VERSION
 from formalimg.errors import FormalimgError
 from formalimg.suites import ItemsError
 
@@ -93,3 +98,23 @@ def _problem(law: Law, entry: Mapping[str, object]) -> str | None:
         return "a branch needs its discipline"
     unsafe = unsafe_word(law.law)
     return None if unsafe is None else f"the law {unsafe}"
+
+
+def hints(names: Sequence[str], topic: str, seed: int, number: int) -> tuple[str, ...]:
+    """One hint of each kind: all combinations come up before one comes up again.
+
+    Args:
+        names: the kinds, as in `hints.toml`.
+        topic: what the attempts are about; each topic has an order of its own.
+        seed: another seed, another order.
+        number: which attempt at the topic it is, from 0.
+    """
+    known = list(product(*(_kinds()[name] for name in names)))
+    random.Random(f"hints {VERSION} {' '.join(names)} {seed} {topic}").shuffle(known)
+    return known[number % len(known)]
+
+
+@cache
+def _kinds() -> Mapping[str, Sequence[str]]:
+    text = (files("formalimg.authoring.counterfactuals") / "hints.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from formalimg._util.io import atomic_write_text
-from formalimg.authoring.counterfactuals.finishing import put_groups
-from formalimg.authoring.counterfactuals.review_line import DECISIONS, ReviewLine
-from formalimg.authoring.counterfactuals.written_group import WrittenGroup, fields_in
+from formalimg.authoring.counterfactuals.groups import WrittenGroup, fields_in, put_groups
+from formalimg.authoring.counterfactuals.review_queue import DECISIONS, ReviewLine
 from formalimg.errors import FormalimgError
 from formalimg.suites import ItemsError, check_groups, write_items
 

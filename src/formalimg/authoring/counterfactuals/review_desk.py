@@ -1,19 +1,56 @@
-"""The desk at which a queue is decided, group by group; every decision is on the disk before it is told."""
+"""One writer of a queue at a time; the system gives the lock back even if a process is killed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import IO, Any, Literal, TypeAlias
 
 from formalimg._util.io import atomic_write_text
-from formalimg.authoring.counterfactuals.queue_lock import alone_at
+from formalimg._util.locks import lock_file
+from formalimg.authoring.counterfactuals.groups import fields_in
 from formalimg.authoring.counterfactuals.review_decisions import queue_bytes
-from formalimg.authoring.counterfactuals.review_line import ReviewLine
-from formalimg.authoring.counterfactuals.written_group import fields_in
+from formalimg.authoring.counterfactuals.review_queue import ReviewLine
 from formalimg.errors import FormalimgError
 from formalimg.suites import Group, ItemsError, check_group
+
+_PATIENCE = 5.0
+"""How many seconds to wait for another writer, who needs a small part of one."""
+
+
+@contextmanager
+def alone_at(path: Path) -> Iterator[None]:
+    """Let no other process, and no other thread, change the file meanwhile: one that asks in the same way.
+
+    The lock is a hidden file beside it, because the file itself is replaced.
+
+    Raises:
+        FormalimgError: if there can be no lock, or another process does not give it back.
+    """
+    try:
+        file = path.with_name(f".{path.name}.lock").open("a+", encoding="utf-8")
+    except OSError as error:
+        raise FormalimgError(f"cannot write beside {path}: {error.strerror}; check the folder's permissions") from error
+    with file:
+        _wait(file, path)
+        yield
+
+
+def _wait(file: IO[str], path: Path) -> None:
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return lock_file(file)
+        except OSError as error:
+            if time.monotonic() > end:
+                raise FormalimgError(
+                    f"{path} is being written by another process: try again; nothing was changed"
+                ) from error
+            time.sleep(0.02)
+
 
 Choice: TypeAlias = Literal["accept", "reject", ""]
 """What a person chooses; empty takes a choice back. A group that was changed and is accepted counts as edited."""

@@ -1,4 +1,4 @@
-"""The review queue: groups as lines of a file, for a person to decide about."""
+"""One line of the review queue: a group, what the checker had to say about it, and what a person decided."""
 
 from __future__ import annotations
 
@@ -6,21 +6,160 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
+
+from pydantic import ValidationError
 
 from formalimg._util.io import atomic_write_text
+from formalimg._util.text import truncate
+from formalimg.authoring.counterfactuals.answers import Branch, Discipline, QuestionAnswer
 from formalimg.authoring.counterfactuals.choices import GROUPS
-from formalimg.authoring.counterfactuals.written_group import (
+from formalimg.authoring.counterfactuals.group_task import questions_of
+from formalimg.authoring.counterfactuals.groups import (
     GROUPS_FILE,
     Questions,
     WrittenGroup,
     encode_questions,
     read_groups,
 )
+from formalimg.authoring.outcomes import Rejection
 from formalimg.errors import FormalimgError
-from formalimg.suites import check_groups, load, our_groups
+from formalimg.suites import Group, check_group, check_groups, load, our_groups
+
+Decision: TypeAlias = Literal["accept", "edit", "reject"]
+DECISIONS: tuple[Decision, ...] = get_args(Decision)
+DISCIPLINES: tuple[str, ...] = get_args(Discipline)
+BRANCHES: tuple[str, ...] = get_args(Branch)
+
+_QUESTIONS_FORM = "questions are those of level 1, and those of 2 and 3 under 2"
+
+
+@dataclass(frozen=True)
+class ReviewLine:
+    """A group in the queue.
+
+    Attributes:
+        group: the group as it stands there now.
+        own_questions: its questions as they stand there, if a model wrote them; None if they come from the template.
+        problems: what the checker found when the line was written.
+        digest: by what is noticed that the group was changed.
+        decision: accept, edit or reject; empty if nobody has decided.
+        note: what somebody wrote beside it.
+    """
+
+    group: Group
+    own_questions: object
+    problems: object
+    digest: object
+    decision: Decision | Literal[""]
+    note: str
+
+    @classmethod
+    def from_fields(cls, line: Mapping[str, Any]) -> ReviewLine:
+        """The line that has these fields.
+
+        Raises:
+            FormalimgError: if one is missing or unknown, or not what it should be.
+        """
+        missing = [name for name in ADDED if name not in line]
+        if missing:
+            raise FormalimgError(f"{missing[0]} is missing: leave the fields of a line as they are")
+        shown = {name: value for name, value in line.items() if name not in ADDED}
+        questions = shown.pop("questions", None)
+        if questions is None and "questions" in line:
+            raise FormalimgError(_QUESTIONS_FORM)
+        group = Group.from_fields(shown)
+        decision, note = line["decision"], line["note"]
+        if not isinstance(note, str):
+            raise FormalimgError("note must be text")
+        if decision not in ("", *DECISIONS):
+            known = ", ".join(DECISIONS)
+            raise FormalimgError(f"unknown decision {truncate(repr(decision), 40, 10)}: write {known}")
+        return cls(group, questions, line["problems"], line["digest"], decision, note)
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """What a person sees of the group, and may change."""
+        fields: dict[str, Any] = asdict(self.group)
+        return fields if self.own_questions is None else {**fields, "questions": self.own_questions}
+
+    @property
+    def is_changed(self) -> bool:
+        """Is the group another than the one that was exported?"""
+        return digest_of(self.shown) != self.digest
+
+    @property
+    def version(self) -> str:
+        """By what is noticed that anything in the line was changed."""
+        return digest_of(self._fields())
+
+    def text(self) -> str:
+        """The line as it stands in the file."""
+        return json.dumps(self._fields(), ensure_ascii=False)
+
+    def kept(self) -> WrittenGroup | None:
+        """The group to keep; None if it is rejected, or nobody has decided.
+
+        Raises:
+            FormalimgError: if the decision makes no sense, or the checker objects to what was edited.
+        """
+        name = self.group.id
+        if self.is_changed and self.decision in ("", "accept"):
+            raise FormalimgError(f"group {name} was changed: write edit for its decision, or take the change back")
+        if self.decision == "reject":
+            return None
+        questions = self.questions()
+        if self.decision == "edit":
+            if not self.is_changed:
+                raise FormalimgError(f"group {name} is as it was: change it, or write accept")
+            objection = next(iter(self.objections()), None)
+            if objection is not None:
+                raise FormalimgError(f"edited, but {objection}")
+        return WrittenGroup(self.group, questions) if self.decision else None
+
+    def objections(self, before: Sequence[Group] = ()) -> list[str]:
+        """What stands against the group as it is now, whoever wrote it.
+
+        Args:
+            before: groups that it must not repeat.
+        """
+        found = [f"{problem.reason}: {problem.detail}" for problem in check_group(self.group, before)]
+        if not all(text.isprintable() for text in asdict(self.group).values()):
+            found.insert(0, "with characters that cannot be printed")
+        try:
+            self.questions()
+        except FormalimgError as error:
+            found.append(str(error))
+        return found
+
+    def questions(self) -> Questions:
+        """The questions that a model wrote, with their weights; none if they come from the template.
+
+        Raises:
+            FormalimgError: if they cannot score an image.
+        """
+        given = self.own_questions
+        if given is None or given == {}:
+            return {}
+        if not isinstance(given, dict) or set(given) != {"1", "2"}:
+            raise FormalimgError(_QUESTIONS_FORM)
+        found = {}
+        for level, shows in ((1, self.group.shows_factual), (2, self.group.shows)):
+            try:
+                entries = [QuestionAnswer.model_validate(entry) for entry in given[str(level)]]
+            except (ValidationError, TypeError) as error:
+                raise FormalimgError("a question has dimension, question and criteria") from error
+            questions = questions_of(entries, shows)
+            if isinstance(questions, Rejection):
+                raise FormalimgError(f"questions of level {level}: {questions.reason}: {questions.detail}")
+            found[level] = questions
+        return found
+
+    def _fields(self) -> dict[str, Any]:
+        return {**self.shown, **{name: getattr(self, name) for name in ADDED}}
+
 
 ADDED = ("problems", "digest", "decision", "note")
 """The fields of a line besides those of the group and its questions."""

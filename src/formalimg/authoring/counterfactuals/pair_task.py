@@ -1,0 +1,177 @@
+"""Whether two prompts are a pair: the same object and the same frame, with a rare and with a common partner."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from formalimg._util.text import truncate
+from formalimg.authoring.acceptance import Likeness, Shelf
+from formalimg.authoring.conversation import Conversation
+from formalimg.authoring.counterfactuals.answers import PairAnswer, RarityAnswer
+from formalimg.authoring.counterfactuals.choices import PAIRS
+from formalimg.authoring.counterfactuals.laws import hints
+from formalimg.authoring.counterfactuals.templates import Texts, fit_fields, in_one_line, unsafe_word
+from formalimg.authoring.outcomes import Outcome, Reason, Rejection
+from formalimg.authoring.plan import Slot, WritingPlan
+from formalimg.suites import CounterfactualSpec, Item, pair_spec
+
+_TEXTS = ("a", "rare", "common", "rare_prompt", "common_prompt")
+_MOST_WORDS = 4
+_AROUND = 1
+"""So many words may go with a partner, as in on or in, besides its article."""
+
+_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
+
+
+class Pair(NamedTuple):
+    """An object, its two partners, and a prompt with each."""
+
+    a: str
+    rare: str
+    common: str
+    rare_prompt: str
+    common_prompt: str
+
+
+def pair_of(answer: PairAnswer) -> Pair | Rejection:
+    """The pair that an answer gives, if nothing can be said against its words."""
+    texts = fit_fields({name: getattr(answer, name) for name in _TEXTS})
+    if isinstance(texts, Rejection):
+        return texts
+    pair = Pair(**texts)
+    for text in pair:
+        unsafe = unsafe_word(text)
+        if unsafe is not None:
+            return Rejection("unsafe", f"the pair {unsafe}")
+    return _form(pair) or _saying(pair) or _frame(pair) or pair
+
+
+def signature(pair: Pair) -> tuple[frozenset[str], frozenset[str]]:
+    """What pairs have in common that put the same objects together: the object and its rare partner."""
+    return frozenset(_words(pair.a)), frozenset(_words(pair.rare))
+
+
+def objection(answer: RarityAnswer) -> Rejection | None:
+    """Why the checker would not use a pair; None if it would."""
+    found: tuple[tuple[bool, Reason], ...] = (
+        (answer.safe, "check: unsafe"),
+        (answer.rare, "check: not rare"),
+        (answer.common, "check: not common"),
+    )
+    return next((Rejection(reason, in_one_line(answer.why)) for fine, reason in found if not fine), None)
+
+
+def _form(pair: Pair) -> Rejection | None:
+    for name in ("a", "rare", "common"):
+        if not 1 <= len(_words(getattr(pair, name))) <= _MOST_WORDS:
+            given = truncate(getattr(pair, name), 80, 20)
+            return Rejection("form", f"{name} must be one to {_MOST_WORDS} words: {given}")
+    for prompt in (pair.rare_prompt, pair.common_prompt):
+        if not prompt[0].isupper() or prompt[-1] not in ".!?":
+            return Rejection("form", f"no sentence: {truncate(prompt, 200, 50)}")
+    return None
+
+
+def _saying(pair: Pair) -> Rejection | None:
+    for prompt, own, other in ((pair.rare_prompt, "rare", "common"), (pair.common_prompt, "common", "rare")):
+        for name in ("a", own):
+            if not _has(prompt, getattr(pair, name)):
+                return Rejection("thing not said", f"{truncate(prompt, 200, 50)} has no {getattr(pair, name)!r}")
+        if _has(prompt, getattr(pair, other)):
+            return Rejection("thing not said", f"{truncate(prompt, 200, 50)} has {getattr(pair, other)!r} as well")
+    return None
+
+
+def _frame(pair: Pair) -> Rejection | None:
+    """The prompts must be the same but for the partner and what has to go with it."""
+    rare, common = _words(pair.rare_prompt), _words(pair.common_prompt)
+    start = _alike(rare, common)
+    end = _alike(rare[start:][::-1], common[start:][::-1])
+    for words, partner in ((rare, pair.rare), (common, pair.common)):
+        between = words[start : len(words) - end]
+        more = [word for word in between if word not in (*_words(partner), "a", "the")]
+        if len(more) > _AROUND or (set(_words(pair.a)) - set(_words(partner))) & set(between):
+            return Rejection("another frame", f"differs in {' '.join(between)!r}, not only in {partner!r}")
+    return None
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _has(prompt: str, name: str) -> bool:
+    return f" {' '.join(_words(name))} " in f" {' '.join(_words(prompt))} "
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text; articles count as the same, since they go with what follows."""
+    return ["a" if word == "an" else word for word in _WORD.findall(text.lower())]
+
+
+_NEAR = 0.8
+
+
+class PairCraft:
+    """How pairs are written: each place is for a pair, and its rare item stands for it."""
+
+    def __init__(self, plan: WritingPlan, prompts: Path | None) -> None:
+        self._plan = plan
+        self._texts = Texts(("write-pair", "check-pair"), prompts)
+
+    @property
+    def likeness(self) -> Likeness:
+        """Pairs are the same if they put the same objects together."""
+        return Likeness(
+            signature, lambda one, other: True, "duplicate", _NEAR, lambda item, notes: Pair(*notes["pair"])
+        )
+
+    @property
+    def shapes(self) -> Mapping[str, object]:
+        """The versions of the texts."""
+        return {"prompts": self._texts.versions}
+
+    async def attempt(self, slot: Slot, number: int, talk: Conversation, shelf: Shelf) -> Outcome:
+        """Make one attempt."""
+        notes: dict[str, Any] = {}
+        result = await self._written(slot, number, talk, shelf, notes)
+        return Outcome(slot.id, number, result, talk.expense, notes)
+
+    def summary(self, tried: Sequence[Outcome], accepted: Sequence[Outcome]) -> Mapping[str, object]:
+        """How many pairs there are; each gives two items."""
+        return {"pairs": len(accepted)}
+
+    async def _written(
+        self, slot: Slot, number: int, talk: Conversation, shelf: Shelf, notes: dict[str, Any]
+    ) -> Item[CounterfactualSpec] | Rejection:
+        hint = hints(("things", "letters", "bonds"), "pairs", self._plan.seed, number * self._plan.per_level + slot.id)
+        answer = await talk.ask("writer", self._texts.asking_for_pair(*hint), PairAnswer)
+        if isinstance(answer, Rejection):
+            return answer
+        pair = pair_of(answer)
+        if isinstance(pair, Rejection):
+            return pair
+        known = shelf.objection(pair.rare_prompt, pair, slot.level)
+        if known is not None:
+            return known
+        text = self._texts.asking_to_check_pair(pair.a, pair.rare, pair.common, (pair.rare_prompt, pair.common_prompt))
+        check = await talk.ask("checker", text, RarityAnswer)
+        if isinstance(check, Rejection):
+            return check
+        notes["pair"] = list(pair)
+        return objection(check) or pair_items(pair, slot.id, self._plan.version)[1]
+
+
+def pair_items(pair: Pair, number: int, version: str) -> list[Item[CounterfactualSpec]]:
+    """The two items of a pair: with the common partner (level 1), and with the rare one (level 2)."""
+    name = f"pair-{number + 1:03}"
+    return [
+        Item(PAIRS, f"{name}-{kind}", level, prompt, pair_spec(name, pair.a, partner, prompt), (), version)
+        for level, kind, partner, prompt in (
+            (1, "common", pair.common, pair.common_prompt),
+            (2, "rare", pair.rare, pair.rare_prompt),
+        )
+    ]

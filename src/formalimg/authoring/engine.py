@@ -1,0 +1,194 @@
+"""Writing whole suites: in rounds, with as many questions at a time as the models take, and resumable at any moment."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from formalimg._util.aio import run_sync
+from formalimg.authoring.acceptance import Standing, standing
+from formalimg.authoring.conversation import Asked, Conversation, Part
+from formalimg.authoring.journal import JOURNAL_FILE, Journal
+from formalimg.authoring.manifest import save_card
+from formalimg.authoring.outcomes import Outcome, Reason, Rejection
+from formalimg.authoring.plan import VERSION, WritingPlan
+from formalimg.authoring.task import Craft, craft_of, finished_items, put_down
+from formalimg.errors import FormalimgError
+from formalimg.models import ChatModel
+from formalimg.suites import Item
+
+_TURNS = 3
+"""How often, in one go, an attempt is made to which no answer came. The models have tried more than once themselves."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What came of a writing.
+
+    Attributes:
+        items: the accepted items, in the order of their ids.
+        accepted: how many attempts were accepted; in CF-World, one gives several items.
+        path: where they lie; None as long as answers are outstanding.
+        tried: how many attempts were made, with those to which no answer came.
+        rejections: how many of them were rejected, by reason.
+        unsettled: how many passed all checks, but wait for the others of their round.
+        missing: how many items of each level could not be had within the attempts.
+        outstanding: how many answers did not come; the same call asks for them again.
+        cost: of all answers, in US dollars; None if nobody knows the price.
+    """
+
+    items: tuple[Item[Any], ...]
+    accepted: int
+    path: Path | None
+    tried: int
+    rejections: Mapping[Reason, int]
+    unsettled: int
+    missing: Mapping[int, int]
+    outstanding: int
+    cost: float | None
+
+
+def write_suite(
+    plan: WritingPlan,
+    writer: ChatModel,
+    folder: str | Path,
+    *,
+    checker: ChatModel | None = None,
+    prompts: Path | None = None,
+    on_progress: Callable[[int], None] = lambda count: None,
+) -> Written:
+    """Let a chat model write items, and accept only what stands up to every check.
+
+    Everything heard is kept in the folder at once. If the program ends before its time, the same call goes on where
+    it was; the same seed and the same answers give the same items.
+
+    Args:
+        plan: what to write.
+        writer: writes words, with a formula or questions.
+        folder: where to put `items.jsonl`, `writing.json` (counts, models, costs) and the journal.
+        checker: judges whether the words say what they should; the writer itself if None.
+        prompts: a folder with texts that replace ours.
+        on_progress: is called with the number of items so far; it may fall again where two turn out to say the same.
+
+    Raises:
+        FormalimgError: if the folder holds something else, or a model can never answer (a wrong key).
+    """
+    place = Path(folder)
+    refuse_items_of_others(place)
+    craft = craft_of(plan, prompts)
+    asked = all_that_shapes(plan, craft, writer, checker or writer)
+    journal = Journal(place, plan.suite, asked)
+    try:
+        outcomes = journal.outcomes()
+        work = _Work(plan, craft, writer, checker or writer, journal, outcomes, on_progress)
+        stands = run_sync(work.to_the_end)
+        return _result(plan, craft, asked, place, outcomes, stands)
+    finally:
+        journal.close()
+
+
+def refuse_items_of_others(folder: Path) -> None:
+    """Refuse a folder whose items were not written there: they would be replaced."""
+    if (folder / "items.jsonl").exists() and not (folder / JOURNAL_FILE).exists():
+        raise FormalimgError(f"{folder} holds items already: choose another folder")
+
+
+def all_that_shapes(plan: WritingPlan, craft: Craft, writer: ChatModel, checker: ChatModel) -> dict[str, object]:
+    """All that shapes the items. The number of attempts is left out, so that it can be raised."""
+    return {
+        "rules": VERSION,
+        "suite": plan.suite,
+        "levels": list(plan.levels),
+        "per_level": plan.per_level,
+        "seed": plan.seed,
+        "version": plan.version,
+        "writer": [writer.name, dict(writer.settings)],
+        "checker": [checker.name, dict(checker.settings)],
+        **craft.shapes,
+    }
+
+
+@dataclass(frozen=True)
+class _Work:
+    plan: WritingPlan
+    craft: Craft
+    writer: ChatModel
+    checker: ChatModel
+    journal: Journal
+    outcomes: list[Outcome]
+    told: Callable[[int], None]
+
+    async def to_the_end(self) -> Standing:
+        """Round after round, until all is settled or answers do not come."""
+        at_a_time = self.writer.concurrency
+        writer = Asked(self.writer, asyncio.Semaphore(at_a_time))
+        parts: dict[Part, Asked] = {"writer": writer, "checker": writer}
+        if self.checker is not self.writer:
+            at_a_time += self.checker.concurrency
+            parts["checker"] = Asked(self.checker, asyncio.Semaphore(self.checker.concurrency))
+        turns: Counter[int] = Counter()
+        while True:
+            stands = standing(self.plan, self.outcomes, self.craft.likeness)
+            self.told(len(stands.shelf.items) + len(stands.missing))
+            if not stands.to_ask or turns[stands.round] == _TURNS:
+                return stands
+            turns[stands.round] += 1
+            await self._all(stands, parts, at_a_time)
+
+    async def _all(self, stands: Standing, parts: Mapping[Part, Asked], at_a_time: int) -> None:
+        """One attempt at each item that is still to be had in this round."""
+        passed = count(len(stands.shelf.items) + stands.unsettled + 1)
+        slots = deque(stands.to_ask)
+
+        async def hand() -> None:
+            while slots:
+                slot = slots.popleft()
+                talk = Conversation(slot.id, stands.round, parts, self.journal)
+                outcome = await self.craft.attempt(slot, stands.round, talk, stands.shelf)
+                self.journal.keep(outcome)
+                self.outcomes.append(outcome)
+                if not isinstance(outcome.result, Rejection):
+                    self.told(next(passed))
+
+        hands = [asyncio.create_task(hand()) for _ in range(at_a_time)]
+        try:
+            await asyncio.gather(*hands)
+        except Exception:
+            slots.clear()
+            await asyncio.gather(*hands, return_exceptions=True)  # what is on its way will be paid for: it is kept
+            raise
+        finally:
+            for task in hands:
+                task.cancel()
+            await asyncio.gather(*hands, return_exceptions=True)
+
+
+def _result(
+    plan: WritingPlan,
+    craft: Craft,
+    asked: Mapping[str, object],
+    folder: Path,
+    outcomes: Sequence[Outcome],
+    stands: Standing,
+) -> Written:
+    items = finished_items(plan, stands)
+    path = put_down(plan, items, stands, folder) if items and not stands.to_ask else None
+    tried = [outcome for outcome in outcomes if outcome.attempt < plan.attempts]
+    summary = craft.summary(tried, stands.accepted)
+    manifest = save_card(folder, asked, plan.attempts, len(items), outcomes, stands, summary)
+    return Written(
+        items,
+        len(stands.accepted),
+        path,
+        manifest.tried,
+        stands.rejections,
+        stands.unsettled,
+        dict(sorted(Counter(slot.level for slot in stands.missing).items())),
+        len(stands.to_ask),
+        manifest.cost,
+    )

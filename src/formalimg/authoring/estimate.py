@@ -1,0 +1,125 @@
+"""What a writing would ask, before it asks anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from formalimg._util.aio import run_sync
+from formalimg.authoring.acceptance import Standing, standing
+from formalimg.authoring.conversation import Asked, Conversation, Part
+from formalimg.authoring.engine import all_that_shapes, refuse_items_of_others
+from formalimg.authoring.journal import JOURNAL_FILE, Journal
+from formalimg.authoring.plan import WritingPlan
+from formalimg.authoring.task import Craft, craft_of
+from formalimg.models import AnswerType, ChatModel, Message, Reply, Setting, Unanswered, Usage, price
+from formalimg.suites import suite
+
+_CHARACTERS_PER_TOKEN = 4
+_ANSWER = 150
+"""Tokens of an answer, roughly; a model that thinks takes more."""
+
+
+class WritingOutlook(NamedTuple):
+    """What a writing would do if every answer were accepted.
+
+    Attributes:
+        places: how many places for items are still empty.
+        questions: how many questions would be asked for them; more for each answer that is rejected.
+        cost: about what they would cost, in US dollars; None if nobody knows the price.
+        first: what would be sent first; empty if nothing would.
+    """
+
+    places: int
+    questions: int
+    cost: float | None
+    first: str
+
+
+def estimate_authoring(
+    plan: WritingPlan,
+    writer: ChatModel,
+    folder: str | Path,
+    *,
+    checker: ChatModel | None = None,
+    prompts: Path | None = None,
+) -> WritingOutlook:
+    """What `write_suite` would ask at least with the same arguments. Nothing is asked or written.
+
+    Raises:
+        FormalimgError: as `write_suite` would before it asks.
+    """
+    refuse_items_of_others(Path(folder))
+    craft = craft_of(plan, prompts)
+    stands = _stands(plan, craft, Path(folder), writer, checker or writer)
+    heard = run_sync(lambda: _first_words(plan, craft, stands))
+    questions = sum(_fewest(plan, first) for first in heard)
+    # Each further question of an item is taken to be as long as its first one, and one of them is a check.
+    sent = [len(first.text) // _CHARACTERS_PER_TOKEN for first in heard]
+    checks = Usage(input_tokens=sum(sent), output_tokens=_ANSWER * len(heard))
+    words = sum(tokens * (_fewest(plan, first) - 1) for tokens, first in zip(sent, heard, strict=True))
+    others = Usage(input_tokens=words, output_tokens=_ANSWER * (questions - len(heard)))
+    costs = [price(writer.name).cost(others), price((checker or writer).name).cost(checks)]
+    known = [cost for cost in costs if cost is not None]
+    cost = sum(known) if len(known) == len(costs) or not heard else None
+    return WritingOutlook(len(stands.to_ask) + len(stands.to_retry), questions, cost, heard[0].text if heard else "")
+
+
+class _Heard(NamedTuple):
+    text: str
+    form: str
+
+
+@dataclass
+class _Listener:
+    """A chat model that hears what it is asked, and never answers."""
+
+    heard: list[_Heard] = field(default_factory=list)
+    name: str = "nobody"
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    concurrency: int = 1
+
+    async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:
+        text = "".join(part for message in messages for part in message.parts if isinstance(part, str))
+        self.heard.append(_Heard(text, answer_type.__name__))
+        return Unanswered("failed", "nobody is asked")
+
+
+class _NoMemory:
+    def recall(self, slot: int, attempt: int, question: str) -> str | None:
+        return None
+
+    def remember(self, slot: int, attempt: int, question: str, answer: str) -> None:
+        pass
+
+
+def _stands(plan: WritingPlan, craft: Craft, folder: Path, writer: ChatModel, checker: ChatModel) -> Standing:
+    if not (folder / JOURNAL_FILE).exists():
+        return standing(plan, (), craft.likeness)
+    with closing(Journal(folder, plan.suite, all_that_shapes(plan, craft, writer, checker))) as journal:
+        return standing(plan, journal.outcomes(), craft.likeness)
+
+
+async def _first_words(plan: WritingPlan, craft: Craft, stands: Standing) -> list[_Heard]:
+    """What would be asked first for each place, in the first attempt that asks anything."""
+    listener = _Listener()
+    asked = Asked(listener, nullcontext())
+    parts: dict[Part, Asked] = {"writer": asked, "checker": asked}
+    begun = [*((slot, stands.round) for slot in stands.to_ask), *((slot, stands.round + 1) for slot in stands.to_retry)]
+    for slot, first in begun:
+        before = len(listener.heard)
+        for attempt in range(first, plan.attempts):
+            await craft.attempt(slot, attempt, Conversation(slot.id, attempt, parts, _NoMemory()), stands.shelf)
+            if len(listener.heard) > before:
+                break
+    return listener.heard
+
+
+def _fewest(plan: WritingPlan, first: _Heard) -> int:
+    """How many questions an item takes at least: words and a check, and what else its suite asks for."""
+    if suite(plan.suite).kind == "concepts":
+        return 2 + (first.form == "BindingAnswer") + (plan.choices.questions == "model")
+    return 2 + (2 if plan.suite == "cf-world" and plan.counterfactual.questions == "model" else 0)

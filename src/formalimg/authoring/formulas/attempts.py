@@ -1,0 +1,176 @@
+"""The forms of answers: what a writer gives, and what a checker says of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from formalimg._util.text import truncate
+from formalimg.authoring.acceptance import Likeness, Shelf
+from formalimg.authoring.conversation import Conversation
+from formalimg.authoring.formulas.checks import Sound, agreement, examine
+from formalimg.authoring.formulas.templates import Texts, draw_assignment
+from formalimg.authoring.outcomes import Outcome, Rejection
+from formalimg.authoring.plan import Slot, WritingPlan
+from formalimg.authoring.task import fit_words
+from formalimg.logic import Value, atoms
+from formalimg.suites import FormulaSpec, Item, WordingError, same_meaning_as_written
+
+
+class Draft(BaseModel):
+    """An instruction as the writer gives it: thoughts first, so that they can be of use."""
+
+    model_config = ConfigDict(extra="forbid")
+    thoughts: str
+    prompt: str
+    formula: str
+
+
+class Review(BaseModel):
+    """What the checker says of an instruction.
+
+    Attributes:
+        thoughts: on the way to the verdict.
+        plausible: whether a picture could show it.
+        aligned: whether words and formula say the same.
+        reason: what is wrong, in one sentence; empty if nothing is.
+        better_prompt: better words for the same formula; None if the words are fine, or nothing can be mended.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+    thoughts: str
+    plausible: bool
+    aligned: bool
+    reason: str
+    better_prompt: str | None
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """An attempt under way.
+
+    Attributes:
+        plan, slot, number: which attempt at which item.
+        talk: asks the models.
+        texts: what they are sent.
+        shelf: the items there are.
+        notes: `agreement`, what our own reader says of the words; `polished`, whether the checker mended them.
+    """
+
+    plan: WritingPlan
+    slot: Slot
+    number: int
+    talk: Conversation
+    texts: Texts
+    shelf: Shelf
+    notes: dict[str, Any] = field(default_factory=lambda: {"agreement": None, "polished": False})
+
+    async def made(self) -> Outcome:
+        """Make the attempt."""
+        result = await self._written()
+        return Outcome(self.slot.id, self.number, result, self.talk.expense, self.notes)
+
+    async def _written(self) -> Item[FormulaSpec] | Rejection:
+        assignment = draw_assignment(self.plan, self.slot, self.number)
+        draft = await self.talk.ask("writer", self.texts.asking_to_write(assignment), Draft)
+        if isinstance(draft, Rejection):
+            return draft
+        words = fit_words(draft.prompt)
+        if isinstance(words, Rejection):
+            return words
+        sound = await asyncio.to_thread(examine, draft.formula, assignment, seed=self.slot.id)
+        if isinstance(sound, Rejection):
+            return sound
+        return await self._checked(words, sound)
+
+    async def _checked(self, words: str, sound: Sound) -> Item[FormulaSpec] | Rejection:
+        """Ask the checker; once more if it mends the words, since mended words may be wrong as well."""
+        spec = FormulaSpec.of(sound.formula, sound.witness)
+        for may_mend in (True, False):
+            read = await asyncio.to_thread(agreement, words, sound.formula, self.plan.suite)
+            self.notes["agreement"] = read
+            if read == "different":
+                return Rejection("words say otherwise", f"read as something else: {words}")
+            known = self.shelf.objection(words, spec, self.slot.level)
+            if known is not None:
+                return known
+            review = await self.talk.ask("checker", self.texts.asking_to_check(words, sound.formula), Review)
+            if isinstance(review, Rejection):
+                return review
+            judged = _judged(review, words, may_mend)
+            if isinstance(judged, Rejection):
+                return judged
+            if judged == words:
+                return self._item(words, spec)
+            words, self.notes["polished"] = judged, True
+        raise AssertionError("mended words are judged without mending them again")
+
+    def _item(self, words: str, spec: FormulaSpec) -> Item[FormulaSpec]:
+        tags = (f"written-by:{self.talk.name_of('writer')}",)
+        return Item(self.plan.suite, str(self.slot.id), self.slot.level, words, spec, tags, self.plan.version)
+
+
+def _judged(review: Review, words: str, may_mend: bool) -> str | Rejection:
+    """The words to go on with, or why there are none."""
+    reason = truncate(" ".join(review.reason.split()), 250, 50) or "no reason given"
+    if not review.plausible:
+        return Rejection("check: implausible", reason)
+    better = fit_words(review.better_prompt) if may_mend and review.better_prompt is not None else words
+    if isinstance(better, Rejection) or better == words:
+        return words if review.aligned else Rejection("check: not aligned", reason)
+    return better
+
+
+_NEAR = 0.8
+
+
+class FormulaCraft:
+    """How items of FormalImg are written."""
+
+    def __init__(self, plan: WritingPlan, prompts: Path | None) -> None:
+        self._plan = plan
+        self._texts = Texts(plan.suite, prompts)
+
+    @property
+    def likeness(self) -> Likeness:
+        """Items are the same if their formulas say the same up to names and order."""
+        return Likeness(_signature, _same, "duplicate formula", _NEAR)
+
+    @property
+    def shapes(self) -> Mapping[str, object]:
+        """The versions of the texts."""
+        return {"prompts": self._texts.versions}
+
+    async def attempt(self, slot: Slot, number: int, talk: Conversation, shelf: Shelf) -> Outcome:
+        """Make one attempt."""
+        return await Attempt(self._plan, slot, number, talk, self._texts, shelf).made()
+
+    def summary(self, tried: Sequence[Outcome], accepted: Sequence[Outcome]) -> Mapping[str, object]:
+        """How many prompts the checker mended, and what our own reader said of the words."""
+        read = Counter(outcome.notes.get("agreement") or "not understood" for outcome in accepted)
+        return {
+            "polished": sum(bool(outcome.notes.get("polished")) for outcome in accepted),
+            "words_read_by_us": dict(sorted(read.items())),
+        }
+
+
+def _signature(spec: FormulaSpec) -> Hashable:
+    return tuple(
+        sorted(
+            (atom.predicate, *(word.text for word in atom.arguments if isinstance(word, Value)))
+            for atom in atoms(spec.formula)
+        )
+    )
+
+
+def _same(one: FormulaSpec, other: FormulaSpec) -> bool:
+    try:
+        return same_meaning_as_written(one.formula, other.formula)
+    except WordingError:
+        return True  # too many variables look alike to tell: what may be a duplicate is not taken

@@ -1,0 +1,259 @@
+"""The formal check: a formula of the suite, as asked for, that an image can satisfy? No model decides this."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypeAlias
+
+from formalimg.authoring.formulas.templates import Assignment
+from formalimg.authoring.outcomes import Reason, Rejection
+from formalimg.logic import (
+    STYLE,
+    And,
+    Atom,
+    Exists,
+    Forall,
+    Formula,
+    FormulaError,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Problem,
+    TooHardError,
+    Value,
+    Variable,
+    atoms,
+    bound_variables,
+    check,
+    complexity,
+    component_sizes,
+    parse,
+    read,
+    rename_apart,
+    subformulas,
+    to_prenex,
+    verify,
+    vocabulary,
+)
+from formalimg.scenes import Box, Scene, SceneObject, SolverLimitError, Unsatisfiable, Witness, solve
+from formalimg.suites import FormulaSpec, WordingError, implausible, same_meaning_as_written, understand
+
+_REASON_OF: dict[str, Reason] = {
+    "syntax": "no formula",
+    "scope": "unbound variable",
+    "unused": "unused variable",
+    "predicate": "unknown predicate",
+    "arity": "wrong number of arguments",
+    "argument": "wrong kind of argument",
+    "word": "unknown word",
+    "size": "too large",
+}
+
+_EFFORT = 0.3
+"""The formula is given up anyway; only the reason is still to be found."""
+
+_OTHER = "other"
+_SOMETHING_ELSE = Scene.of([SceneObject(_OTHER, Box(100, 100, 200, 200), _OTHER, _OTHER, _OTHER, (_OTHER,))], [])
+"""An image of one object that no vocabulary knows."""
+
+
+class Sound(NamedTuple):
+    """A formula that passed, with its witness if it is one of Knolling's."""
+
+    formula: Formula
+    witness: Scene | None
+
+
+def examine(text: str, assignment: Assignment, *, seed: int = 0) -> Sound | Rejection:
+    """Check a formula that somebody wrote for an assignment.
+
+    Args:
+        text: the formula.
+        assignment: what it was written for.
+        seed: chooses among witnesses.
+    """
+    written, problems = read(text)
+    if written is None:
+        return _rejected(problems)
+    problems = check(written, assignment.suite)
+    if problems:
+        return _rejected(problems)
+    formula, problems = read(str(rename_apart(written)))  # as it will be stored, every name bound once
+    assert formula is not None, problems
+    return (
+        _wrong_structure(formula, assignment)
+        or _not_on_offer(formula, assignment)
+        or _demands_nothing(formula)
+        or _showable(formula, assignment.suite, seed)
+    )
+
+
+def _rejected(problems: list[Problem]) -> Rejection:
+    return Rejection(_REASON_OF.get(problems[0].kind, "no formula"), str(problems[0]))
+
+
+def _wrong_structure(formula: Formula, assignment: Assignment) -> Rejection | None:
+    try:
+        sizes = component_sizes(formula)
+        k = complexity(formula)
+        to_prenex(formula)  # whoever compares or judges it later needs its clauses
+    except FormulaError as error:
+        return _rejected(list(error.problems))
+    if k != assignment.level:
+        return Rejection("wrong level", f"K = {k} instead of {assignment.level}")
+    if len(sizes) > 1:
+        return Rejection("several components", f"{' + '.join(map(str, sizes))} variables")
+    return None
+
+
+def _not_on_offer(formula: Formula, assignment: Assignment) -> Rejection | None:
+    for part in subformulas(formula):
+        if not isinstance(part, Atom | And | Exists | Forall | Implies):
+            return Rejection("not on offer", f"the connective {type(part).__name__.lower()}")
+        if isinstance(part, Forall) and not isinstance(part.body, Implies):
+            return Rejection("not on offer", f"a forall without a condition: {part}")
+    style = FormulaSpec.of(formula).style
+    if style != assignment.style:
+        return Rejection("not on offer", f"the style {style or 'none'} instead of {assignment.style or 'none'}")
+    offered = {**assignment.words, "class": assignment.classes, "style": (style,)}
+    predicates = vocabulary(assignment.suite).predicates
+    for atom in atoms(formula):
+        if atom.predicate not in ("Is", STYLE, *assignment.predicates):
+            return Rejection("not on offer", f"the predicate {atom.predicate}")
+        for word, kind in zip(atom.arguments, predicates[atom.predicate].arguments, strict=True):
+            if isinstance(word, Value) and word.text not in offered.get(kind, ()):
+                return Rejection("not on offer", f"the {kind} {word}")
+    said = {
+        atom.arguments[0].name
+        for atom in atoms(formula)
+        if atom.predicate == "Is" and isinstance(atom.arguments[0], Variable)
+    }
+    unsaid = [name for name in bound_variables(formula) if name not in said]
+    return Rejection("class not said", f"what ?{unsaid[0]} is") if unsaid else None
+
+
+def _demands_nothing(formula: Formula) -> Rejection | None:
+    if verify(formula, _SOMETHING_ELSE, style=FormulaSpec.of(formula).style):
+        return Rejection("nothing demanded", "it holds in an image of something else")
+    return None
+
+
+def _showable(formula: Formula, suite: str, seed: int) -> Sound | Rejection:
+    if suite == "natural":
+        problems = implausible(formula)
+        return Rejection("implausible", str(problems[0])) if problems else Sound(formula, None)
+    try:
+        found = solve(formula, seed=seed, settle=False)
+    except SolverLimitError:
+        return _why_not_comfortably(formula)
+    assert isinstance(found, Witness), "only settling for less gives a proof"
+    return Sound(formula, found.scene)
+
+
+def _why_not_comfortably(formula: Formula) -> Rejection:
+    """A formula without a comfortable scene is given up; whether it has any scene is still good to know."""
+    try:
+        found = solve(formula, effort=_EFFORT)
+    except SolverLimitError as error:
+        return Rejection("undecided", str(error))
+    if isinstance(found, Witness):
+        return Rejection("too tight", f"only scenes with a margin of {found.margin} or crowded ones were found")
+    pieces = ", ".join(map(str, found.conflict))
+    return Rejection("contradiction", f"these cannot be true together: {pieces}")
+
+
+Agreement: TypeAlias = Literal[
+    "same",  # proven
+    "different",  # proven
+    "undecided",  # understood, but not decided
+    "not understood",  # the words are not in the language of our reader, as most good English
+]
+
+_CONVERSE = {"SmallerThan": "LargerThan"}
+_CONVERSE_IN_NATURAL = {"RightOf": "LeftOf"}
+_WITNESSES = 3
+"""In how many scenes of each formula the other is tried: what differs mostly differs in the first."""
+
+_MOST_FOR_A_PROOF = 4
+"""Up to this K the solver is asked outright; the negation of a formula grows beyond all bounds with its variables."""
+
+_AGREEMENT_EFFORT = 0.03
+"""What differs does so in a small scene, which is found at once; long proofs of sameness are not worth waiting for."""
+
+_SYMMETRIC = ("AlignedHorizontally", "AlignedVertically", "NextTo")
+
+
+def agreement(words: str, formula: Formula, suite: str) -> Agreement:
+    """Whether an instruction in English says what a formula says."""
+    try:
+        understood = understand(words, suite)
+    except WordingError:
+        return "not understood"
+    try:
+        same = same_meaning_as_written(_one_way(understood, suite), _one_way(formula, suite))
+    except WordingError:
+        return "undecided"  # too many variables look alike
+    if same:
+        return "same"
+    if suite == "natural":
+        return "different"
+    return _told_apart(understood, formula)
+
+
+def _told_apart(one: Formula, other: Formula) -> Agreement:
+    """Looks for a scene in which exactly one of two Knolling formulas holds."""
+    if any(_differ_in_a_witness(holds, fails) for holds, fails in ((one, other), (other, one))):
+        return "different"
+    if max(complexity(one), complexity(other)) > _MOST_FOR_A_PROOF:
+        return "undecided"
+    undecided = False
+    for holds, fails in ((one, other), (other, one)):
+        question = And((holds, Not(fails)))
+        try:
+            found = solve(parse(str(rename_apart(question))), margin=0, instances=1, effort=_AGREEMENT_EFFORT)
+            if not isinstance(found, Unsatisfiable):
+                return "different"
+        except SolverLimitError:
+            undecided = True
+    return "undecided" if undecided else "same"
+
+
+def _differ_in_a_witness(holds: Formula, fails: Formula) -> bool:
+    for seed in range(_WITNESSES):
+        try:
+            found = solve(holds, seed=seed, settle=False)
+            if isinstance(found, Witness) and not verify(fails, found.scene):
+                return True
+        except (SolverLimitError, TooHardError):
+            return False
+    return False
+
+
+def _one_way(formula: Formula, suite: str) -> Formula:
+    """The formula with relations that can be said both ways said in one, or in both."""
+    converse = {**_CONVERSE, **(_CONVERSE_IN_NATURAL if suite == "natural" else {})}
+
+    def turned(part: Formula) -> Formula:
+        match part:
+            case Atom(predicate, arguments) if predicate in converse:
+                return Atom(converse[predicate], arguments[::-1])
+            case Atom(predicate, arguments) if predicate in _SYMMETRIC:
+                return And((part, Atom(predicate, arguments[::-1])))
+            case Atom():
+                return part
+            case And(parts):
+                return And(tuple(map(turned, parts)))
+            case Or(parts):
+                return Or(tuple(map(turned, parts)))
+            case Not(body):
+                return Not(turned(body))
+            case Implies(antecedent, consequent):
+                return Implies(turned(antecedent), turned(consequent))
+            case Iff(left, right):
+                return Iff(turned(left), turned(right))
+            case Exists(variable, body):
+                return Exists(variable, turned(body))
+            case Forall(variable, body):
+                return Forall(variable, turned(body))
+
+    return turned(formula)

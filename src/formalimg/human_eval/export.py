@@ -1,0 +1,236 @@
+"""What people said, in the files that `formalimg agree` and `formalimg calibrate` read."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from formalimg._util.io import atomic_write
+from formalimg.errors import FormalimgError
+from formalimg.human_eval.assignment import was_attentive
+from formalimg.human_eval.protocol import Protocol, Step
+from formalimg.human_eval.records import GivenAnswer, RatedTask, StudyRecord, read_study, sum_up_ratings
+
+PEOPLE = "people"
+"""Who votes where one vote stands for what several people gave to an image."""
+
+_VALUE_COLUMN = {"votes": "vote", "labels": "label", "scores": "score", "likert": "rating"}
+"""What the column with the answers is called, by file."""
+
+
+class RaterSummary(NamedTuple):
+    """How a rater did.
+
+    Attributes:
+        rater: the pseudonym.
+        finished, of: how many tasks are finished, and how many there are, checks among them.
+        checks, checks_passed: how many of the finished ones are attention checks, and in how many of these the rater
+            saw that the words do not fit.
+        seconds: how long all answers took together.
+        median_seconds: how long a finished task took; None if there is none.
+    """
+
+    rater: str
+    finished: int
+    of: int
+    checks: int
+    checks_passed: int
+    seconds: float
+    median_seconds: float | None
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written.
+
+    Attributes:
+        files: where.
+        raters: how each rater did, also those that were left out.
+        finished: how many finished tasks, without checks and raters left out, went into the files.
+        unfinished: how many such tasks did not, because they are still to be finished.
+    """
+
+    files: tuple[Path, ...]
+    raters: tuple[RaterSummary, ...]
+    finished: int
+    unfinished: int
+
+
+def export_study(folder: str | Path, out: str | Path, *, leave_out: Collection[str] = ()) -> Exported:
+    """Writes what people have said so far; may be done while they go on.
+
+    In all cases `answers.jsonl` (every answer, also corrected, unfinished and checks, with seconds and time) and
+    `raters.csv` (progress, attention, seconds). Of finished tasks, without checks:
+
+    - `questions`: `votes.csv` for `formalimg agree --votes`; for CF-World `labels.csv` for `formalimg calibrate`;
+    - `scores`: `scores.csv` for `formalimg agree --scores`;
+    - `likert`: `likert.csv`, `compliance.csv` (mean and pass of each image), and `votes.csv`, in which `people` have
+      one vote on each image that has all its ratings: yes if their mean is 4 or more;
+    - `boxes`: `boxes.jsonl`, what was found and what people made of it.
+
+    Args:
+        folder: the study.
+        out: the folder to write into; files of an earlier export are replaced.
+        leave_out: raters whose answers do not count, such as those who failed attention checks. `answers.jsonl` and
+            `raters.csv` have them all the same.
+
+    Raises:
+        FormalimgError: if it is no study, nobody has finished anything yet, or a rater is left out whom nobody knows.
+    """
+    study = read_study(folder)
+    texts = exported_texts(study, leave_out)
+    home = Path(out)
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FormalimgError(f"cannot write to {home}: {error.strerror}") from error
+    for name, text in texts.items():
+        atomic_write(home / name, [text.encode()])
+    counted = _counted(study, leave_out)
+    done = sum(bool(task.finished) for task in counted)
+    return Exported(tuple(home / name for name in texts), summarize_raters(study), done, len(counted) - done)
+
+
+def exported_texts(study: StudyRecord, leave_out: Collection[str] = ()) -> dict[str, str]:
+    """What `export_study` writes: the text of each file, by name.
+
+    Raises:
+        FormalimgError: if nobody has finished anything yet, or a rater is left out whom nobody knows.
+    """
+    raters = summarize_raters(study)
+    unknown = sorted(set(leave_out) - {rater.rater for rater in raters})
+    if unknown:
+        raise FormalimgError(f"there is no rater {unknown[0]!r} to be left out: take {raters[0].rater} or another")
+    counted = _counted(study, leave_out)
+    done = [task for task in counted if task.finished]
+    if not done and leave_out:
+        raise FormalimgError("nobody has finished an image but those left out: leave out fewer, or let others answer")
+    if not done:
+        raise FormalimgError("nobody has finished an image yet: let people answer first")
+    return {
+        "answers.jsonl": _lines(_told(task, it) for task in study.tasks for it in task.history),
+        "raters.csv": _table(RaterSummary._fields, raters),
+        **_by_protocol(study.manifest.protocol, counted, done),
+    }
+
+
+def summarize_raters(study: StudyRecord) -> tuple[RaterSummary, ...]:
+    """How each rater did, in the order of their numbers."""
+    by_rater: dict[str, list[RatedTask]] = {f"rater-{number}": [] for number in range(1, study.manifest.raters + 1)}
+    for task in study.tasks:
+        by_rater[task.rater].append(task)
+    return tuple(_summary(rater, tasks, study.manifest.protocol) for rater, tasks in by_rater.items())
+
+
+def _counted(study: StudyRecord, leave_out: Collection[str]) -> list[RatedTask]:
+    return [task for task in study.tasks if not task.is_check and task.rater not in leave_out]
+
+
+def _summary(rater: str, tasks: Sequence[RatedTask], protocol: Protocol) -> RaterSummary:
+    done = [task for task in tasks if task.finished]
+    checks = [task for task in done if task.is_check]
+    passed = [
+        was_attentive(protocol, task.steps, {name: it.value for name, it in task.answers.items()}) for task in checks
+    ]
+    return RaterSummary(
+        rater,
+        len(done),
+        len(tasks),
+        len(checks),
+        sum(passed),
+        round(sum(task.seconds for task in tasks), 3),
+        round(median(task.seconds for task in done), 3) if done else None,
+    )
+
+
+def _by_protocol(protocol: Protocol, counted: Sequence[RatedTask], done: Sequence[RatedTask]) -> dict[str, str]:
+    match protocol:
+        case "questions":
+            labels = done[0].steps[0].name == "recognisable"
+            return {"labels.csv": _sheet("labels", done)} if labels else {"votes.csv": _sheet("votes", done)}
+        case "scores":
+            return {"scores.csv": _sheet("scores", done)}
+        case "boxes":
+            return {"boxes.jsonl": _lines(_corrected(task) for task in done)}
+        case "likert":
+            sums = sum_up_ratings(counted)
+            means = [
+                (*it[:4], len(it.ratings), it.wanted, "" if it.mean is None else f"{it.mean:.4g}", _bit(it.passed))
+                for it in sums
+            ]
+            votes = [(*it[:3], "all", PEOPLE, _bit(it.passed)) for it in sums if it.passed is not None]
+            heads = ("model", "item", "sample", "level", "ratings", "wanted", "mean", "passed")
+            return {
+                "likert.csv": _sheet("likert", done),
+                "compliance.csv": _table(heads, means),
+                "votes.csv": _table(("model", "item", "sample", "question", "rater", "vote"), votes),
+            }
+
+
+def _sheet(kind: str, tasks: Sequence[RatedTask]) -> str:
+    """A table with a row for each answer that counts."""
+    heads = ("model", "item", "sample", "question", "rater", _VALUE_COLUMN[kind], "seconds", "at")
+    rows = [
+        (task.run, task.item, task.sample, step.question or "all", task.rater, _cell(step, it), it.seconds, it.at)
+        for task in tasks
+        for step in task.steps
+        for it in [task.answers[step.name]]
+    ]
+    return _table(heads, rows)
+
+
+def _cell(step: Step, answer: GivenAnswer) -> str:
+    value = answer.value
+    if isinstance(value, bool):
+        return _bit(value)
+    return f"{value:.2f}" if step.kind == "score" else str(value)
+
+
+def _bit(value: bool | None) -> str:
+    return "" if value is None else str(int(value))
+
+
+def _told(task: RatedTask, answer: GivenAnswer) -> Mapping[str, object]:
+    return {
+        "model": task.run,
+        "item": task.item,
+        "sample": task.sample,
+        "rater": task.rater,
+        **answer._asdict(),
+        "counts": task.answers[answer.step] is answer,
+        "finished": bool(task.finished),
+        "check": task.is_check,
+        "words_of": task.words_of,
+    }
+
+
+def _corrected(task: RatedTask) -> Mapping[str, object]:
+    last = task.answers["boxes"]
+    return {
+        "model": task.run,
+        "item": task.item,
+        "sample": task.sample,
+        "rater": task.rater,
+        "grounded": task.grounded,
+        "corrected": last.value,
+        "seconds": task.seconds,
+        "at": last.at,
+    }
+
+
+def _lines(rows: Iterable[Mapping[str, object]]) -> str:
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(heads)
+    writer.writerows(rows)
+    return text.getvalue()
