@@ -92,7 +92,7 @@ def agree_command(
     format: StudyFormat = None,  # noqa: A002  # what users call it
     out: StudyFile = None,
 ) -> None:
-    """Tell how far two judges, or people and a judge, say the same about the same images."""
+    """Measure how far two judges, or human raters and a judge, agree on the same images."""
     form = studied_format(format, out, "the agreement")
     drawn_as = formats_of_figures(figures, figures_as)
     if sum(map(bool, (votes, scores, ratings))) > 1:

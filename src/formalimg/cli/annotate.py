@@ -102,9 +102,9 @@ def annotate_command(
     host: Host = HERE,
     browser: Browser = True,
 ) -> None:
-    """Let people judge images in the browser: a study with a link for each of them, and their answers as files.
+    """Collect human ratings in the browser: a study with one link per rater, and their answers as files.
 
-    Links are shown once, when they are made. Answers are kept one by one: end it and go on with it at any time.
+    Links are shown once, when they are created. Every answer is stored at once: stop and resume at any time.
     """
     from formalimg.human_eval import StudyConfig, is_study, open_study  # here, so that other commands start faster
 

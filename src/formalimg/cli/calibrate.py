@@ -45,7 +45,7 @@ def calibrate_command(
     figures: Figures = None,
     figures_as: FiguresAs = "svg,png",
 ) -> None:
-    """Find the threshold of CF-World's gate that people agree with.
+    """Find the threshold of CF-World's gate that agrees best with human labels.
 
     People tell what they recognise in factual images; the gate is to open for those, and for no others.
     """

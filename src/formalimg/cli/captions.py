@@ -68,7 +68,7 @@ def captions_command(
     figures: Figures = None,
     figures_as: FiguresAs = "svg,png",
 ) -> None:
-    """Show which kinds of visual concepts captions speak of.
+    """Count which kinds of visual concepts captions mention.
 
     With a model and --out, the same command goes on where it was. Exit code 1 if captions have no answer in the end.
     """

@@ -22,7 +22,7 @@ def census_command(
     figures: Figures = None,
     figures_as: FiguresAs = "svg,png",
 ) -> None:
-    """Show what the items of a suite are made of.
+    """Count what the items of a suite are made of.
 
     Predicates and classes, concepts, or fields and questions, and how often each comes up.
     """

@@ -9,21 +9,21 @@ import typer
 
 
 def certify_command(
-    grounder: Annotated[str, typer.Argument(metavar="GROUNDER", help="Who is examined.")] = "builtin/icons",
-    scenes: Annotated[int, typer.Option(min=1, metavar="N", help="How many random scenes to draw and show.")] = 300,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Another seed, other scenes.")] = 7,
-    others: Annotated[int, typer.Option(min=0, metavar="N", help="How many images that are no drawings to show.")] = 50,
+    grounder: Annotated[str, typer.Argument(metavar="GROUNDER", help="The grounder to measure.")] = "builtin/icons",
+    scenes: Annotated[int, typer.Option(min=1, metavar="N", help="Number of random scenes.")] = 300,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the scenes.")] = 7,
+    others: Annotated[int, typer.Option(min=0, metavar="N", help="Number of images that are not drawings.")] = 50,
     require: Annotated[
         float | None,
         typer.Option(
-            min=0, max=1, metavar="SHARE", help="The least precision, recall and F1 on clean images; or exit code 1."
+            min=0, max=1, metavar="SHARE", help="Minimum precision, recall and F1 on clean images, else exit code 1."
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the certificate as JSON.")] = False,
 ) -> None:
-    """Measure how well a grounder sees.
+    """Measure precision and recall of a grounder.
 
-    It is shown drawings of random scenes whose content is certain.
+    It is shown drawings of random scenes whose content is known.
 
     Objects count as found if their class is right and their boxes overlap by 0.9. The drawings are shown as they are,
     and after compression, scaling, blur and noise. With --require, other images must all be refused, too.

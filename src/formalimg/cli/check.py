@@ -24,22 +24,22 @@ def check_command(
         ),
     ] = None,
     suite: Annotated[
-        str, typer.Option(metavar="SUITE", help="Whose vocabulary: knolling, natural, or a TOML file.")
+        str, typer.Option(metavar="SUITE", help="The vocabulary: knolling, natural, or a TOML file.")
     ] = "knolling",
     k: Annotated[
         int | None, typer.Option("--k", "-k", metavar="K", help="The complexity the formula must have.")
     ] = None,
     single_component: Annotated[
-        bool, typer.Option("--single-component", help="All variables must hang together.")
+        bool, typer.Option("--single-component", help="All variables must be connected.")
     ] = False,
     plausible: Annotated[
         bool, typer.Option("--plausible", help="Natural formulas must assert nothing that no image would show.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Find everything that is wrong with formulas.
+    """Check formulas and report every problem.
 
-    Exit code 0: fine. 1: problems found. 2: wrong use, or no formula could be read.
+    Exit code 0: no problems. 1: problems found. 2: wrong usage, or a formula could not be parsed.
     """
     words = vocabulary(suite)
     findings = []

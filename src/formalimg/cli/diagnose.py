@@ -50,9 +50,9 @@ def diagnose_command(
     format: StudyFormat = None,  # noqa: A002  # what users call it
     out: StudyFile = None,
 ) -> None:
-    """Tell why a model fails in counterfactual worlds.
+    """Explain why a model fails on CF-World.
 
-    It may be the changed rules, rare pairs, or the names of objects.
+    Compares changed rules, rare pairs of objects, and prompts without names.
     """
     from formalimg.analysis import (  # here, so that other commands start faster
         diagnose,

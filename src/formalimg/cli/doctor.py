@@ -15,9 +15,9 @@ def doctor_command(
 ) -> None:
     """Check this installation.
 
-    Images with known verdicts go through the whole chain, true ones and false ones.
+    Images with known verdicts, passing and failing, go through the whole pipeline.
 
-    Exit code 0: all is well. 1: something is broken, and no number should be trusted. Keys are never printed.
+    Exit code 0: everything works. 1: something is broken, and no number should be trusted. Keys are never printed.
     """
     from formalimg.doctor import examine  # here, so that other commands start faster
 

@@ -46,7 +46,7 @@ def export_command(
         typer.Option(metavar="NAME", help="Run: what the model is called there. Default: the name of the run folder."),
     ] = None,
 ) -> None:
-    """Write a suite or a run as others keep theirs.
+    """Export a suite with metadata, or a run in the published format.
 
     A suite becomes a folder with items.jsonl, DATASHEET.md, croissant.json and LICENSE.md; a run of ConceptMix
     becomes images, result.json, and files of scores.

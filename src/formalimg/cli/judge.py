@@ -25,9 +25,9 @@ def judge_command(
     gpus_per_worker: options.GpusPerWorker = None,
     cpus_per_worker: options.CpusPerWorker = None,
 ) -> None:
-    """Judge the images of a run, and print the numbers.
+    """Judge the images of a run and print the pass rates.
 
-    Images that this judge has scored already are not looked at again.
+    Images that this judge has already scored are skipped.
     """
     from formalimg.runs import open_run  # here, so that other commands start faster
 

@@ -11,7 +11,7 @@ import typer
 def models_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the providers as JSON.")] = False,
 ) -> None:
-    """List the providers of models, and what each still needs.
+    """List the model providers, and what is missing to use each.
 
     A model is named provider/model, as in openai/gpt-image-2. Nobody is called, and keys are never printed.
     """

@@ -31,7 +31,7 @@ def pull_command(
         str | None, typer.Option(metavar="COMMIT", help="Take this commit. Default: the one we tested against.")
     ] = None,
 ) -> None:
-    """Bring the data of a published benchmark here.
+    """Download the data of a published benchmark.
 
     Takes the authors' public repository at a pinned commit and keeps only its data files. No credentials are used and
     nothing of what is brought is run. Exit code 0: it is there. 2: it could not be brought, and nothing was written.

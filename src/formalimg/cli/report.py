@@ -112,7 +112,7 @@ def report_command(
     figures: Figures = None,
     figures_as: FiguresAs = "svg,png",
 ) -> None:
-    """Show runs side by side, and what could not be scored."""
+    """Compare runs: pass rates, confidence intervals, and what could not be scored."""
     from formalimg._util.io import atomic_write
     from formalimg.analysis import people_table
     from formalimg.reporting import compare, format_of, render, terminal_table, write_html

@@ -16,7 +16,7 @@ _NAMED = 10
 
 review_app = typer.Typer(
     no_args_is_help=True,
-    help="Let people decide which groups of CF-World are kept: a file out, a page to decide on, and back in.",
+    help="Review written CF-World groups: export a queue, decide in the browser, import the decisions.",
 )
 
 
@@ -32,7 +32,7 @@ def export_queue_command(
     ],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The queue to write, as in queue.jsonl.")],
 ) -> None:
-    """Write groups to a queue, one line each, with what the checker finds and an empty decision.
+    """Write groups to a queue file, one line each, with the findings of the checker and an empty decision.
 
     Decide with `formalimg review open`, or in the file: set the decision of each line to accept, reject, or edit; to
     edit, change the fields of the line itself.
@@ -52,7 +52,7 @@ def open_queue_command(
     host: Host = HERE,
     browser: Browser = True,
 ) -> None:
-    """Decide about the groups of a queue in the browser: accept, reject, or edit them while the checker looks on.
+    """Review the groups of a queue in the browser: accept, reject, or edit them with the checker running.
 
     Every decision is written to the file at once; `review import` reads it afterwards.
     """
@@ -67,7 +67,7 @@ def import_queue_command(
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write groups, items and review.json to.")],
     version: Annotated[str, typer.Option(help="The version that the items carry.")] = "",
 ) -> None:
-    """Read the decisions, and write the groups that are kept, with their items and a report.
+    """Read the decisions, and write the accepted groups with their items and a report.
 
     Exit code 1 if some are undecided, or none is kept; 2 if a line makes no sense, and then nothing is written.
     """

@@ -39,9 +39,9 @@ def run_command(
     runs: options.RunsFolder = Path("runs"),
     out: options.RunFolder = None,
 ) -> None:
-    """Make the images of a suite, judge them, print the numbers.
+    """Generate the images of a suite, judge them and print the pass rates.
 
-    The same command again goes on where the last one ended. Ctrl-C stops cleanly.
+    Run the same command again to resume. Ctrl-C stops cleanly.
     """
     asked = Asked(**locals())
     done = execute_all(asked, judging=True)
@@ -76,7 +76,7 @@ def generate_command(
     runs: options.RunsFolder = Path("runs"),
     out: options.RunFolder = None,
 ) -> None:
-    """Make the images of a suite, to be judged later with `judge`."""
+    """Generate the images of a suite, to be judged later with `judge`."""
     asked = Asked(**locals())
     from formalimg.runs import images_url  # here, so that other commands start faster, and no option is called so
 

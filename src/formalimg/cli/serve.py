@@ -100,7 +100,7 @@ def serve_command(
         ),
     ] = None,
 ) -> None:
-    """Give rewards over HTTP: scores from 0 to 1, with reasons.
+    """Serve rewards over HTTP: scores from 0 to 1, with reasons.
 
     Whoever trains a model POSTs images and what they are to show.
 

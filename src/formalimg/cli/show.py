@@ -25,7 +25,7 @@ def show_command(
         Path | None, typer.Option("--draw", metavar="PNG", help="Draw the witness into this file.")
     ] = None,
 ) -> None:
-    """Show an item: its words and what they ask for.
+    """Show an item: its prompt and what it requires.
 
     For FormalImg the formula, its clauses, and the scene that proves it can be satisfied; for ConceptMix statements,
     questions and binding; for CF-World what decides, and the weighted questions.

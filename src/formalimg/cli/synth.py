@@ -52,7 +52,7 @@ def synth_command(
         int | None, typer.Option(min=1, metavar="N", help="FormalImg: how many processes. Default: one per core.")
     ] = None,
 ) -> None:
-    """Make instructions that can be satisfied, by lot.
+    """Sample new items and prove that they can be satisfied.
 
     Those of knolling are proven satisfiable, those of natural and conceptmix are free of what no image would show.
 

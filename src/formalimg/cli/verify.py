@@ -33,7 +33,7 @@ def verify_command(
     explain: Annotated[bool, typer.Option("--explain", help="Print the proof or the refutation.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print verdict and proof as JSON.")] = False,
 ) -> None:
-    """Does a formula hold in a scene?
+    """Verify whether a formula holds in a scene.
 
     Exit code 0: it holds. 1: it does not hold. 2: wrong use, or the question cannot be decided.
     """

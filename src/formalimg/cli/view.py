@@ -18,7 +18,7 @@ def view_command(
     host: Host = HERE,
     browser: Browser = True,
 ) -> None:
-    """Look at runs in the browser.
+    """Browse runs, images and explanations in the browser.
 
     Curves, failures, every image and the reasons behind its verdict.
     """

@@ -22,7 +22,7 @@ def vocabulary_command(
         ),
     ] = "",
 ) -> None:
-    """Show the words and predicates of a suite, or its concepts."""
+    """List the classes and predicates of a suite, or its concepts."""
     if not suite:
         typer.echo("\n".join(_names()))
         return

@@ -108,7 +108,7 @@ def write_command(
     ] = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Let a chat model write instructions, and check every one.
+    """Write new items with a chat model, and check every one.
 
     Only those that stand up to every check are kept.
 
