@@ -27,7 +27,7 @@ from PIL import Image
 from tests.human_eval.rated_runs import opened
 from tests.support.command import formalimg
 
-from formalimg.human_eval import export_study, make_study, open_study
+from formalimg.human_eval import export_study, create_study, open_study
 from tests_local.implied_figures import ERRORS, MODELS, NO, YES, LoadedImage, implied_figures
 from tests_local.raters import Rater, StudyServer
 
@@ -212,7 +212,7 @@ def test_the_report_tells_the_same(home: Path, study: Path) -> None:
 
 def test_corrected_boxes_give_back_the_mistakes(home: Path) -> None:
     with opened(*(home / name for name in MODELS)) as runs:
-        made = make_study(home / "boxes", runs, "boxes", raters=2, per_image=2, per_level=1)
+        made = create_study(home / "boxes", runs, "boxes", raters=2, per_image=2, per_level=1)
     kept = dropped = repainted = 0
     with open_study(made.folder) as study:
         for rater in made.links:

@@ -14,14 +14,23 @@ from typer.testing import CliRunner
 
 from formalimg.cli.agree import agree_command
 from formalimg.errors import FormalimgError
-from formalimg.human_eval import Protocol, Step, Task, Value, export_study, human_ratings, make_study, open_study
+from formalimg.human_eval import (
+    AnswerValue,
+    RatingProtocol,
+    RatingStep,
+    RatingTask,
+    create_study,
+    export_study,
+    human_ratings,
+    open_study,
+)
 from formalimg.runs import RunConfig, execute
 from tests.analysis.concept_runs import PlannedJudge, concept_run
 from tests.analysis.counterfactual_runs import scored_item, scored_run
 from tests.human_eval.rated_runs import SEEN, concept_items, formula_items, grounded_run, opened, rated_run, take
 from tests.support.models import NumberJudge, Speckles
 
-Say = Callable[[str, Task, Step], Value]
+Say = Callable[[str, RatingTask, RatingStep], AnswerValue]
 
 APP = typer.Typer()
 APP.command()(agree_command)
@@ -34,10 +43,10 @@ def _agree(*arguments: object) -> Any:
     return json.loads(done.stdout)
 
 
-def _study(folder: Path, protocol: Protocol, runs: list[Path], say: Say, **how: Any) -> Path:
+def _study(folder: Path, protocol: RatingProtocol, runs: list[Path], say: Say, **how: Any) -> Path:
     """A study in which everybody has said everything."""
     with opened(*runs) as there:
-        made = make_study(folder, there, protocol, **{"raters": 2, "per_image": 2, **how})
+        made = create_study(folder, there, protocol, **{"raters": 2, "per_image": 2, **how})
     with open_study(made.folder) as study:
         for rater in made.links:
             take(study, rater, lambda task, step, rater=rater: say(rater, task, step))  # type: ignore[misc]
@@ -50,7 +59,7 @@ def test_who_misses_attention_checks_is_named_and_left_out_on_demand(tmp_path: P
         tmp_path / "run", concept_items(28, levels=1), [PlannedJudge("test/judge", lambda item: [True, True])]
     )
 
-    def say(rater: str, task: Task, step: Step) -> Value:
+    def say(rater: str, task: RatingTask, step: RatingStep) -> AnswerValue:
         return 5 if rater == "rater-2" else 2
 
     study = _study(tmp_path / "study", "likert", [run], say, per_level=8, checks=0.2)
@@ -80,7 +89,7 @@ def test_votes_of_a_study_are_those_of_its_export(tmp_path: Path) -> None:
     judge = PlannedJudge("test/judge", lambda item: [item.id < "003", True])
     run = concept_run(tmp_path / "run", concept_items(6, levels=1), [judge])
 
-    def say(rater: str, task: Task, step: Step) -> Value:
+    def say(rater: str, task: RatingTask, step: RatingStep) -> AnswerValue:
         return random.Random(f"{rater} {task.words} {step.name}").random() < 0.7
 
     study = _study(tmp_path / "study", "questions", [run], say)
@@ -102,7 +111,7 @@ def test_scores_of_a_study_beside_those_of_the_judge(tmp_path: Path) -> None:
     run = scored_run(tmp_path / "run", items, {"a-l2": [0.9], "b-l2": [0.3]})
     given = {"rater-1": {"a": 0.8, "b": 0.6}, "rater-2": {"a": 0.4, "b": 0.2}}
 
-    def say(rater: str, task: Task, step: Step) -> Value:
+    def say(rater: str, task: RatingTask, step: RatingStep) -> AnswerValue:
         return given[rater]["a" if "a-l2" in task.words else "b"]
 
     study = _study(tmp_path / "study", "scores", [run], say)
@@ -131,7 +140,7 @@ def test_corrected_boxes_measure_the_grounder(tmp_path: Path) -> None:
     run = grounded_run(tmp_path / "run", formula_items(4), unread=frozenset("3"))
     pen = {"label": "pen", "color": "blue", "box_2d": [500, 500, 700, 600]}
 
-    def say(rater: str, task: Task, step: Step) -> Value:
+    def say(rater: str, task: RatingTask, step: RatingStep) -> AnswerValue:
         if task.grounded is None:
             return {"objects": [pen]}
         return SEEN if rater == "rater-1" else {"objects": [*SEEN["objects"], pen]}
@@ -165,8 +174,8 @@ def test_what_is_refused(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     table.write_text("model,item,rater,mark\n")
     assert "one of the columns vote, score or rating" in refused(*runs, "--ratings", table)
-    assert "tells nothing of attention checks" in refused(*runs, "--ratings", table, "--exclude-inattentive", "0")
+    assert "has no attention checks" in refused(*runs, "--ratings", table, "--exclude-inattentive", "0")
     assert "cannot read" in refused(*runs, "--ratings", tmp_path / "nowhere.csv")
     other = tmp_path / "elsewhere" / "two"
     execute(RunConfig(items, Speckles(), size=16), other, NumberJudge())
-    assert "are not those that people were shown" in refused(runs[0], other, "--ratings", study)
+    assert "are not those that raters saw" in refused(runs[0], other, "--ratings", study)

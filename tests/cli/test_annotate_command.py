@@ -102,7 +102,7 @@ def test_a_study_is_made_served_ended_and_gone_on_with(run: Path, tmp_path: Path
         assert task
         answer = {"task": task[1], "step": "compliance", "value": 4, "seconds": 2, "key": "k"}
         assert _post(f"{links['rater-1']}/answer", answer) == 200
-        assert "is taking answers already, by process" in _refused(study, "--port", "0")
+        assert "is already taking answers, in process" in _refused(study, "--port", "0")
         assert "rater-1" in _said(study, "--status")
     with _served(*asked) as said:  # the very same command
         assert _links(said) == {}
@@ -158,7 +158,7 @@ def test_status_and_export(half_done: str, tmp_path: Path) -> None:
     assert "2 ratings are still to come" in _said(half_done, "--export", str(out))
     names = {"answers.jsonl", "raters.csv", "likert.csv", "compliance.csv", "votes.csv"}
     assert {path.name for path in out.iterdir()} == names
-    assert "nobody has finished" in _refused(half_done, "--export", str(out), "--leave-out", "rater-1")
+    assert "only raters left out" in _refused(half_done, "--export", str(out), "--leave-out", "rater-1")
     assert "give --export DIR" in _refused(half_done, "--status", "--leave-out", "rater-1")
     assert "give --export DIR" in _refused(half_done, "--port", "0", "--leave-out", "rater-1")
 
@@ -173,7 +173,7 @@ def test_a_study_of_other_settings_is_refused(half_done: str, run: Path, tmp_pat
         ([str(other), "--study", half_done], f"now {other.resolve()})"),
     ):
         said = _refused(*words, "--port", "0")
-        assert f"{half_done} is a study of other settings" in said
+        assert f"{half_done} is a study with other settings" in said
         assert told in said
 
 

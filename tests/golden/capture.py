@@ -354,7 +354,7 @@ def write_worlds(question: str, schema: Mapping[str, Any], turn: int) -> Answer:
 
 def make_rated_study(run: Path, folder: Path, protocol: str) -> None:
     """A study of three raters, two of whom have answered; needed only to make the stored ones."""
-    from formalimg.human_eval import make_study, open_study
+    from formalimg.human_eval import create_study, open_study
     from formalimg.runs import open_run
     from tests.human_eval.rated_runs import take
 
@@ -371,7 +371,7 @@ def make_rated_study(run: Path, folder: Path, protocol: str) -> None:
                 return bool(chance % 2)
 
     with contextlib.closing(open_run(run)) as opened:
-        made: Any = make_study
+        made: Any = create_study
         checks = 0.2 if protocol == "likert" else 0.0
         made(folder, [opened], protocol, raters=3, per_image=2, checks=checks, seed=3, made_with="formalimg")
     with open_study(folder) as study:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
-from formalimg.human_eval import Protocol, Step, Study, Task, Value, make_study, open_study
+from formalimg.human_eval import AnswerValue, RatingProtocol, RatingStep, RatingTask, Study, create_study, open_study
 from formalimg.judges import LoadedImage, Unscored, Verdict
 from formalimg.models import Answer, Generated, ImageRequest, Refused
 from formalimg.runs import RunConfig, StoredRun, execute, open_run
@@ -76,18 +76,18 @@ def opened(*folders: Path) -> Iterator[list[StoredRun]]:
 
 
 @contextmanager
-def small_study(home: Path, protocol: Protocol, items: Sequence[Item[object]], **how: object) -> Iterator[Study]:
+def small_study(home: Path, protocol: RatingProtocol, items: Sequence[Item[object]], **how: object) -> Iterator[Study]:
     """A study of one rater over one run of these items."""
     run = home / "run"
     if not run.exists():
         rated_run(run, items)
     with opened(run) as runs:
-        make_study(home / "study", runs, protocol, **{"raters": 1, "per_image": 1, **how})  # type: ignore[arg-type]
+        create_study(home / "study", runs, protocol, **{"raters": 1, "per_image": 1, **how})  # type: ignore[arg-type]
     with open_study(home / "study") as study:
         yield study
 
 
-def take(study: Study, rater: str, say: Callable[[Task, Step], Value], most: int = 1 << 30) -> int:
+def take(study: Study, rater: str, say: Callable[[RatingTask, RatingStep], AnswerValue], most: int = 1 << 30) -> int:
     """Let a rater answer so many tasks, step by step as they are shown."""
     done = 0
     while done < most and (task := study.next_task(rater)) is not None:

@@ -1,4 +1,4 @@
-"""Answering: one task after the other, nothing lost, no way back where there is none."""
+"""Answering: one task after the other, nothing lost, cannot be changed where there is none."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_questions_come_after_the_whole_and_there_is_no_way_back(tmp_path: Path)
         assert "Is there" not in json.dumps([step.asks for step in task.steps])
         _refused(study, "answer alignment first", ME, task.id, "question 1", True, 1)
         study.answer(ME, task.id, "alignment", True, 2.5)
-        _refused(study, "no way back", ME, task.id, "alignment", False, 1)
+        _refused(study, "cannot be changed", ME, task.id, "alignment", False, 1)
         task = study.next_task(ME)
         assert task is not None
         assert task.answers == {"alignment": True}
@@ -43,7 +43,7 @@ def test_questions_come_after_the_whole_and_there_is_no_way_back(tmp_path: Path)
             study.finish(ME, task.id)
         for step in task.steps[1:]:
             study.answer(ME, task.id, step.name, False, 1)
-        _refused(study, "no way back", ME, task.id, "alignment", False, 1)
+        _refused(study, "cannot be changed", ME, task.id, "alignment", False, 1)
         study.finish(ME, task.id)
         _refused(study, "is finished", ME, task.id, "question 1", True, 1)
         with pytest.raises(AnswerError, match="is finished"):
@@ -75,7 +75,7 @@ def test_an_answer_that_arrives_again_under_its_key_is_kept_once(tmp_path: Path)
         assert task is not None
         for _ in range(2):
             study.answer(ME, task.id, "alignment", True, 1, "a")
-        _refused(study, "no way back", ME, task.id, "alignment", True, 1, "b")
+        _refused(study, "cannot be changed", ME, task.id, "alignment", True, 1, "b")
         _refused(study, "not your current task", "rater-2", task.id, "alignment", True, 1, "a")  # a key is no way in
         for step in study.next_task(ME).steps[1:]:  # type: ignore[union-attr]
             study.answer(ME, task.id, step.name, True, 1, "a")  # the same key, but of another step
@@ -113,10 +113,10 @@ def test_strangers_and_other_peoples_tasks_are_refused(tmp_path: Path) -> None:
         assert mine is not None
         assert yours is not None
         _refused(study, "not your current task", ME, yours.id, "compliance", 3, 1)
-        _refused(study, "nobody's task", ME, "\ud800", "compliance", 3, 1)
-        _refused(study, "no step", ME, mine.id, "\n" * 5000, 3, 1)
-        _refused(study, "no rater 'eve'", "eve", mine.id, "compliance", 3, 1)
-        with pytest.raises(AnswerError, match="no such image among yours"):
+        _refused(study, "unknown task", ME, "\ud800", "compliance", 3, 1)
+        _refused(study, "unknown step", ME, mine.id, "\n" * 5000, 3, 1)
+        _refused(study, "unknown rater 'eve'", "eve", mine.id, "compliance", 3, 1)
+        with pytest.raises(AnswerError, match="image is not among yours"):
             study.image(ME, yours.image)
         with pytest.raises(AnswerError, match="no rater"):
             study.next_task("")
@@ -140,7 +140,7 @@ def test_other_answers_that_make_no_sense_are_refused(tmp_path: Path) -> None:
             _refused(study, "yes or no", ME, task.id, "alignment", value, 1)
         for seconds in (-1, float("nan"), float("inf"), "1", None, True, 1e9):
             _refused(study, "took .* seconds", ME, task.id, "alignment", True, seconds)
-        _refused(study, "no step 'compliance': answer one of alignment$", ME, task.id, "compliance", True, 1)
+        _refused(study, "unknown step 'compliance': answer one of alignment$", ME, task.id, "compliance", True, 1)
 
 
 def test_scores_are_given_question_by_question(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_boxes_are_corrected(tmp_path: Path) -> None:
 
 def test_one_process_at_a_time_takes_answers(tmp_path: Path) -> None:
     with small_study(tmp_path, "likert", concept_items(2)) as study:
-        with pytest.raises(LockedError, match="taking answers already"):
+        with pytest.raises(LockedError, match="already taking answers"):
             open_study(study.folder)
         assert len(read_study(study.folder).tasks) == 2  # reading is always possible
     open_study(tmp_path / "study").close()

@@ -11,7 +11,16 @@ import pytest
 
 from formalimg.analysis import calibrate_gate, read_human_scores, read_labels, read_votes, study_scores
 from formalimg.errors import FormalimgError
-from formalimg.human_eval import Step, Task, Value, export_study, human_ratings, make_study, open_study, read_study
+from formalimg.human_eval import (
+    AnswerValue,
+    RatingStep,
+    RatingTask,
+    create_study,
+    export_study,
+    human_ratings,
+    open_study,
+    read_study,
+)
 from tests.analysis.counterfactual_runs import scored_item, scored_run
 from tests.human_eval.rated_runs import (
     SEEN,
@@ -39,7 +48,7 @@ def _objects(path: Path) -> list[dict[str, object]]:
 
 def test_votes_have_the_last_answers_of_finished_tasks(tmp_path: Path) -> None:
     with small_study(tmp_path, "questions", concept_items(3, levels=1)) as study:
-        with pytest.raises(FormalimgError, match="nobody has finished an image"):
+        with pytest.raises(FormalimgError, match="no rater has finished an image"):
             export_study(study.folder, tmp_path / "out")
         task = study.next_task(ME)
         assert task is not None
@@ -102,7 +111,7 @@ def test_images_pass_with_a_mean_of_four(
         leave_out = export_study(tmp_path / "study", tmp_path / "out", leave_out=["rater-3"])
         assert leave_out.unfinished == 0
         assert [it["passed"] for it in _rows(tmp_path / "out" / "compliance.csv")] == ["1"]
-    with pytest.raises(FormalimgError, match="no rater 'eve'"):
+    with pytest.raises(FormalimgError, match="unknown rater 'eve'"):
         export_study(tmp_path / "study", tmp_path / "out", leave_out=["eve"])
     with pytest.raises(FormalimgError, match="leave out fewer"):
         export_study(tmp_path / "study", tmp_path / "out", leave_out=["rater-1", "rater-2", "rater-3"])
@@ -113,7 +122,7 @@ def test_scores_are_read_back_and_compared_with_the_judge(tmp_path: Path) -> Non
     scores: Mapping[str, list[list[float]]] = {item.id: [[1.0, 0.4]] for item in items}
     given = {"question 1": 0.9, "question 2": 0.07}
     with opened(scored_run(tmp_path / "run", items, scores)) as runs:
-        make_study(tmp_path / "study", runs, "scores", raters=2, per_image=2)
+        create_study(tmp_path / "study", runs, "scores", raters=2, per_image=2)
         with open_study(tmp_path / "study") as study:
             for rater in ("rater-1", "rater-2"):
                 take(study, rater, lambda task, step: given[step.name])
@@ -132,8 +141,8 @@ def test_labels_are_what_the_gate_is_calibrated_with(tmp_path: Path) -> None:
     scores = {item.id: [number / 12] for number, item in enumerate(items)}
     with opened(scored_run(tmp_path / "run", items, scores)) as runs:
         with pytest.raises(FormalimgError, match=r"\(level 2\) cannot be rated by questions"):
-            make_study(tmp_path / "study", runs, "questions", raters=1, per_image=1)
-        make_study(tmp_path / "study", runs, "questions", raters=1, per_image=1, levels=[1])
+            create_study(tmp_path / "study", runs, "questions", raters=1, per_image=1)
+        create_study(tmp_path / "study", runs, "questions", raters=1, per_image=1, levels=[1])
         with open_study(tmp_path / "study") as study:
             take(study, ME, lambda task, step: scores[task.words.split()[-1].strip(".")][0] >= 0.4)
         export_study(tmp_path / "study", tmp_path / "out")
@@ -159,10 +168,10 @@ def test_boxes_come_with_what_was_found(tmp_path: Path) -> None:
 def test_attention_is_told_by_rater_and_checks_stay_out_of_the_votes(tmp_path: Path) -> None:
     items = concept_items(20)
     with opened(rated_run(tmp_path / "run", items)) as runs:
-        make_study(tmp_path / "study", runs, "questions", raters=2, per_image=1, checks=0.2)
+        create_study(tmp_path / "study", runs, "questions", raters=2, per_image=1, checks=0.2)
     shown = {image_in("run", item.id): item.prompt for item in items}
 
-    def careful(task: Task, step: Step) -> Value:
+    def careful(task: RatingTask, step: RatingStep) -> AnswerValue:
         return shown[study.image("rater-1", task.image)] == task.words
 
     with open_study(tmp_path / "study") as study:
@@ -179,7 +188,7 @@ def test_nothing_is_still_to_come_from_raters_who_are_left_out(tmp_path: Path) -
     items = concept_items(20)
     run = rated_run(tmp_path / "run", items)
     with opened(run) as runs:
-        make_study(tmp_path / "study", runs, "questions", raters=2, per_image=1, checks=0.2)
+        create_study(tmp_path / "study", runs, "questions", raters=2, per_image=1, checks=0.2)
     shown = {image_in("run", item.id): item.prompt for item in items}
     with open_study(tmp_path / "study") as study:
         take(study, ME, lambda task, step: shown[study.image(ME, task.image)] == task.words, most=9)

@@ -16,13 +16,13 @@ from formalimg.errors import FormalimgError
 from formalimg.human_eval import (
     Study,
     StudyConfig,
-    make_study,
+    create_study,
     open_study,
     read_study,
     read_study_manifest,
-    require_wanted,
+    require_same_config,
 )
-from formalimg.human_eval.assignment import is_foreign
+from formalimg.human_eval.assignment import is_unrelated
 from formalimg.logic import parse
 from formalimg.runs import StoredRun
 from formalimg.suites import FormulaSpec
@@ -44,7 +44,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[StoredRun]]:
 
 
 def test_ratings_are_balanced_and_nobody_sees_an_image_twice(runs: list[StoredRun], tmp_path: Path) -> None:
-    make_study(tmp_path / "study", runs, "questions", raters=4, per_image=3, checks=0.1, seed=5)
+    create_study(tmp_path / "study", runs, "questions", raters=4, per_image=3, checks=0.1, seed=5)
     study = read_study(tmp_path / "study")
     real = [task for task in study.tasks if not task.is_check]
     rated = Counter((task.run, task.item, task.sample) for task in real)
@@ -61,7 +61,7 @@ def test_ratings_are_balanced_and_nobody_sees_an_image_twice(runs: list[StoredRu
 
 
 def test_checks_have_words_that_do_not_fit(runs: list[StoredRun], tmp_path: Path) -> None:
-    make_study(tmp_path / "study", runs, "likert", raters=3, per_image=1, checks=0.2)
+    create_study(tmp_path / "study", runs, "likert", raters=3, per_image=1, checks=0.2)
     by_id = {item.id: item for item in ITEMS}
     checks = [task for task in read_study(tmp_path / "study").tasks if task.is_check]
     assert len(checks) == 12
@@ -70,7 +70,7 @@ def test_checks_have_words_that_do_not_fit(runs: list[StoredRun], tmp_path: Path
 
 
 def test_raters_learn_nothing_of_models_and_checks(runs: list[StoredRun], tmp_path: Path) -> None:
-    made = make_study(tmp_path / "study", runs, "questions", raters=2, per_image=1, checks=0.1)
+    made = create_study(tmp_path / "study", runs, "questions", raters=2, per_image=1, checks=0.1)
     told: dict[str, set[str]] = {}
     with open_study(made.folder) as study:
 
@@ -102,9 +102,9 @@ def _shown(folder: Path) -> list[tuple[str | int, ...]]:
 
 def test_the_same_seed_gives_the_same_study_but_other_tokens(runs: list[StoredRun], tmp_path: Path) -> None:
     how = {"raters": 3, "per_image": 2, "checks": 0.1}
-    one = make_study(tmp_path / "one", runs, "likert", seed=1, **how)  # type: ignore[arg-type]
-    same = make_study(tmp_path / "same", runs, "likert", seed=1, **how)  # type: ignore[arg-type]
-    other = make_study(tmp_path / "other", runs, "likert", seed=2, **how)  # type: ignore[arg-type]
+    one = create_study(tmp_path / "one", runs, "likert", seed=1, **how)  # type: ignore[arg-type]
+    same = create_study(tmp_path / "same", runs, "likert", seed=1, **how)  # type: ignore[arg-type]
+    other = create_study(tmp_path / "other", runs, "likert", seed=2, **how)  # type: ignore[arg-type]
     assert _shown(one.folder) == _shown(same.folder) != _shown(other.folder)
     for table in ("SELECT id FROM tasks", "SELECT token FROM pictures"):
         assert not set(_rows(one.folder, table)) & set(_rows(same.folder, table))
@@ -112,7 +112,7 @@ def test_the_same_seed_gives_the_same_study_but_other_tokens(runs: list[StoredRu
 
 
 def test_everyone_has_an_order_of_their_own(runs: list[StoredRun], tmp_path: Path) -> None:
-    make_study(tmp_path / "study", runs, "likert", raters=2, per_image=2)
+    create_study(tmp_path / "study", runs, "likert", raters=2, per_image=2)
     orders = [[row[2:] for row in _shown(tmp_path / "study") if row[0] == rater] for rater in (1, 2)]
     assert sorted(orders[0]) == sorted(orders[1])
     assert orders[0] != orders[1]
@@ -120,25 +120,25 @@ def test_everyone_has_an_order_of_their_own(runs: list[StoredRun], tmp_path: Pat
 
 
 def test_links_are_kept_as_digests_and_can_be_renewed(runs: list[StoredRun], tmp_path: Path) -> None:
-    made = make_study(tmp_path / "study", runs, "likert", raters=2, per_image=1)
+    made = create_study(tmp_path / "study", runs, "likert", raters=2, per_image=1)
     with open_study(made.folder) as study:
         assert {study.rater_of(link): link for link in made.links.values()} == made.links
         new = study.new_link("rater-1")
         assert study.rater_of(new) == "rater-1"
         for wrong in (made.links["rater-1"], "", "rater-1", "\ud800"):
-            with pytest.raises(FormalimgError, match="link is not known"):
+            with pytest.raises(FormalimgError, match="link is unknown"):
                 study.rater_of(wrong)
     kept = b"".join(path.read_bytes() for path in made.folder.iterdir())
     assert not any(link.encode() in kept for link in (*made.links.values(), new))
 
 
 def test_a_study_is_gone_on_with_only_if_it_is_the_one_that_is_wanted(runs: list[StoredRun], tmp_path: Path) -> None:
-    made = make_study(tmp_path / "study", runs, "likert", raters=2, per_image=1, levels=[2], per_level=3, seed=7)
+    made = create_study(tmp_path / "study", runs, "likert", raters=2, per_image=1, levels=[2], per_level=3, seed=7)
     manifest = read_study_manifest(made.folder)
     folders = tuple(run.folder for run in runs)
     same = StudyConfig(folders[::-1], "likert", 2, 1, (2,), 3, 0.0, 7)
     for wanted in (same, StudyConfig()):
-        require_wanted(made.folder, manifest, wanted)
+        require_same_config(made.folder, manifest, wanted)
     changes: dict[str, object] = {
         "runs": folders[:1],
         "protocol": "questions",
@@ -152,11 +152,11 @@ def test_a_study_is_gone_on_with_only_if_it_is_the_one_that_is_wanted(runs: list
     assert {*changes} == {field.name for field in fields(StudyConfig)}
     for name, value in changes.items():
         with pytest.raises(FormalimgError, match=rf"other settings \({name.replace('_', ' ')}: was "):
-            require_wanted(made.folder, manifest, replace(same, **{name: value}))  # type: ignore[arg-type]
+            require_same_config(made.folder, manifest, replace(same, **{name: value}))  # type: ignore[arg-type]
 
 
 def test_levels_and_numbers_are_chosen(runs: list[StoredRun], tmp_path: Path) -> None:
-    make_study(tmp_path / "study", runs, "likert", raters=1, per_image=1, levels=[2], per_level=5)
+    create_study(tmp_path / "study", runs, "likert", raters=1, per_image=1, levels=[2], per_level=5)
     study = read_study(tmp_path / "study")
     assert Counter((task.run, task.level) for task in study.tasks) == {("alpha", 2): 5, ("beta", 2): 5}
     assert (study.manifest.levels, study.manifest.per_level) == ((2,), 5)
@@ -164,9 +164,9 @@ def test_levels_and_numbers_are_chosen(runs: list[StoredRun], tmp_path: Path) ->
 
 def test_a_study_and_its_runs_can_be_moved_together(tmp_path: Path) -> None:
     with opened(rated_run(tmp_path / "old" / "run", ITEMS[:3])) as runs:
-        make_study(tmp_path / "old" / "study", runs, "likert", raters=1, per_image=1)
+        create_study(tmp_path / "old" / "study", runs, "likert", raters=1, per_image=1)
     (tmp_path / "old" / "study").rename(tmp_path / "alone")
-    with pytest.raises(FormalimgError, match=f"images of {tmp_path / 'run'}, which is not there"):
+    with pytest.raises(FormalimgError, match=f"images of {tmp_path / 'run'}, which does not exist"):
         open_study(tmp_path / "alone")
     (tmp_path / "alone").rename(tmp_path / "old" / "study")
     (tmp_path / "old").rename(tmp_path / "new")
@@ -177,7 +177,7 @@ def test_a_study_and_its_runs_can_be_moved_together(tmp_path: Path) -> None:
         image = next((tmp_path / "new" / "run" / "images").glob("*.png"))
         for path in image.parent.glob("*.png"):
             path.write_bytes(b"another")
-        with pytest.raises(FormalimgError, match="another image than when the study was made"):
+        with pytest.raises(FormalimgError, match="has changed since the study was created"):
             study.image("rater-1", task.image)
 
 
@@ -185,15 +185,15 @@ def test_a_study_and_its_runs_can_be_moved_together(tmp_path: Path) -> None:
     ("how", "message"),
     [
         ({"raters": 2, "per_image": 3}, "need 3 raters, not 2"),
-        ({"raters": 5, "per_level": 1, "levels": [1]}, "3 of 5 raters would have nothing to look at"),
+        ({"raters": 5, "per_level": 1, "levels": [1]}, "3 of 5 raters would have no images"),
         ({"per_level": 13}, "has 12 images of level 1, not 13"),
         ({"levels": [1, 9]}, "no images of level 9"),
         ({"checks": 0.9}, "take 0 to 0.5"),
         ({"raters": 1, "checks": 0.05}, "3 attention checks need as many images"),
         ({"protocol": "scores"}, "take runs of cf-world"),
         ({"raters": 1, "checks": 0.01}, "1 attention check needs as many images"),
-        ({"protocol": "boxes"}, "nobody has found boxes .* take runs of knolling or natural"),
-        ({"protocol": "boxes", "checks": 0.1}, "no attention checks for boxes"),
+        ({"protocol": "boxes"}, "no grounder has judged .* take runs of knolling or natural"),
+        ({"protocol": "boxes", "checks": 0.1}, "has no attention checks"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_and_leaves_nothing_behind(
@@ -201,7 +201,7 @@ def test_what_cannot_be_asked_is_refused_and_leaves_nothing_behind(
 ) -> None:
     asked = {"protocol": "likert", "raters": 2, "per_image": 1, **how}
     with pytest.raises(FormalimgError, match=message) as refused:
-        make_study(tmp_path / "study", runs, **asked)  # type: ignore[arg-type]
+        create_study(tmp_path / "study", runs, **asked)  # type: ignore[arg-type]
     assert "\n" not in str(refused.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -209,17 +209,17 @@ def test_what_cannot_be_asked_is_refused_and_leaves_nothing_behind(
 def test_folders_that_are_there_and_runs_that_do_not_belong_together_are_refused(
     runs: list[StoredRun], tmp_path: Path
 ) -> None:
-    with pytest.raises(FormalimgError, match="is there already"):
-        make_study(tmp_path, runs, "likert", raters=1, per_image=1)
+    with pytest.raises(FormalimgError, match="already exists"):
+        create_study(tmp_path, runs, "likert", raters=1, per_image=1)
     with (
         opened(rated_run(tmp_path / "knolling", formula_items(2))) as others,
         pytest.raises(FormalimgError, match="one suite, not of conceptmix, knolling"),
     ):
-        make_study(tmp_path / "study", [*runs, *others], "likert", raters=1, per_image=1)
+        create_study(tmp_path / "study", [*runs, *others], "likert", raters=1, per_image=1)
     with pytest.raises(FormalimgError, match="two of the runs are called alpha"):
-        make_study(tmp_path / "study", [runs[0], runs[0]], "likert", raters=1, per_image=1)
+        create_study(tmp_path / "study", [runs[0], runs[0]], "likert", raters=1, per_image=1)
     with pytest.raises(FormalimgError, match="not of none"):
-        make_study(tmp_path / "study", [], "likert", raters=1, per_image=1)
+        create_study(tmp_path / "study", [], "likert", raters=1, per_image=1)
 
 
 @pytest.mark.parametrize(
@@ -235,22 +235,22 @@ def test_folders_that_are_no_studies_are_refused(tmp_path: Path, text: str | Non
 
 def test_only_items_without_a_common_object_are_foreign() -> None:
     cat, boat, cat_again = ITEMS[0], ITEMS[1], ITEMS[7]
-    assert is_foreign(cat, boat, "questions")
-    assert not is_foreign(cat, cat_again, "questions")
+    assert is_unrelated(cat, boat, "questions")
+    assert not is_unrelated(cat, cat_again, "questions")
     cup, pen, *_ = formula_items(8)
-    assert is_foreign(cup, pen, "likert")
-    assert not is_foreign(cup, cup, "likert")
-    assert not is_foreign(cup, boat, "likert")
+    assert is_unrelated(cup, pen, "likert")
+    assert not is_unrelated(cup, cup, "likert")
+    assert not is_unrelated(cup, boat, "likert")
     ice, steam = (scored_item(f"{name}-l1", dimensions=["integrity"]) for name in ("ice", "steam"))
-    assert not is_foreign(ice, steam, "likert")  # of one field: they may show the same
+    assert not is_unrelated(ice, steam, "likert")  # of one field: they may show the same
     steam = replace(steam, tags=("chemistry",))
-    assert is_foreign(ice, steam, "likert")
-    assert not is_foreign(ice, steam, "scores")  # no question decides
+    assert is_unrelated(ice, steam, "likert")
+    assert not is_unrelated(ice, steam, "scores")  # no question decides
     nothing = replace(cup, spec=FormulaSpec.of(parse("(not (exists ?x (Is ?x 'pen')))")))
-    assert not is_foreign(cup, nothing, "likert")  # every image without a pen will do
+    assert not is_unrelated(cup, nothing, "likert")  # every image without a pen will do
 
 
 def test_what_a_judge_saw_must_be_a_scene(tmp_path: Path) -> None:
     folder = grounded_run(tmp_path / "run", formula_items(1), {"objects": None})
-    with opened(folder) as runs, pytest.raises(FormalimgError, match=r"is no scene .* judge the run again"):
-        make_study(tmp_path / "study", runs, "boxes", raters=1, per_image=1)
+    with opened(folder) as runs, pytest.raises(FormalimgError, match=r"is invalid .* judge the run again"):
+        create_study(tmp_path / "study", runs, "boxes", raters=1, per_image=1)

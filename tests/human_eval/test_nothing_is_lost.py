@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.human_eval import AnswerError, make_study, open_study, read_study
+from formalimg.human_eval import AnswerError, create_study, open_study, read_study
 from formalimg.runs import LockedError
 from tests.human_eval.rated_runs import concept_items, opened, rated_run, take
 
@@ -33,7 +33,7 @@ with open_study(sys.argv[1]) as study:
 
 def test_many_raters_answer_at_once(tmp_path: Path) -> None:
     with opened(rated_run(tmp_path / "run", concept_items(20))) as runs:
-        made = make_study(tmp_path / "study", runs, "questions", raters=8, per_image=8)
+        made = create_study(tmp_path / "study", runs, "questions", raters=8, per_image=8)
     with open_study(made.folder) as study, ThreadPoolExecutor(8) as threads:
 
         def rate(rater: str) -> int:
@@ -52,7 +52,7 @@ def test_many_raters_answer_at_once(tmp_path: Path) -> None:
 
 def test_many_windows_of_one_rater_give_one_answer_to_the_whole(tmp_path: Path) -> None:
     with opened(rated_run(tmp_path / "run", concept_items(10))) as runs:
-        made = make_study(tmp_path / "study", runs, "questions", raters=1, per_image=1)
+        made = create_study(tmp_path / "study", runs, "questions", raters=1, per_image=1)
     together = threading.Barrier(8)
     with open_study(made.folder) as study, ThreadPoolExecutor(8) as threads:
 
@@ -75,7 +75,7 @@ def test_many_windows_of_one_rater_give_one_answer_to_the_whole(tmp_path: Path) 
 
 def test_what_was_answered_before_a_process_was_killed_is_there(tmp_path: Path) -> None:
     with opened(rated_run(tmp_path / "run", concept_items(60))) as runs:
-        made = make_study(tmp_path / "study", runs, "likert", raters=1, per_image=1)
+        made = create_study(tmp_path / "study", runs, "likert", raters=1, per_image=1)
     process = subprocess.Popen(
         [sys.executable, "-c", _ANSWERING, str(made.folder)], cwd=_ROOT, text=True, stdout=subprocess.PIPE
     )
@@ -104,7 +104,7 @@ def test_what_was_answered_before_a_process_was_killed_is_there(tmp_path: Path) 
 @pytest.mark.parametrize("change", ["UPDATE answers SET value = '5'", "DELETE FROM answers", "DELETE FROM finished"])
 def test_answers_are_never_changed(tmp_path: Path, change: str) -> None:
     with opened(rated_run(tmp_path / "run", concept_items(2))) as runs:
-        made = make_study(tmp_path / "study", runs, "likert", raters=1, per_image=1)
+        made = create_study(tmp_path / "study", runs, "likert", raters=1, per_image=1)
     with open_study(made.folder) as study:
         take(study, "rater-1", lambda task, step: 3)
     database = sqlite3.connect(made.folder / "ratings.sqlite")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.human_eval import AnswerError, Study, Task, open_study, read_study
+from formalimg.human_eval import AnswerError, RatingTask, Study, open_study, read_study
 from tests.human_eval.rated_runs import concept_items, small_study, take
 
 ME = "rater-1"
@@ -19,7 +19,7 @@ def study(tmp_path: Path) -> Iterator[Study]:
         yield opened
 
 
-def _now(study: Study, rater: str = ME) -> Task:
+def _now(study: Study, rater: str = ME) -> RatingTask:
     task = study.next_task(rater)
     assert task is not None
     return task
@@ -36,7 +36,7 @@ def test_it_comes_again_after_the_others_with_what_was_answered(study: Study) ->
     assert take(study, ME, lambda task, step: True, most=3) == 3
     last = _now(study)
     assert (last.id, last.number, last.answers) == (first.id, 4, {"alignment": True})
-    with pytest.raises(AnswerError, match="the only image that is left"):
+    with pytest.raises(AnswerError, match="the only image left"):
         study.put_off(ME, first.id)
     assert take(study, ME, lambda task, step: True) == 1
     assert study.next_task(ME) is None

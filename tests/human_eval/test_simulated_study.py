@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.analysis import read_votes, study_votes
-from formalimg.human_eval import Step, Task, Value, export_study, make_study, open_study, read_study
+from formalimg.human_eval import AnswerValue, RatingStep, RatingTask, create_study, export_study, open_study, read_study
 from formalimg.runs import StoredRun
 from tests.analysis.concept_runs import PlannedJudge, concept_run
 from tests.human_eval.rated_runs import concept_items, opened, take
@@ -48,7 +48,7 @@ def _near(found: float | None, expected: float, n: int) -> None:
 
 
 def test_error_rates_of_simulated_raters_come_out(runs: list[StoredRun], tmp_path: Path) -> None:
-    made = make_study(tmp_path / "study", runs, "questions", raters=5, per_image=5, seed=3)
+    made = create_study(tmp_path / "study", runs, "questions", raters=5, per_image=5, seed=3)
     truth = {speckled(f"test/{run} {item}", 16): _truth(run, item) for run in MODELS for item in runs[0].items}
     with open_study(made.folder) as study:
 
@@ -56,7 +56,7 @@ def test_error_rates_of_simulated_raters_come_out(runs: list[StoredRun], tmp_pat
             chance = random.Random(rater)
             said: dict[str, bool] = {}
 
-            def say(task: Task, step: Step) -> Value:
+            def say(task: RatingTask, step: RatingStep) -> AnswerValue:
                 if step.name == "alignment":
                     said[task.id] = truth[study.image(rater, task.image)] ^ (chance.random() < ERRORS[rater])
                 return said[task.id]

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from formalimg.human_eval import Protocol, open_study
+from formalimg.human_eval import RatingProtocol, open_study
 from formalimg.web.annotate.app import make_annotation_app
 from tests.support.browser import PATIENCE, served_at
 from tests.web.rated_studies import studied
@@ -27,7 +27,7 @@ def screens(browser: Browser, home: Path) -> Iterator[Look]:
     """What opens the first page of a new study on a screen."""
     with ExitStack() as stack:
 
-        def opened(protocol: Protocol, screen: dict[str, Any], **how: Any) -> Page:
+        def opened(protocol: RatingProtocol, screen: dict[str, Any], **how: Any) -> Page:
             made = studied(home, protocol, **how)
             study = stack.enter_context(open_study(made.folder))
             here = stack.enter_context(served_at(make_annotation_app(study, token=None)))

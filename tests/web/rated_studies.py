@@ -11,7 +11,7 @@ from pathlib import Path
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from formalimg.human_eval import MadeStudy, Protocol, make_study
+from formalimg.human_eval import NewStudy, RatingProtocol, create_study
 from formalimg.models import Answer, Generated, ImageRequest
 from formalimg.runs import RunConfig, execute
 from formalimg.suites import Item
@@ -36,7 +36,7 @@ def explained_image(request: ImageRequest, shape: tuple[int, int] = (64, 64)) ->
     return Generated(file.getvalue())
 
 
-def items_for(protocol: Protocol, count: int) -> Sequence[Item[object]]:
+def items_for(protocol: RatingProtocol, count: int) -> Sequence[Item[object]]:
     if protocol == "boxes":
         return formula_items(count)
     if protocol == "scores":
@@ -46,14 +46,14 @@ def items_for(protocol: Protocol, count: int) -> Sequence[Item[object]]:
 
 def studied(
     home: Path,
-    protocol: Protocol,
+    protocol: RatingProtocol,
     *,
     count: int = 3,
     raters: int = 1,
     per_image: int | None = None,
     shape: tuple[int, int] = (64, 64),
     seen: Mapping[str, object] = SEEN,
-) -> MadeStudy:
+) -> NewStudy:
     """A study over a run whose folder and model are called secret-model; boxes are of what was seen."""
     items = items_for(protocol, count)
     run = home / MODEL
@@ -63,4 +63,4 @@ def studied(
         paint = partial(explained_image, shape=shape)
         execute(RunConfig(items, Speckles(name=f"test/{MODEL}", answer=paint), size=64), run)
     with opened(run) as runs:
-        return make_study(home / f"{MODEL}-{protocol}", runs, protocol, raters=raters, per_image=per_image or raters)
+        return create_study(home / f"{MODEL}-{protocol}", runs, protocol, raters=raters, per_image=per_image or raters)

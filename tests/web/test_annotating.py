@@ -14,14 +14,14 @@ import pytest
 from PIL import Image
 from starlette.testclient import TestClient
 
-from formalimg.human_eval import Protocol, Study, Task, open_study, read_study
+from formalimg.human_eval import RatingProtocol, RatingTask, Study, open_study, read_study
 from formalimg.web.annotate.app import make_annotation_app
 from tests.human_eval.rated_runs import take
 from tests.web.rated_studies import MODEL, studied
 from tests.web.sites import HARM
 
 OWN = {"Origin": "http://127.0.0.1:8422"}
-KINDS: list[Protocol] = ["likert", "questions", "scores", "boxes"]
+KINDS: list[RatingProtocol] = ["likert", "questions", "scores", "boxes"]
 
 
 class Open(NamedTuple):
@@ -31,7 +31,7 @@ class Open(NamedTuple):
     links: dict[str, str]
     visitor: TestClient
 
-    def task(self, rater: str) -> Task:
+    def task(self, rater: str) -> RatingTask:
         task = self.study.next_task(rater)
         assert task is not None
         return task
@@ -111,7 +111,7 @@ def test_a_wrong_link_leads_nowhere_and_tells_nothing(opened: Open) -> None:
     assert opened.visitor.get(f"/rate/{right}").status_code == 404
 
 
-def _answer(task: Task, **other: object) -> dict[str, object]:
+def _answer(task: RatingTask, **other: object) -> dict[str, object]:
     return {"task": task.id, "step": "compliance", "value": 3, "seconds": 1.5, "key": "one", **other}
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import uvicorn
 
-from formalimg.human_eval import Protocol, RatedTask, open_study, read_study
+from formalimg.human_eval import RatedTask, RatingProtocol, open_study, read_study
 from formalimg.scenes import Scene
 from formalimg.web.annotate.app import make_annotation_app
 from tests.support.browser import PATIENCE, needs_browser
@@ -64,7 +64,7 @@ Serve = Callable[..., Served]
 def serve(tmp_path: Path) -> Iterator[Serve]:
     with ExitStack() as stack:
 
-        def start(protocol: Protocol, **how: Any) -> Served:
+        def start(protocol: RatingProtocol, **how: Any) -> Served:
             made = studied(tmp_path, protocol, **how)
             served = Served(made.folder, dict(made.links))
             stack.callback(served.stop)
@@ -303,7 +303,7 @@ def test_answers_that_wait_survive_a_closed_window_and_a_lost_confirmation(
 
 
 @pytest.mark.parametrize("protocol", ["questions", "boxes"])
-def test_narrow_windows_do_not_scroll_sideways(serve: Serve, new_page: Callable[[], Page], protocol: Protocol) -> None:
+def test_narrow_windows_do_not_scroll_sideways(serve: Serve, new_page: Callable[[], Page], protocol: RatingProtocol) -> None:
     served = serve(protocol, count=1)
     page = new_page()
     page.set_viewport_size({"width": 360, "height": 700})

@@ -15,7 +15,7 @@ from formalimg.cli.web_options import HERE, Browser, Host, Port, needing_web
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.human_eval import Protocol, Study, StudyConfig
+    from formalimg.human_eval import RatingProtocol, Study, StudyConfig
 
 _RATERS = 5
 """How many people looked at each image in the studies of the papers."""
@@ -141,7 +141,7 @@ def annotate_command(
     typer.echo(f"{place} is kept; `formalimg annotate {place}` goes on with it")
 
 
-def _usual_place(folders: Sequence[Path], protocol: Protocol | None) -> Path:
+def _usual_place(folders: Sequence[Path], protocol: RatingProtocol | None) -> Path:
     """Where the study of one run is kept, unless told otherwise: not among the runs, which it is none of."""
     if len(folders) != 1 or protocol is None:
         missing = next((folder for folder in folders if not folder.exists()), None)
@@ -157,17 +157,17 @@ def _usual_place(folders: Sequence[Path], protocol: Protocol | None) -> Path:
 def _made_or_found(place: Path, wanted: StudyConfig) -> Mapping[str, str]:
     """The links of a study that is made now; none, if it is there already and is the one that is wanted."""
     from formalimg import __version__
-    from formalimg.human_eval import make_study, read_study_manifest, require_wanted
+    from formalimg.human_eval import create_study, read_study_manifest, require_same_config
     from formalimg.runs import open_run
 
     if place.exists():
-        require_wanted(place, read_study_manifest(place), wanted)
+        require_same_config(place, read_study_manifest(place), wanted)
         return {}
     if wanted.protocol is None:
         raise FormalimgError("choose how people judge: --protocol likert, questions, scores or boxes")
     raters = wanted.raters or _RATERS
     with ExitStack() as opened:
-        made = make_study(
+        made = create_study(
             place,
             [opened.enter_context(closing(open_run(folder))) for folder in wanted.runs],
             wanted.protocol,

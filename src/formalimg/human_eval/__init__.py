@@ -1,52 +1,67 @@
-"""Human judges: studies in which people look at the images of runs, and what they said."""
+"""Human evaluation: rating studies with raters, attention checks and inter-rater agreement data."""
 
-from formalimg.human_eval.export import PEOPLE, Exported, RaterSummary, export_study, exported_texts, summarize_raters
+from formalimg.human_eval.export import (
+    PEOPLE,
+    ExportedStudy,
+    RaterSummary,
+    export_files,
+    export_study,
+    summarize_raters,
+)
 from formalimg.human_eval.manifest import (
     RatedRun,
     StudyConfig,
     StudyManifest,
     is_study,
     read_study_manifest,
-    require_wanted,
+    require_same_config,
 )
-from formalimg.human_eval.protocol import AnswerError, OtherAnswersError, Protocol, Step, StepKind, Value, steps_for
+from formalimg.human_eval.protocol import (
+    AnswerError,
+    AnswerValue,
+    OtherAnswersError,
+    RatingProtocol,
+    RatingStep,
+    StepKind,
+    steps_for,
+)
 from formalimg.human_eval.ratings import human_ratings
-from formalimg.human_eval.records import Compliance, GivenAnswer, RatedTask, StudyRecord, read_study, sum_up_ratings
+from formalimg.human_eval.records import Compliance, GivenAnswer, RatedTask, StudyRecord, mean_ratings, read_study
 from formalimg.human_eval.study import Study, open_study
-from formalimg.human_eval.study_builder import MadeStudy, make_study
-from formalimg.human_eval.tasks import RaterProgress, Task
+from formalimg.human_eval.study_builder import NewStudy, create_study
+from formalimg.human_eval.tasks import RaterProgress, RatingTask
 
 __all__ = [
     "PEOPLE",
     "AnswerError",
+    "AnswerValue",
     "Compliance",
-    "Exported",
+    "ExportedStudy",
     "GivenAnswer",
-    "MadeStudy",
+    "NewStudy",
     "OtherAnswersError",
-    "Protocol",
     "RatedRun",
     "RatedTask",
     "RaterProgress",
     "RaterSummary",
-    "Step",
+    "RatingProtocol",
+    "RatingStep",
+    "RatingTask",
     "StepKind",
     "Study",
     "StudyConfig",
     "StudyManifest",
     "StudyRecord",
-    "Task",
-    "Value",
+    "create_study",
+    "export_files",
     "export_study",
-    "exported_texts",
     "human_ratings",
     "is_study",
-    "make_study",
+    "mean_ratings",
     "open_study",
     "read_study",
     "read_study_manifest",
-    "require_wanted",
+    "require_same_config",
     "steps_for",
-    "sum_up_ratings",
     "summarize_raters",
 ]

@@ -1,4 +1,4 @@
-"""Which rater looks at which image: as many ratings as wanted, fair shares, nothing twice."""
+"""Assignment of images to raters: balanced shares, nothing twice, and attention checks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import NamedTuple, TypeVar
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.protocol import Protocol, Step
+from formalimg.human_eval.protocol import RatingProtocol, RatingStep
 from formalimg.logic import FormulaError, verify
 from formalimg.scenes import Box, Scene, SceneObject
 from formalimg.suites import PASS_MARK, ConceptSpec, CounterfactualSpec, FormulaSpec, Item
@@ -18,7 +18,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 class Candidate(NamedTuple):
-    """An image that can be rated: its run, its item, which of the item's images it is, and the item's level."""
+    """An image that can be rated: run, item, sample and level."""
 
     run: str
     item: str
@@ -26,22 +26,22 @@ class Candidate(NamedTuple):
     level: int
 
 
-def choose(candidates: Sequence[Candidate], per_level: int | None, rng: random.Random) -> list[Candidate]:
-    """The images of a study, level by level and run by run, in random order otherwise.
+def choose_images(candidates: Sequence[Candidate], per_level: int | None, rng: random.Random) -> list[Candidate]:
+    """Choose the images of a study, by level and run, in random order otherwise.
 
-    With a number per level, every run gives the same items as far as it has images of them, so that models are
-    compared on the same words; further samples of an item are taken only if there are no more items.
+    With a number per level, every run contributes the same items as far as it has images of them, so that models are
+    compared on the same prompts; further samples of an item are used only if there are no more items.
 
     Args:
-        candidates: what can be rated.
-        per_level: so many images of each run and level; None for all.
-        rng: where chance comes from.
+        candidates: the images that can be rated.
+        per_level: number of images per run and level; None for all.
+        rng: random number generator.
 
     Raises:
         FormalimgError: if a run has fewer images of a level.
     """
     if per_level is not None and per_level < 1:
-        raise FormalimgError(f"{per_level} images per level are none: take at least 1")
+        raise FormalimgError(f"{per_level} images per level: take at least 1")
     items = sorted({candidate.item for candidate in candidates})
     rng.shuffle(items)
     rank = {item: number for number, item in enumerate(items)}
@@ -61,23 +61,23 @@ def choose(candidates: Sequence[Candidate], per_level: int | None, rng: random.R
     return chosen
 
 
-def assign(images: Sequence[T], raters: int, per_image: int, rng: random.Random) -> tuple[tuple[T, ...], ...]:
-    """The images that each rater looks at.
+def assign_images(images: Sequence[T], raters: int, per_image: int, rng: random.Random) -> tuple[tuple[T, ...], ...]:
+    """Assign images to raters.
 
-    Each image goes to those who have the fewest so far, by lot among equals. So shares never differ by more than one,
-    in any stretch of the list never by more than two, and all pairs of raters meet.
+    Each image goes to the raters with the fewest so far, at random among equals. So shares never differ by more than
+    one, in any stretch of the list never by more than two, and all pairs of raters share images.
 
     Args:
         images: the images, each once.
-        raters: how many raters there are.
-        per_image: how many of them look at each image.
-        rng: where chance comes from.
+        raters: number of raters.
+        per_image: number of ratings per image.
+        rng: random number generator.
 
     Raises:
         FormalimgError: if there are too few raters.
     """
     if per_image < 1:
-        raise FormalimgError(f"{per_image} ratings per image are none: ask for at least 1")
+        raise FormalimgError(f"{per_image} ratings per image: ask for at least 1")
     if raters < per_image:
         raise FormalimgError(
             f"{per_image} ratings per image need {per_image} raters, not {raters}: nobody rates an image twice"
@@ -92,39 +92,39 @@ def assign(images: Sequence[T], raters: int, per_image: int, rng: random.Random)
 
 
 _LITTLE = 2
-"""Of five points: no more than this for an image of something else."""
+"""The highest Likert rating of an image of another item that passes an attention check."""
 
 _NOTHING_NAMED = Scene.of([SceneObject("other", Box(0, 0, 10, 10), "other", "other", "other", ("other",))], ())
 
 
 def checks_per_rater(most: int, share: float) -> int:
-    """How many checks make this share of all that a rater sees, beside so many images; never fewer.
+    """Return how many attention checks make at least this share of all tasks, beside `most` images.
 
     Raises:
-        FormalimgError: if the share is none.
+        FormalimgError: if the share is out of range.
     """
-    if not 0 <= share <= 0.5:  # also refuses what is no number
-        raise FormalimgError(f"a share of {share:g} attention checks makes no sense: take 0 to 0.5, such as 0.05")
+    if not 0 <= share <= 0.5:  # also refuses NaN
+        raise FormalimgError(f"a share of {share:g} attention checks is out of range: take 0 to 0.5, such as 0.05")
     return math.ceil(most * share / (1 - share) - 1e-9)
 
 
-def other_words(
-    shown: Item[object], others: Sequence[Item[object]], protocol: Protocol, rng: random.Random
+def unrelated_item(
+    shown: Item[object], others: Sequence[Item[object]], protocol: RatingProtocol, rng: random.Random
 ) -> Item[object] | None:
-    """An item that an image of the shown one surely does not fulfil; None if there is none."""
+    """Return an item whose prompt an image of `shown` certainly does not satisfy; None if there is none."""
     for _ in range(min(len(others), 20)):  # nearly always the first or second will do
         found = rng.choice(others)
-        if is_foreign(shown, found, protocol):
+        if is_unrelated(shown, found, protocol):
             return found
-    foreign = [other for other in others if is_foreign(shown, other, protocol)]
+    foreign = [other for other in others if is_unrelated(shown, other, protocol)]
     return rng.choice(foreign) if foreign else None
 
 
-def is_foreign(shown: Item[object], asked: Item[object], protocol: Protocol) -> bool:
-    """Is no to be said of an image of one item beside the words of another?
+def is_unrelated(shown: Item[object], asked: Item[object], protocol: RatingProtocol) -> bool:
+    """Return whether an image of one item certainly fails the prompt of another.
 
-    They have no object in common; and the words ask for something that is there, not only for what is not. Groups of
-    CF-World are of different fields, and scores need a question about the point that decides.
+    They share no object, and the prompt requires something to be present, not only absent. Groups of CF-World are of
+    different fields, and scores need a question about the decisive point.
     """
     match shown.spec, asked.spec:
         case ConceptSpec() as one, ConceptSpec() as other:
@@ -138,10 +138,10 @@ def is_foreign(shown: Item[object], asked: Item[object], protocol: Protocol) -> 
     return False
 
 
-def was_attentive(protocol: Protocol, steps: Sequence[Step], answers: Mapping[str, object]) -> bool:
-    """Did somebody who finished a check see that the words are those of another image?
+def passed_check(protocol: RatingProtocol, steps: Sequence[RatingStep], answers: Mapping[str, object]) -> bool:
+    """Return whether a rater noticed that the prompt of an attention check belongs to another image.
 
-    That is: no more than 2 of 5 points; no to the image as a whole; or less than half for the point that decides.
+    That is: at most 2 of 5 points; no to the image as a whole; or less than half for the decisive point.
     """
     if protocol == "scores":
         decisive = [answers[step.name] for step in steps if step.about == "assessment"]

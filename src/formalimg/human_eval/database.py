@@ -1,4 +1,4 @@
-"""`ratings.sqlite`: opening it, with errors that say what to do."""
+"""Storage of a rating study: `ratings.sqlite`, its schema, and the creation of a study folder."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate
-from formalimg.human_eval.manifest import SCHEMA, RatedRun, StudyManifest, write_study_card
-from formalimg.human_eval.protocol import Protocol, steps_for
+from formalimg.human_eval.manifest import SCHEMA, RatedRun, StudyManifest, write_study_manifest
+from formalimg.human_eval.protocol import RatingProtocol, steps_for
 from formalimg.runs import StoredRun, address_for_reading, told_of
 from formalimg.suites import Item
 
 if TYPE_CHECKING:
-    from formalimg.human_eval.study_builder import Rateable
+    from formalimg.human_eval.study_builder import RateableImage
 
 RATINGS_FILE = "ratings.sqlite"
-_PATIENCE = 30
-"""Seconds to wait for a reader that is in the way."""
+_BUSY_TIMEOUT = 30
+"""Seconds to wait for a lock of the database."""
 
 
-def make_database(folder: Path) -> sqlite3.Connection:
-    """The database of a new study."""
-    with told(folder):
+def create_database(folder: Path) -> sqlite3.Connection:
+    """Create the database of a new study."""
+    with database_errors(folder):
         connection = _connected(f"{(folder / RATINGS_FILE).absolute().as_uri()}?mode=rwc")
         connection.execute("PRAGMA journal_mode = WAL")
         tables = (files("formalimg.human_eval") / "schema.sql").read_text(encoding="utf-8")
@@ -44,9 +44,9 @@ def make_database(folder: Path) -> sqlite3.Connection:
 
 
 def open_for_answers(folder: Path) -> sqlite3.Connection:
-    """The ratings of a study. Every statement is on the disk before it returns: nobody likes to answer again."""
+    """Open the database for answers. Every statement is on disk before it returns, so that no answer is lost."""
     _require_there(folder)
-    with told(folder):
+    with database_errors(folder):
         connection = _connected(f"{(folder / RATINGS_FILE).absolute().as_uri()}?mode=rw")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -54,30 +54,30 @@ def open_for_answers(folder: Path) -> sqlite3.Connection:
 
 
 def open_for_reading(folder: Path) -> sqlite3.Connection:
-    """The ratings of a study, for reading only; people may go on answering meanwhile."""
+    """Open the database read-only; raters may go on answering meanwhile."""
     _require_there(folder)
-    with told(folder):
+    with database_errors(folder):
         connection = _connected(address_for_reading(folder / RATINGS_FILE))
         connection.execute("PRAGMA query_only = ON")
         return _of_our_schema(connection, folder)
 
 
-def told(folder: Path) -> contextlib.AbstractContextManager[None]:
-    """Errors of the database, as errors that users can act on."""
+def database_errors(folder: Path) -> contextlib.AbstractContextManager[None]:
+    """Turn SQLite errors into user errors."""
     return told_of(
         folder / RATINGS_FILE,
-        full="make room, then go on; nothing that was answered is lost",
+        full="free some space, then continue; no answer is lost",
         damaged="the file is damaged: restore it from a copy",
     )
 
 
 def _connected(uri: str) -> sqlite3.Connection:
-    return sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+    return sqlite3.connect(uri, uri=True, timeout=_BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
 
 
 def _require_there(folder: Path) -> None:
     if not (folder / RATINGS_FILE).is_file():
-        raise FormalimgError(f"{folder} is no study: it has no {RATINGS_FILE}")
+        raise FormalimgError(f"{folder} is not a study: it has no {RATINGS_FILE}")
 
 
 def _of_our_schema(connection: sqlite3.Connection, folder: Path) -> sqlite3.Connection:
@@ -92,7 +92,7 @@ def _of_our_schema(connection: sqlite3.Connection, folder: Path) -> sqlite3.Conn
 
 
 class PlannedTask(NamedTuple):
-    """What a rater is to be shown: an image beside the words of an item; of another item, if it is a check."""
+    """A task of a rater: an image beside the prompt of an item; of another item, if it is an attention check."""
 
     rater: int
     image: Candidate
@@ -102,12 +102,12 @@ class PlannedTask(NamedTuple):
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """All that a study is made of; see `make_study`. Tasks come in the order in which each rater sees them."""
+    """The content of a new study; see `create_study`. Tasks are in the order in which each rater sees them."""
 
-    protocol: Protocol
+    protocol: RatingProtocol
     runs: Sequence[StoredRun]
     chosen: Sequence[Candidate]
-    images: Mapping[Candidate, Rateable]
+    images: Mapping[Candidate, RateableImage]
     without_image: Mapping[str, int]
     tasks: Sequence[PlannedTask]
     links: Mapping[str, str]
@@ -120,34 +120,34 @@ class StudyPlan:
 
 
 def write_study(plan: StudyPlan, folder: Path) -> Path:
-    """Write a study into a new folder, and give the folder back.
+    """Write a study into a new folder and return the folder.
 
     Raises:
-        FormalimgError: if it is there already, or cannot be written.
+        FormalimgError: if it exists, or cannot be written.
     """
     if folder.exists():
-        raise FormalimgError(f"{folder} is there already: choose another folder for the study")
+        raise FormalimgError(f"{folder} already exists: choose another folder for the study")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
     except OSError as error:
-        raise FormalimgError(f"cannot make a study in {folder}: {error.strerror}") from error
+        raise FormalimgError(f"cannot create a study in {folder}: {error.strerror}") from error
     try:
-        with told(folder), closing(make_database(partial)) as database:
+        with database_errors(folder), closing(create_database(partial)) as database:
             database.execute("BEGIN")
             _write_tables(plan, database)
             database.execute("COMMIT")
-        write_study_card(_manifest(plan, folder), partial)
+        write_study_manifest(_manifest(plan, folder), partial)
         partial.rename(folder)
     except OSError as error:
-        raise FormalimgError(f"cannot make a study in {folder}: {error.strerror}") from error
+        raise FormalimgError(f"cannot create a study in {folder}: {error.strerror}") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return folder
 
 
 def link_digest(link: str) -> str:
-    """How a link is kept. It is random and long, so that nobody can guess it from its digest."""
+    """Return the digest by which a link is stored. Links are long and random, so they cannot be guessed from it."""
     return hashlib.sha256(link.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -223,7 +223,7 @@ def _rated(plan: StudyPlan, run: StoredRun, folder: Path) -> RatedRun:
 
 
 def _way(study: Path, run: Path) -> str:
-    """From the study to the run, so that both can be moved together."""
+    """Return the path from the study to the run, so that both can be moved together."""
     try:
         return Path(os.path.relpath(run.resolve(), study.resolve())).as_posix()
     except ValueError:  # on another drive

@@ -1,4 +1,4 @@
-"""What people said, in the files that `formalimg agree` and `formalimg calibrate` read."""
+"""Export of human ratings to the CSV and JSONL files that `formalimg agree` and `formalimg calibrate` read."""
 
 from __future__ import annotations
 
@@ -13,27 +13,26 @@ from typing import NamedTuple
 
 from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.assignment import was_attentive
-from formalimg.human_eval.protocol import Protocol, Step
-from formalimg.human_eval.records import GivenAnswer, RatedTask, StudyRecord, read_study, sum_up_ratings
+from formalimg.human_eval.assignment import passed_check
+from formalimg.human_eval.protocol import RatingProtocol, RatingStep
+from formalimg.human_eval.records import GivenAnswer, RatedTask, StudyRecord, mean_ratings, read_study
 
 PEOPLE = "people"
-"""Who votes where one vote stands for what several people gave to an image."""
+"""The rater name of votes that combine the ratings of several raters."""
 
 _VALUE_COLUMN = {"votes": "vote", "labels": "label", "scores": "score", "likert": "rating"}
-"""What the column with the answers is called, by file."""
+"""The name of the column with the answers, by file."""
 
 
 class RaterSummary(NamedTuple):
-    """How a rater did.
+    """Progress and attention of a rater.
 
     Attributes:
         rater: the pseudonym.
-        finished, of: how many tasks are finished, and how many there are, checks among them.
-        checks, checks_passed: how many of the finished ones are attention checks, and in how many of these the rater
-            saw that the words do not fit.
-        seconds: how long all answers took together.
-        median_seconds: how long a finished task took; None if there is none.
+        finished, of: number of finished tasks and of all tasks, including attention checks.
+        checks, checks_passed: number of finished attention checks, and of those passed.
+        seconds: total time of all answers.
+        median_seconds: median time of a finished task; None if there is none.
     """
 
     rater: str
@@ -46,14 +45,14 @@ class RaterSummary(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Exported:
-    """What was written.
+class ExportedStudy:
+    """Result of an export.
 
     Attributes:
-        files: where.
-        raters: how each rater did, also those that were left out.
-        finished: how many finished tasks, without checks and raters left out, went into the files.
-        unfinished: how many such tasks did not, because they are still to be finished.
+        files: the written files.
+        raters: summary of each rater, also of those left out.
+        finished: number of finished tasks in the files, without attention checks and raters left out.
+        unfinished: number of such tasks that are still unfinished.
     """
 
     files: tuple[Path, ...]
@@ -62,8 +61,8 @@ class Exported:
     unfinished: int
 
 
-def export_study(folder: str | Path, out: str | Path, *, leave_out: Collection[str] = ()) -> Exported:
-    """Writes what people have said so far; may be done while they go on.
+def export_study(folder: str | Path, out: str | Path, *, leave_out: Collection[str] = ()) -> ExportedStudy:
+    """Write the ratings so far; raters may go on meanwhile.
 
     In all cases `answers.jsonl` (every answer, also corrected, unfinished and checks, with seconds and time) and
     `raters.csv` (progress, attention, seconds). Of finished tasks, without checks:
@@ -72,19 +71,19 @@ def export_study(folder: str | Path, out: str | Path, *, leave_out: Collection[s
     - `scores`: `scores.csv` for `formalimg agree --scores`;
     - `likert`: `likert.csv`, `compliance.csv` (mean and pass of each image), and `votes.csv`, in which `people` have
       one vote on each image that has all its ratings: yes if their mean is 4 or more;
-    - `boxes`: `boxes.jsonl`, what was found and what people made of it.
+    - `boxes`: `boxes.jsonl`, the scenes found by the judge and the corrected ones.
 
     Args:
         folder: the study.
         out: the folder to write into; files of an earlier export are replaced.
         leave_out: raters whose answers do not count, such as those who failed attention checks. `answers.jsonl` and
-            `raters.csv` have them all the same.
+            `raters.csv` contain them anyway.
 
     Raises:
-        FormalimgError: if it is no study, nobody has finished anything yet, or a rater is left out whom nobody knows.
+        FormalimgError: if it is not a study, no task is finished yet, or a rater to leave out is unknown.
     """
     study = read_study(folder)
-    texts = exported_texts(study, leave_out)
+    texts = export_files(study, leave_out)
     home = Path(out)
     try:
         home.mkdir(parents=True, exist_ok=True)
@@ -94,34 +93,34 @@ def export_study(folder: str | Path, out: str | Path, *, leave_out: Collection[s
         atomic_write(home / name, [text.encode()])
     counted = _counted(study, leave_out)
     done = sum(bool(task.finished) for task in counted)
-    return Exported(tuple(home / name for name in texts), summarize_raters(study), done, len(counted) - done)
+    return ExportedStudy(tuple(home / name for name in texts), summarize_raters(study), done, len(counted) - done)
 
 
-def exported_texts(study: StudyRecord, leave_out: Collection[str] = ()) -> dict[str, str]:
-    """What `export_study` writes: the text of each file, by name.
+def export_files(study: StudyRecord, leave_out: Collection[str] = ()) -> dict[str, str]:
+    """Return the content of the files that `export_study` writes, by name.
 
     Raises:
-        FormalimgError: if nobody has finished anything yet, or a rater is left out whom nobody knows.
+        FormalimgError: if no task is finished yet, or a rater to leave out is unknown.
     """
     raters = summarize_raters(study)
     unknown = sorted(set(leave_out) - {rater.rater for rater in raters})
     if unknown:
-        raise FormalimgError(f"there is no rater {unknown[0]!r} to be left out: take {raters[0].rater} or another")
+        raise FormalimgError(f"unknown rater {unknown[0]!r}: raters are {raters[0].rater} and so on")
     counted = _counted(study, leave_out)
     done = [task for task in counted if task.finished]
     if not done and leave_out:
-        raise FormalimgError("nobody has finished an image but those left out: leave out fewer, or let others answer")
+        raise FormalimgError("only raters left out have finished an image: leave out fewer, or wait for others")
     if not done:
-        raise FormalimgError("nobody has finished an image yet: let people answer first")
+        raise FormalimgError("no rater has finished an image yet: collect ratings first")
     return {
-        "answers.jsonl": _lines(_told(task, it) for task in study.tasks for it in task.history),
+        "answers.jsonl": _lines(_answer_record(task, it) for task in study.tasks for it in task.history),
         "raters.csv": _table(RaterSummary._fields, raters),
         **_by_protocol(study.manifest.protocol, counted, done),
     }
 
 
 def summarize_raters(study: StudyRecord) -> tuple[RaterSummary, ...]:
-    """How each rater did, in the order of their numbers."""
+    """Summarize each rater, in the order of their numbers."""
     by_rater: dict[str, list[RatedTask]] = {f"rater-{number}": [] for number in range(1, study.manifest.raters + 1)}
     for task in study.tasks:
         by_rater[task.rater].append(task)
@@ -132,11 +131,11 @@ def _counted(study: StudyRecord, leave_out: Collection[str]) -> list[RatedTask]:
     return [task for task in study.tasks if not task.is_check and task.rater not in leave_out]
 
 
-def _summary(rater: str, tasks: Sequence[RatedTask], protocol: Protocol) -> RaterSummary:
+def _summary(rater: str, tasks: Sequence[RatedTask], protocol: RatingProtocol) -> RaterSummary:
     done = [task for task in tasks if task.finished]
     checks = [task for task in done if task.is_check]
     passed = [
-        was_attentive(protocol, task.steps, {name: it.value for name, it in task.answers.items()}) for task in checks
+        passed_check(protocol, task.steps, {name: it.value for name, it in task.answers.items()}) for task in checks
     ]
     return RaterSummary(
         rater,
@@ -149,7 +148,7 @@ def _summary(rater: str, tasks: Sequence[RatedTask], protocol: Protocol) -> Rate
     )
 
 
-def _by_protocol(protocol: Protocol, counted: Sequence[RatedTask], done: Sequence[RatedTask]) -> dict[str, str]:
+def _by_protocol(protocol: RatingProtocol, counted: Sequence[RatedTask], done: Sequence[RatedTask]) -> dict[str, str]:
     match protocol:
         case "questions":
             labels = done[0].steps[0].name == "recognisable"
@@ -159,7 +158,7 @@ def _by_protocol(protocol: Protocol, counted: Sequence[RatedTask], done: Sequenc
         case "boxes":
             return {"boxes.jsonl": _lines(_corrected(task) for task in done)}
         case "likert":
-            sums = sum_up_ratings(counted)
+            sums = mean_ratings(counted)
             means = [
                 (*it[:4], len(it.ratings), it.wanted, "" if it.mean is None else f"{it.mean:.4g}", _bit(it.passed))
                 for it in sums
@@ -174,7 +173,7 @@ def _by_protocol(protocol: Protocol, counted: Sequence[RatedTask], done: Sequenc
 
 
 def _sheet(kind: str, tasks: Sequence[RatedTask]) -> str:
-    """A table with a row for each answer that counts."""
+    """Return a CSV table with one row per final answer."""
     heads = ("model", "item", "sample", "question", "rater", _VALUE_COLUMN[kind], "seconds", "at")
     rows = [
         (task.run, task.item, task.sample, step.question or "all", task.rater, _cell(step, it), it.seconds, it.at)
@@ -185,7 +184,7 @@ def _sheet(kind: str, tasks: Sequence[RatedTask]) -> str:
     return _table(heads, rows)
 
 
-def _cell(step: Step, answer: GivenAnswer) -> str:
+def _cell(step: RatingStep, answer: GivenAnswer) -> str:
     value = answer.value
     if isinstance(value, bool):
         return _bit(value)
@@ -196,7 +195,7 @@ def _bit(value: bool | None) -> str:
     return "" if value is None else str(int(value))
 
 
-def _told(task: RatedTask, answer: GivenAnswer) -> Mapping[str, object]:
+def _answer_record(task: RatedTask, answer: GivenAnswer) -> Mapping[str, object]:
     return {
         "model": task.run,
         "item": task.item,

@@ -1,4 +1,4 @@
-"""`study.toml`: what people were asked to do, for people and for going on with it."""
+"""The manifest of a rating study, `study.toml`, and the configuration it is compared with on resume."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, get_args
 
 from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.protocol import Protocol
+from formalimg.human_eval.protocol import RatingProtocol
 from formalimg.runs import read_manifest_table
 
-CARD_FILE = "study.toml"
+MANIFEST_FILE = "study.toml"
 SCHEMA = 1
-"""The form of studies; another number means that another version of formalimg made them."""
+"""Schema version of studies; another number means that another version of formalimg made them."""
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,13 @@ class RatedRun:
     """A run whose images are rated.
 
     Attributes:
-        name: the name of its folder, by which exports call it.
-        folder: where it lies, seen from the study.
+        name: the name of its folder, used in exports.
+        folder: its path relative to the study.
         model: the image model.
-        items_digest: of what the run asks.
-        images: how many of its images are rated.
-        images_digest: of the bytes of these images.
-        without_image: how many planned images nobody can rate, because there is none.
+        items_digest: digest of the items of the run.
+        images: number of rated images.
+        images_digest: digest of the bytes of these images.
+        without_image: number of planned images that do not exist and cannot be rated.
     """
 
     name: str
@@ -42,23 +42,23 @@ class RatedRun:
 
 @dataclass(frozen=True)
 class StudyManifest:
-    """What was asked of a study.
+    """The settings of a study.
 
     Attributes:
-        protocol: how people judge.
+        protocol: how raters judge.
         suite: the benchmark.
-        raters: how many people there are.
-        per_image: how many of them look at each image.
-        levels: only images of these levels; none for all.
-        per_level: how many images of each run and level were taken; 0 for all.
-        checks: the share of attention checks in what a rater sees, at least.
-        seed: from which choice, assignment and order follow; tokens do not.
-        created: when the study was made, in UTC.
+        raters: number of raters.
+        per_image: number of ratings per image.
+        levels: only images of these levels; empty for all.
+        per_level: number of images per run and level; 0 for all.
+        checks: minimum share of attention checks.
+        seed: determines choice, assignment and order; tokens are random.
+        created: when the study was created, in UTC.
         made_with: the version of formalimg.
-        runs: whose images are rated.
+        runs: the rated runs.
     """
 
-    protocol: Protocol
+    protocol: RatingProtocol
     suite: str
     raters: int
     per_image: int
@@ -79,11 +79,11 @@ _STORED_NAMES = {
 }
 """Fields that have another name in `study.toml`: stored studies keep the names they were written with."""
 
-_TYPES = {"str": str, "int": int, "float": float, "Protocol": str, "tuple[int, ...]": list}
-"""The fields of a card that are written as they are, by what is written."""
+_TYPES = {"str": str, "int": int, "float": float, "RatingProtocol": str, "tuple[int, ...]": list}
+"""The TOML type of each field type that is written as it is."""
 
 
-def write_study_card(manifest: StudyManifest, folder: Path) -> None:
+def write_study_manifest(manifest: StudyManifest, folder: Path) -> None:
     """Write `study.toml`."""
     table = asdict(manifest)
     runs = table.pop("runs")
@@ -94,32 +94,32 @@ def write_study_card(manifest: StudyManifest, folder: Path) -> None:
     ]
     for run in runs:
         lines += ["", "[[runs]]", *_pairs(run)]
-    atomic_write(folder / CARD_FILE, (f"{line}\n".encode() for line in lines))
+    atomic_write(folder / MANIFEST_FILE, (f"{line}\n".encode() for line in lines))
 
 
 def is_study(folder: Path) -> bool:
-    """Is the folder a study, or was it meant to be one?"""
-    return (folder / CARD_FILE).is_file()
+    """Return whether the folder has the manifest of a study."""
+    return (folder / MANIFEST_FILE).is_file()
 
 
 def read_study_manifest(folder: Path) -> StudyManifest:
-    """The card of a study.
+    """Read the manifest of a study.
 
     Raises:
-        FormalimgError: if the folder is no study, or one of another version of formalimg.
+        FormalimgError: if the folder is not a study, or of another version of formalimg.
     """
-    path = folder / CARD_FILE
+    path = folder / MANIFEST_FILE
     table = read_manifest_table(path, "study", SCHEMA, "use the version that made it, or make a new study")
     try:
         plain = _read(StudyManifest, table)
-        if plain["protocol"] not in get_args(Protocol):
+        if plain["protocol"] not in get_args(RatingProtocol):
             raise KeyError("protocol")
         if not isinstance(table.get("runs"), list):
             raise KeyError("runs")
         runs = tuple(RatedRun(**_read(RatedRun, run)) for run in table["runs"])
         return StudyManifest(**{**plain, "levels": tuple(plain["levels"]), "runs": runs})
     except KeyError as error:
-        raise FormalimgError(f"{path} is damaged: {error.args[0]} is missing or no longer what it was") from error
+        raise FormalimgError(f"{path} is damaged: {error.args[0]} is missing or invalid") from error
 
 
 def _read(kind: type[StudyManifest] | type[RatedRun], table: object) -> dict[str, Any]:
@@ -143,15 +143,15 @@ def _pairs(table: dict[str, Any]) -> list[str]:
 
 @dataclass(frozen=True)
 class StudyConfig:
-    """Settings of a study, as in `make_study`; None, or no runs, for what may be as it is.
+    """Settings of a study, as in `create_study`; None, or no runs, where any value is accepted.
 
     Attributes:
         runs: the folders of the runs.
-        levels: no levels at all for all of them.
+        levels: empty for all.
     """
 
     runs: tuple[Path, ...] = ()
-    protocol: Protocol | None = None
+    protocol: RatingProtocol | None = None
     raters: int | None = None
     per_image: int | None = None
     levels: tuple[int, ...] | None = None
@@ -163,30 +163,30 @@ class StudyConfig:
 _SETTINGS = ("protocol", "raters", "per_image", "levels", "per_level", "checks", "seed")
 
 
-def require_wanted(folder: Path, manifest: StudyManifest, wanted: StudyConfig) -> None:
-    """Refuse to go on with a study of other settings.
+def require_same_config(folder: Path, manifest: StudyManifest, wanted: StudyConfig) -> None:
+    """Refuse to resume a study with other settings.
 
     Args:
-        folder: where the study lies.
-        manifest: what was asked of it.
-        wanted: what is asked now.
+        folder: the study.
+        manifest: its settings.
+        wanted: the requested settings.
 
     Raises:
-        FormalimgError: naming all that is different.
+        FormalimgError: naming all differences.
     """
     pairs = [(name, getattr(manifest, name), getattr(wanted, name)) for name in _SETTINGS]
     found = [
-        f"{name.replace('_', ' ')}: was {_told(old)}, now {_told(new)}"
+        f"{name.replace('_', ' ')}: was {_format(old)}, now {_format(new)}"
         for name, old, new in pairs
         if new is not None and new != old
     ]
     there = {str((folder / run.folder).resolve()) for run in manifest.runs}
-    asked = {str(run.resolve()) for run in wanted.runs}
-    if asked and asked != there:
-        found.append(f"runs: was {_told(tuple(sorted(there)))}, now {_told(tuple(sorted(asked)))}")
+    requested = {str(run.resolve()) for run in wanted.runs}
+    if requested and requested != there:
+        found.append(f"runs: was {_format(tuple(sorted(there)))}, now {_format(tuple(sorted(requested)))}")
     if found:
-        raise FormalimgError(f"{folder} is a study of other settings ({'; '.join(found)}): choose another folder")
+        raise FormalimgError(f"{folder} is a study with other settings ({'; '.join(found)}): choose another folder")
 
 
-def _told(value: object) -> str:
+def _format(value: object) -> str:
     return ", ".join(map(str, value)) or "all" if isinstance(value, tuple) else str(value)

@@ -1,4 +1,4 @@
-"""What people are asked about an image, step by step, and in which order they may answer."""
+"""Rating protocols: the questions raters are asked about an image, their order, and the validation of answers."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from formalimg.logic import closest_match, vocabulary
 from formalimg.scenes import Scene
 from formalimg.suites import ConceptSpec, CounterfactualSpec, FormulaSpec, Item
 
-Protocol: TypeAlias = Literal["likert", "questions", "scores", "boxes"]
-"""How people judge: by five points, by yes and no in two steps, by scores from 0 to 1, or by correcting boxes."""
+RatingProtocol: TypeAlias = Literal["likert", "questions", "scores", "boxes"]
+"""How raters judge: Likert scale, yes/no questions in two steps, scores from 0 to 1, or corrected boxes."""
 
 StepKind: TypeAlias = Literal["likert", "yes or no", "score", "boxes"]
-"""What an answer looks like: 1 to 5, true or false, 0 to 1, or a scene in the grounding format."""
+"""The type of an answer: 1 to 5, true or false, 0 to 1, or a scene in the grounding format."""
 
 
 @dataclass(frozen=True)
-class Step:
-    """One object that people are asked about an image.
+class RatingStep:
+    """One question about an image.
 
     Attributes:
-        name: by which its answers are known.
-        kind: what an answer looks like.
+        name: the key of its answers.
+        kind: the type of an answer.
         asks: the question.
-        criteria: which answer is for what.
+        criteria: how to choose the answer.
         question: the number of the item's question, from 1; None for the image as a whole.
-        about: what sort of question it is, such as color or assessment; empty for the image as a whole.
-        once: it is answered once and for all, and what comes after it is not shown before.
+        about: the category of the question, such as color or assessment; empty for the image as a whole.
+        once: it can be answered only once, and later steps are hidden until then.
     """
 
     name: str
@@ -45,34 +45,34 @@ class Step:
     once: bool = False
 
 
-def shown_steps(steps: Sequence[Step], answered: Collection[str]) -> tuple[Step, ...]:
-    """The steps that may be seen by now: up to the first that is answered once and has no answer yet."""
+def visible_steps(steps: Sequence[RatingStep], answered: Collection[str]) -> tuple[RatingStep, ...]:
+    """Return the steps that are visible now: up to the first unanswered step that is answered only once."""
     for number, step in enumerate(steps, 1):
         if step.once and step.name not in answered:
             return tuple(steps[:number])
     return tuple(steps)
 
 
-def refusal(steps: Sequence[Step], answered: Collection[str], name: str) -> str:
-    """Why a step cannot be answered now; empty if it can."""
-    shown = shown_steps(steps, answered)
+def why_not_now(steps: Sequence[RatingStep], answered: Collection[str], name: str) -> str:
+    """Return why a step cannot be answered now; empty if it can."""
+    shown = visible_steps(steps, answered)
     step = next((step for step in steps if step.name == name), None)
     if step is None:
-        return f"there is no step {name!r}: answer one of {', '.join(step.name for step in shown)}"
+        return f"unknown step {name!r}: answer one of {', '.join(step.name for step in shown)}"
     if step not in shown:
         return f"answer {shown[-1].name} first: {name} comes after it"
     if step.once and name in answered:
-        return f"{name} is answered already, and there is no way back to it: go on with the next step"
+        return f"{name} is already answered and cannot be changed: go on with the next step"
     return ""
 
 
-def open_steps(steps: Sequence[Step], answered: Collection[str]) -> list[str]:
-    """The names of the steps that still have no answer."""
+def unanswered_steps(steps: Sequence[RatingStep], answered: Collection[str]) -> list[str]:
+    """Return the names of the steps without an answer."""
     return [step.name for step in steps if step.name not in answered]
 
 
-def steps_for(item: Item[object], protocol: Protocol) -> tuple[Step, ...]:
-    """What people are asked about an image of an item.
+def steps_for(item: Item[object], protocol: RatingProtocol) -> tuple[RatingStep, ...]:
+    """Return the steps of a rating of an image of this item.
 
     - `likert`: one answer from 1 to 5, for items of any suite.
     - `questions`: for ConceptMix, first whether the image as a whole matches, which is answered once, then each
@@ -88,7 +88,7 @@ def steps_for(item: Item[object], protocol: Protocol) -> tuple[Step, ...]:
         return (_written("likert", "compliance"),)
     if protocol == "questions" and isinstance(spec, ConceptSpec):
         questions = (
-            Step(f"question {number}", "yes or no", concept.question, question=number, about=concept.category)
+            RatingStep(f"question {number}", "yes or no", concept.question, question=number, about=concept.category)
             for number, concept in enumerate(spec.concepts, 1)
         )
         return (_written("questions", "alignment", once=True), *questions)
@@ -96,7 +96,7 @@ def steps_for(item: Item[object], protocol: Protocol) -> tuple[Step, ...]:
         return (_written("questions", "recognisable"),)
     if protocol == "scores" and isinstance(spec, CounterfactualSpec) and spec.questions:
         return tuple(
-            Step(f"question {number}", "score", it.question, it.criteria, question=number, about=it.dimension)
+            RatingStep(f"question {number}", "score", it.question, it.criteria, question=number, about=it.dimension)
             for number, it in enumerate(spec.questions, 1)
         )
     if protocol == "boxes" and isinstance(spec, FormulaSpec):
@@ -106,7 +106,7 @@ def steps_for(item: Item[object], protocol: Protocol) -> tuple[Step, ...]:
     )
 
 
-_NEEDS: Mapping[Protocol, str] = {
+_NEEDS: Mapping[RatingProtocol, str] = {
     "likert": "",
     "questions": "take runs of conceptmix, or level 1 of cf-world",
     "scores": "take runs of cf-world whose items have questions",
@@ -114,8 +114,8 @@ _NEEDS: Mapping[Protocol, str] = {
 }
 
 
-def _written(protocol: str, name: str, *, once: bool = False) -> Step:
-    return Step(name, **_texts()[protocol][name], once=once)
+def _written(protocol: str, name: str, *, once: bool = False) -> RatingStep:
+    return RatingStep(name, **_texts()[protocol][name], once=once)
 
 
 @cache
@@ -123,34 +123,36 @@ def _texts() -> dict[str, dict[str, dict[str, Any]]]:
     return tomllib.loads((files("formalimg.human_eval") / "protocols.toml").read_text(encoding="utf-8"))
 
 
-Value: TypeAlias = bool | int | float | Mapping[str, object]
+AnswerValue: TypeAlias = bool | int | float | Mapping[str, object]
 """An answer as plain data; see `StepKind`."""
 
-LONGEST = 24 * 60 * 60
-"""Seconds; nobody looks at one image for longer than a day."""
+MAX_SECONDS = 24 * 60 * 60
+"""Upper limit for the time of one answer: a day."""
 
 _MAX_OBJECTS = 1000
 
 
 class AnswerError(FormalimgError, ValueError):
-    """An answer that makes no sense, or that comes at the wrong time; nothing was stored."""
+    """An invalid answer, or one at the wrong time; nothing was stored."""
 
 
 class OtherAnswersError(AnswerError):
-    """Whoever finishes a task has other answers before them than those that would count; nothing was stored."""
+    """The answers on the rater's screen differ from the stored ones; nothing was stored."""
 
 
-def checked_value(step: Step, value: object, suite: str, known: Collection[tuple[str, str]] = ()) -> Value:
-    """An answer that makes sense, in the form in which it is kept.
+def validate_answer(
+    step: RatingStep, value: object, suite: str, known: Collection[tuple[str, str]] = ()
+) -> AnswerValue:
+    """Validate an answer and return it as it is stored.
 
     Args:
-        step: what was asked.
-        value: what was answered.
+        step: the question.
+        value: the answer.
         suite: the benchmark, whose vocabulary names classes and colours.
-        known: further words that may be written on objects, with their kinds: those that a grounder used here.
+        known: further labels and attributes that are allowed, with their kinds: those that a grounder used here.
 
     Raises:
-        AnswerError: if it makes no sense.
+        AnswerError: if it is invalid.
     """
     match step.kind:
         case "yes or no":
@@ -170,36 +172,40 @@ def checked_value(step: Step, value: object, suite: str, known: Collection[tuple
     raise AnswerError(truncate(f"the answer to {step.name} is {value!r}: give {wanted}", 200, 100))
 
 
-def require_finishable(steps: Sequence[Step], answers: Mapping[str, Value], seen: Mapping[str, object]) -> None:
-    """Refuse to finish a task whose answers are not all there, or are not those that the rater has in sight.
+def require_finishable(
+    steps: Sequence[RatingStep], answers: Mapping[str, AnswerValue], seen: Mapping[str, object]
+) -> None:
+    """Refuse to finish a task with missing answers, or with other answers than on the rater's screen.
 
     Args:
-        steps: what is asked.
-        answers: those that count, by the name of the step.
-        seen: those that the rater has in sight, as far as anybody knows.
+        steps: the questions.
+        answers: the stored answers, by step.
+        seen: the answers on the rater's screen, as far as known.
 
     Raises:
-        AnswerError: saying what is to be done first.
+        AnswerError: saying what to do first.
     """
-    missing = open_steps(steps, answers)
+    missing = unanswered_steps(steps, answers)
     if missing:
         raise AnswerError(f"{missing[0]} has no answer yet: answer it, then finish the task")
     if not all(step in answers and _is_same(answers[step], value) for step, value in seen.items()):
         raise OtherAnswersError("another window has answered differently: look again, then finish the task")
 
 
-def checked_seconds(seconds: object) -> float:
-    """How long an answer took.
+def validate_seconds(seconds: object) -> float:
+    """Validate how long an answer took.
 
     Raises:
-        AnswerError: if it makes no sense.
+        AnswerError: if it is not a number in range.
     """
-    if not _is_number(seconds) or not 0 <= seconds <= LONGEST:  # also refuses what is no number at all
-        raise AnswerError(truncate(f"the answer took {seconds!r} seconds: give a number from 0 to {LONGEST}", 200, 100))
+    if not _is_number(seconds) or not 0 <= seconds <= MAX_SECONDS:  # also refuses NaN
+        raise AnswerError(
+            truncate(f"the answer took {seconds!r} seconds: give a number from 0 to {MAX_SECONDS}", 200, 100)
+        )
     return float(seconds)
 
 
-def _is_same(kept: Value, seen: object) -> bool:
+def _is_same(kept: AnswerValue, seen: object) -> bool:
     if not isinstance(kept, Mapping):
         return kept == seen
     try:
@@ -218,7 +224,7 @@ def _checked_scene(value: object, suite: str, known: Collection[tuple[str, str]]
     try:
         scene = Scene.from_json(value)
     except FormalimgError as error:
-        raise AnswerError(truncate(f"these boxes make no sense: {error}", 300, 100)) from error
+        raise AnswerError(truncate(f"invalid boxes: {error}", 300, 100)) from error
     flat = next((obj for obj in scene.objects if not obj.box.area), None)
     if flat is not None:
         raise AnswerError(

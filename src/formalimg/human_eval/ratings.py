@@ -1,4 +1,4 @@
-"""What people said, from the folder of a study or from a table, beside the runs that they said it about."""
+"""Load human ratings from a study folder or a CSV file, checked against the rated runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from formalimg.analysis import (
 )
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.export import summarize_raters
-from formalimg.human_eval.protocol import Step
+from formalimg.human_eval.protocol import RatingStep
 from formalimg.human_eval.records import RatedTask, StudyRecord, read_study
 from formalimg.runs import StoredRun
 from formalimg.scenes import Scene
@@ -33,39 +33,39 @@ from formalimg.scenes import Scene
 def human_ratings(
     path: str | Path, runs: Sequence[StoredRun], exclude_inattentive: float | None = None
 ) -> HumanRatings:
-    """What people said.
+    """Load human ratings.
 
     Args:
-        path: the folder of a study that `formalimg annotate` made, or a CSV file with votes, ratings or scores.
-        runs: the runs that they said it about.
+        path: the folder of a study made by `formalimg annotate`, or a CSV file with votes, ratings or scores.
+        runs: the rated runs.
         exclude_inattentive: leave out raters who missed more than this share of their attention checks.
 
     Raises:
-        FormalimgError: if nothing can be read there, or the images of the runs are not those that people saw.
+        FormalimgError: if they cannot be read, or the images of the runs are not those that raters saw.
     """
     path = Path(path)
     if path.is_dir():
         study = read_study(path)
         _require_same_images(study, runs, path)
-        return _said(study, _conduct(study, exclude_inattentive))
+        return _from_study(study, _conduct(study, exclude_inattentive))
     if exclude_inattentive is not None:
-        raise FormalimgError(f"{path} tells nothing of attention checks: name the folder of the study instead")
+        raise FormalimgError(f"{path} has no attention checks: name the folder of the study instead")
     return _read(path)
 
 
-def _conduct(study: StudyRecord, most_missed: float | None) -> Conduct:
+def _conduct(study: StudyRecord, max_missed: float | None) -> Conduct:
     raters = tuple(RaterConduct(*it) for it in summarize_raters(study))
-    if most_missed is not None:
-        raters = exclude_inattentive(raters, most_missed)
+    if max_missed is not None:
+        raters = exclude_inattentive(raters, max_missed)
     left_out = {it.rater for it in raters if it.left_out}
     counted = [task for task in study.tasks if not task.is_check and task.rater not in left_out]
-    return Conduct(raters, sum(not task.finished for task in counted), most_missed)
+    return Conduct(raters, sum(not task.finished for task in counted), max_missed)
 
 
-def _said(study: StudyRecord, conduct: Conduct) -> HumanRatings:
+def _from_study(study: StudyRecord, conduct: Conduct) -> HumanRatings:
     counted = [task for task in study.tasks if not task.is_check and task.rater not in conduct.left_out]
     done = [task for task in counted if task.finished]
-    said = HumanRatings(conduct=conduct)
+    ratings = HumanRatings(conduct=conduct)
     match study.manifest.protocol:
         case "questions":
             votes = [
@@ -73,20 +73,20 @@ def _said(study: StudyRecord, conduct: Conduct) -> HumanRatings:
                 for task in done
                 for step, given in _answers(task)
             ]
-            return replace(said, votes=votes)
+            return replace(ratings, votes=votes)
         case "scores":
             scores = [
                 Rating(task.run, task.item, task.sample, step.question, task.rater, _number(given), 0)
                 for task in done
                 for step, given in _answers(task)
             ]
-            return replace(said, scores=scores)
+            return replace(ratings, scores=scores)
         case "likert":
             points = [
                 PointsGiven(task.run, task.item, task.sample, task.rater, _points(task) if task.finished else None)
                 for task in counted
             ]
-            return replace(said, points=points if done else ())
+            return replace(ratings, points=points if done else ())
         case "boxes":
             corrections = [
                 Correction(
@@ -96,10 +96,10 @@ def _said(study: StudyRecord, conduct: Conduct) -> HumanRatings:
                 )
                 for task in done
             ]
-            return replace(said, corrections=corrections)
+            return replace(ratings, corrections=corrections)
 
 
-def _answers(task: RatedTask) -> list[tuple[Step, object]]:
+def _answers(task: RatedTask) -> list[tuple[RatingStep, object]]:
     answers = task.answers
     return [(step, answers[step.name].value) for step in task.steps]
 
@@ -109,16 +109,16 @@ def _points(task: RatedTask) -> int:
 
 
 def _number(value: object) -> float:
-    assert isinstance(value, int | float)  # nothing else is ever kept
+    assert isinstance(value, int | float)  # nothing else is ever stored
     return value
 
 
 def _require_same_images(study: StudyRecord, runs: Sequence[StoredRun], path: Path) -> None:
-    """Refuses runs that the study is not about, or whose images have been made anew since: nobody has seen these."""
+    """Refuse runs that the study is not about, or whose images have been regenerated since."""
     named = {run.folder.resolve().name: run for run in runs}
     missing = next((rated.name for rated in study.manifest.runs if rated.name not in named), None)
     if missing is not None:
-        raise FormalimgError(f"{path} is also about the run {missing}: name its folder too, which must be called so")
+        raise FormalimgError(f"{path} is also about the run {missing}: name its folder too")
     for rated in study.manifest.runs:
         made = named[rated.name].made()
         shown = sorted(
@@ -127,8 +127,8 @@ def _require_same_images(study: StudyRecord, runs: Sequence[StoredRun], path: Pa
         lines = [json.dumps([*it, made[it].sha256 if it in made else ""]) for it in shown]
         if hashlib.sha256("\n".join(lines).encode()).hexdigest() != rated.images_digest:
             raise FormalimgError(
-                f"the images of {named[rated.name].folder} are not those that people were shown in {path}: name the "
-                "run of that time"
+                f"the images of {named[rated.name].folder} are not those that raters saw in {path}: name the "
+                "original run"
             )
 
 
@@ -139,7 +139,7 @@ def _read(path: Path) -> HumanRatings:
     except OSError as error:
         raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
     except (UnicodeDecodeError, csv.Error) as error:
-        raise FormalimgError(f"{path} is no table in CSV and UTF-8: {error}") from error
+        raise FormalimgError(f"{path} is not a CSV table in UTF-8: {error}") from error
     kinds = [head for head in ("vote", "score", "rating") if head in heads]
     match kinds:
         case ["vote"]:

@@ -1,4 +1,4 @@
-"""What people have said in a study, for readers; people may go on answering meanwhile."""
+"""Answers of a rating study, read while raters may still be answering."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from formalimg.human_eval.database import open_for_reading, told
+from formalimg.human_eval.database import database_errors, open_for_reading
 from formalimg.human_eval.manifest import StudyManifest, read_study_manifest
-from formalimg.human_eval.protocol import Step, Value
+from formalimg.human_eval.protocol import AnswerValue, RatingStep
 from formalimg.stats import complies
 
 _TASKS = """
@@ -23,27 +23,27 @@ _TASKS = """
 
 
 class GivenAnswer(NamedTuple):
-    """An answer: to which step, what, after how many seconds, and when (UTC)."""
+    """An answer: step, value, time it took in seconds, and when it was given (UTC)."""
 
     step: str
-    value: Value
+    value: AnswerValue
     seconds: float
     at: str
 
 
 @dataclass(frozen=True)
 class RatedTask:
-    """An image before one rater, and what the rater said.
+    """An image, a rater, and the rater's answers.
 
     Attributes:
         rater: the pseudonym.
-        run, item, sample, level: which image it is.
-        words_of: the item whose words stood beside; another one for attention checks.
+        run, item, sample, level: identify the image.
+        words_of: the item whose prompt was shown; another one for attention checks.
         is_check: whether it is an attention check.
-        steps: what was asked.
-        history: all answers, in the order in which they came.
-        finished: when the rater finished it, in UTC; empty if that is still to come.
-        grounded: what a judge saw in the image, where boxes are corrected; None if it could not tell.
+        steps: the questions.
+        history: all answers, in order.
+        finished: when the rater finished it, in UTC; empty if unfinished.
+        grounded: the scene to be corrected; None if there is none.
     """
 
     rater: str
@@ -53,28 +53,28 @@ class RatedTask:
     level: int
     words_of: str
     is_check: bool
-    steps: tuple[Step, ...]
+    steps: tuple[RatingStep, ...]
     history: tuple[GivenAnswer, ...]
     finished: str
     grounded: object = None
 
     @property
     def answers(self) -> dict[str, GivenAnswer]:
-        """The answers that count, by the name of the step: the last of each."""
+        """Return the last answer to each step."""
         return {answer.step: answer for answer in self.history}
 
     @property
     def seconds(self) -> float:
-        """How long all answers took together, also those that were corrected later."""
+        """Return the total time of all answers, including those corrected later."""
         return sum(answer.seconds for answer in self.history)
 
 
 @dataclass(frozen=True)
 class StudyRecord:
-    """A study as it stands.
+    """The current state of a study.
 
     Attributes:
-        card: what was asked.
+        manifest: its settings.
         tasks: all tasks, in the order of runs, items, samples and raters.
     """
 
@@ -83,29 +83,31 @@ class StudyRecord:
 
 
 def read_study(folder: str | Path) -> StudyRecord:
-    """A study as it stands. Never locks, never writes.
+    """Read the current state of a study, without locking or writing.
 
     Raises:
-        FormalimgError: if it is no study, or one of another version of formalimg.
+        FormalimgError: if it is not a study, or of another version of formalimg.
     """
     folder = Path(folder)
     manifest = read_study_manifest(folder)
-    with told(folder), closing(open_for_reading(folder)) as database:
+    with database_errors(folder), closing(open_for_reading(folder)) as database:
         database.execute("BEGIN")  # both queries see the same moment
         rows = database.execute(_TASKS).fetchall()
-        said: dict[str, list[GivenAnswer]] = {}
+        answers: dict[str, list[GivenAnswer]] = {}
         for task, step, value, *when in database.execute(
             "SELECT task, step, value, seconds, at FROM answers ORDER BY number"
         ):
-            said.setdefault(task, []).append(GivenAnswer(step, json.loads(value), *when))
-    asked: dict[str, tuple[Step, ...]] = {}
-    return StudyRecord(manifest, tuple(_task(row, said, asked) for row in rows))
+            answers.setdefault(task, []).append(GivenAnswer(step, json.loads(value), *when))
+    parsed: dict[str, tuple[RatingStep, ...]] = {}
+    return StudyRecord(manifest, tuple(_task(row, answers, parsed) for row in rows))
 
 
-def _task(row: Sequence[Any], said: dict[str, list[GivenAnswer]], asked: dict[str, tuple[Step, ...]]) -> RatedTask:
+def _task(
+    row: Sequence[Any], said: dict[str, list[GivenAnswer]], asked: dict[str, tuple[RatingStep, ...]]
+) -> RatedTask:
     id_, rater, run, item, sample, level, grounded, words_of, steps, is_check, finished = row
     if steps not in asked:
-        asked[steps] = tuple(Step(**step) for step in json.loads(steps))
+        asked[steps] = tuple(RatingStep(**step) for step in json.loads(steps))
     return RatedTask(
         rater,
         run,
@@ -122,12 +124,12 @@ def _task(row: Sequence[Any], said: dict[str, list[GivenAnswer]], asked: dict[st
 
 
 class Compliance(NamedTuple):
-    """What people gave to an image.
+    """Likert ratings of an image, as in the human study of FormalImg: a mean of 4 or more passes.
 
     Attributes:
-        run, item, sample, level: which image it is.
-        ratings: what was given so far, in the order of the raters.
-        wanted: how many ratings it is to get.
+        run, item, sample, level: identify the image.
+        ratings: the ratings so far, in the order of the raters.
+        wanted: number of ratings that it will get.
     """
 
     run: str
@@ -139,17 +141,17 @@ class Compliance(NamedTuple):
 
     @property
     def mean(self) -> float | None:
-        """The mean of the ratings; None if there are none."""
+        """Return the mean rating; None if there are none."""
         return sum(self.ratings) / len(self.ratings) if self.ratings else None
 
     @property
     def passed(self) -> bool | None:
-        """Is the mean 4 or more? None as long as ratings are missing."""
+        """Return whether the mean is 4 or more; None while ratings are missing."""
         return None if len(self.ratings) < self.wanted else complies(self.ratings)
 
 
-def sum_up_ratings(tasks: Sequence[RatedTask]) -> list[Compliance]:
-    """What people gave to each image, in the order of the tasks; checks are left aside."""
+def mean_ratings(tasks: Sequence[RatedTask]) -> list[Compliance]:
+    """Return the ratings of each image, in the order of the tasks, without attention checks."""
     by_image: dict[tuple[str, str, int, int], list[RatedTask]] = {}
     for task in tasks:
         if not task.is_check:
@@ -162,5 +164,5 @@ def sum_up_ratings(tasks: Sequence[RatedTask]) -> list[Compliance]:
 
 def _points(task: RatedTask) -> int:
     points = task.answers["compliance"].value
-    assert isinstance(points, int)  # nothing else is ever kept
+    assert isinstance(points, int)  # nothing else is ever stored
     return points

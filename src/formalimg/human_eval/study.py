@@ -1,4 +1,4 @@
-"""A study that takes answers: the one writer of its folder."""
+"""A rating study that takes answers; the only writer of its folder."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from typing import Any
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.database import link_digest, open_for_answers, told
+from formalimg.human_eval.database import database_errors, link_digest, open_for_answers
 from formalimg.human_eval.manifest import StudyManifest, read_study_manifest
 from formalimg.human_eval.protocol import (
     AnswerError,
-    Value,
-    checked_seconds,
-    checked_value,
-    open_steps,
-    refusal,
+    AnswerValue,
     require_finishable,
-    shown_steps,
+    unanswered_steps,
+    validate_answer,
+    validate_seconds,
+    visible_steps,
+    why_not_now,
 )
 from formalimg.human_eval.tasks import (
     AHEAD,
@@ -34,41 +34,41 @@ from formalimg.human_eval.tasks import (
     RATERS,
     TASK,
     CurrentTask,
-    Place,
+    RaterPosition,
     RaterProgress,
-    Task,
-    folders_of_runs,
+    RatingTask,
+    grounder_vocabulary,
+    parse_steps,
     read_image,
-    steps_of,
-    words_of,
+    run_folders,
 )
 from formalimg.runs import FolderLock
 
-_TAKEN = "is taking answers already, by {holder}: use that one, or stop it"
+_TAKEN = "is already taking answers, in {holder}: use that one, or stop it"
 
 
 class Study:
-    """A study, opened for taking answers; several raters may answer at once, from any thread.
+    """A study opened for answers; several raters may answer concurrently, from any thread.
 
-    An answer is on the disk when `answer` returns. So there is nothing to save for a pause: whoever comes back gets the
-    same task, with the answers given so far.
+    An answer is on disk when `answer` returns. Raters can pause at any time: they get the same task again, with the
+    answers given so far.
     """
 
     def __init__(self, folder: str | Path) -> None:
         """Open the folder.
 
         Raises:
-            LockedError: if another process takes answers for it.
-            FormalimgError: if it is no study, or one of another version of formalimg, or its runs are gone.
+            LockedError: if another process takes its answers.
+            FormalimgError: if it is not a study, of another version of formalimg, or its runs are missing.
         """
         self._folder = Path(folder)
         self._manifest = read_study_manifest(self._folder)
-        self._runs = folders_of_runs(self._folder, self._manifest)
+        self._runs = run_folders(self._folder, self._manifest)
         self._one_at_a_time = threading.Lock()
         self._lock = FolderLock(self._folder, _TAKEN)
         try:
             self._database = open_for_answers(self._folder)
-            self._places = {name: Place(*place) for name, *place in self._rows(RATERS)}
+            self._places = {name: RaterPosition(*place) for name, *place in self._rows(RATERS)}
             for name, position in self._rows(AHEAD):
                 self._places[name].ahead.append(position)
         except BaseException:
@@ -77,27 +77,27 @@ class Study:
 
     @property
     def folder(self) -> Path:
-        """Where it lies."""
+        """Return the folder of the study."""
         return self._folder
 
     @property
     def manifest(self) -> StudyManifest:
-        """What was asked."""
+        """Return the settings of the study."""
         return self._manifest
 
     def rater_of(self, link: str) -> str:
-        """The pseudonym of the rater whose link has this secret part.
+        """Return the pseudonym of the rater whose link has this secret part.
 
         Raises:
-            AnswerError: if nobody's has.
+            AnswerError: if the link is unknown.
         """
         found = self._rows("SELECT name FROM raters WHERE link = :link", link=link_digest(link))
         if not found:
-            raise AnswerError("this link is not known: ask whoever sent it for a new one")
+            raise AnswerError("this link is unknown: ask whoever sent it for a new one")
         return str(found[0][0])
 
     def new_link(self, rater: str) -> str:
-        """The secret part of a new link for a rater; the old one no longer works.
+        """Create a new link for a rater and return its secret part; the old one stops working.
 
         Raises:
             AnswerError: if there is no such rater.
@@ -108,8 +108,8 @@ class Study:
             self._execute("UPDATE raters SET link = :link WHERE name = :rater", link=link_digest(link), rater=rater)
         return link
 
-    def next_task(self, rater: str) -> Task | None:
-        """What a rater is asked now: the task that is begun, or the next one; None if all are finished.
+    def next_task(self, rater: str) -> RatingTask | None:
+        """Return the current task of a rater; None if all are finished.
 
         Raises:
             AnswerError: if there is no such rater.
@@ -121,52 +121,51 @@ class Study:
             place = self._places[rater]
             answers = self._answers(task.id)
             seen = None if task.grounded is None else json.loads(task.grounded)
-            missing = open_steps(task.steps, answers)
-            shown = shown_steps(task.steps, answers)
+            missing = unanswered_steps(task.steps, answers)
+            shown = visible_steps(task.steps, answers)
             number = place.finished + 1
-        return Task(task.id, task.image, task.words, shown, answers, not missing, number, place.of, seen)
+        return RatingTask(task.id, task.image, task.words, shown, answers, not missing, number, place.of, seen)
 
     def answer(self, rater: str, task: str, step: str, value: object, seconds: float, key: str | None = None) -> None:
-        """Keep an answer; one that was given before stays in the records, and the last counts.
+        """Store an answer; earlier answers to the same step are kept in the history, the last one counts.
 
         Args:
-            rater: who answers.
+            rater: the pseudonym.
             task: the rater's current task.
             step: the name of one of its steps.
             value: the answer; see `StepKind`.
             seconds: how long it took.
-            key: a random name of the answer. One that is kept already under this name is not kept again: so whoever
-                does not know whether an answer has arrived can send it once more.
+            key: idempotency key: an answer with a known key is not stored again, so clients can safely resend.
 
         Raises:
-            AnswerError: if it makes no sense, the task is not the current one, or the step cannot be answered now.
+            AnswerError: if it is invalid, the task is not the current one, or the step cannot be answered now.
         """
         with self._one_at_a_time:
             if key is not None and self._is_kept(rater, task=task, step=step, key=key):
                 return
             current = self._require_current(rater, task)
-            wrong = refusal(current.steps, self._answers(task), step)
+            wrong = why_not_now(current.steps, self._answers(task), step)
             if wrong:
                 raise AnswerError(truncate(wrong, 200, 100))
-            asked = next(it for it in current.steps if it.name == step)
-            kept = checked_value(asked, value, self._manifest.suite, words_of(current.grounded))
+            question = next(it for it in current.steps if it.name == step)
+            stored = validate_answer(question, value, self._manifest.suite, grounder_vocabulary(current.grounded))
             self._execute(
                 ANSWER,
                 task=task,
                 step=step,
-                value=json.dumps(kept, ensure_ascii=False, allow_nan=False),
-                seconds=checked_seconds(seconds),
+                value=json.dumps(stored, ensure_ascii=False, allow_nan=False),
+                seconds=validate_seconds(seconds),
                 at=_now(),
                 key=key,
             )
 
     def finish(self, rater: str, task: str, seen: Mapping[str, object] | None = None) -> None:
-        """Finish a rater's current task: its answers can no longer be changed, and the next task comes.
+        """Finish the current task of a rater: its answers become final, and the next task follows.
 
-        The answers that the rater has in sight, by the names of their steps, must be those that count, if told.
+        If `seen` is given, the answers on the rater's screen must be the stored ones.
 
         Raises:
-            OtherAnswersError: if others than these would count, such as those of a second window.
+            OtherAnswersError: if they differ, for example because of a second window.
             AnswerError: if it is not the current task, or answers are missing.
         """
         with self._one_at_a_time:
@@ -176,9 +175,9 @@ class Study:
             self._places[rater].ahead.popleft()
 
     def put_off(self, rater: str, task: str) -> None:
-        """Let a rater go on although the image of the current task cannot be shown: it comes again after the others.
+        """Postpone the current task because its image cannot be shown: it comes again after the others.
 
-        What was answered stays. When the study is opened again, all tasks come in their first order.
+        Answers are kept. When the study is opened again, all tasks come in their original order.
 
         Raises:
             AnswerError: if it is not the current task, or the only one that is left.
@@ -187,29 +186,29 @@ class Study:
             self._require_current(rater, task)
             ahead = self._places[rater].ahead
             if len(ahead) == 1:
-                raise AnswerError("this is the only image that is left: come back when it can be shown")
+                raise AnswerError("this is the only image left: come back when it can be shown")
             ahead.rotate(-1)
 
     def image(self, rater: str, token: str) -> bytes:
-        """The file of an image, as the image model gave it.
+        """Return the file of an image as the image model returned it.
 
         Raises:
-            AnswerError: if it is none of the rater's images.
-            FormalimgError: if the file is gone, or no longer what it was when the study was made.
+            AnswerError: if it is not one of the rater's images.
+            FormalimgError: if the file is missing, or has changed since the study was created.
         """
         self._require_known(rater)
         found = self._rows(IMAGE, number=self._places[rater].number, token=token)
         if not found:
-            raise AnswerError("there is no such image among yours: go back to your link")
+            raise AnswerError("this image is not among yours: go back to your link")
         run, file, sha256 = found[0]
         return read_image(self._runs[run] / file, sha256)
 
     def progress(self) -> tuple[RaterProgress, ...]:
-        """How far each rater is."""
+        """Return the progress of each rater."""
         return tuple(RaterProgress(*row) for row in self._rows(PROGRESS))
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Close the database and release the folder."""
         self._database.close()
         self._lock.release()
 
@@ -225,26 +224,26 @@ class Study:
         if not place.ahead:
             return None
         ((task, image, words, steps, grounded),) = self._execute(TASK, number=place.number, position=place.ahead[0])
-        return CurrentTask(task, image, words, steps_of(steps), grounded)
+        return CurrentTask(task, image, words, parse_steps(steps), grounded)
 
     def _require_current(self, rater: str, task: str) -> CurrentTask:
         found = self._current(rater)
         if found is not None and found.id == task:
             return found
         if self._execute("SELECT 1 FROM finished WHERE task = :task", task=task):
-            raise AnswerError("this task is finished, and its answers stay as they are: go on with the next one")
+            raise AnswerError("this task is finished and its answers are final: go on with the next one")
         raise AnswerError("this is not your current task: go back to your link")
 
     def _require_known(self, rater: str) -> None:
         if rater not in self._places:
-            wrong = f"there is no rater {rater!r} in this study: take rater-1 or another"
+            wrong = f"unknown rater {rater!r}: this study has rater-1 and so on"
             raise AnswerError(truncate(wrong, 200, 100))
 
     def _is_kept(self, rater: str, **answer: str) -> bool:
         self._require_known(rater)
         return bool(self._execute(KEPT, number=self._places[rater].number, **answer))
 
-    def _answers(self, task: str) -> dict[str, Value]:
+    def _answers(self, task: str) -> dict[str, AnswerValue]:
         rows = self._execute("SELECT step, value FROM answers WHERE task = :task ORDER BY number", task=task)
         return {step: json.loads(value) for step, value in rows}
 
@@ -254,10 +253,10 @@ class Study:
 
     def _execute(self, query: str, **values: object) -> list[tuple[Any, ...]]:
         try:
-            with told(self._folder):
+            with database_errors(self._folder):
                 return self._database.execute(query, values).fetchall()
-        except UnicodeEncodeError as error:  # half a character
-            raise AnswerError("this is nobody's task or image: go back to your link") from error
+        except UnicodeEncodeError as error:  # a lone surrogate
+            raise AnswerError("unknown task or image: go back to your link") from error
         except sqlite3.ProgrammingError as error:
             if "closed database" in str(error):
                 raise FormalimgError(f"{self._folder} is closed: open the study again") from error
@@ -265,11 +264,11 @@ class Study:
 
 
 def open_study(folder: str | Path) -> Study:
-    """A study, opened for taking answers; use it in a `with` statement, or close it.
+    """Open a study for answers; use it in a `with` statement, or close it.
 
     Raises:
-        LockedError: if another process takes answers for it.
-        FormalimgError: if it is no study, or one of another version of formalimg, or its runs are gone.
+        LockedError: if another process takes its answers.
+        FormalimgError: if it is not a study, of another version of formalimg, or its runs are missing.
     """
     return Study(folder)
 

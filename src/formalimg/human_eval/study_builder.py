@@ -1,4 +1,4 @@
-"""Making a study: which images, shown to whom, in which order, beside which words."""
+"""Creation of a rating study: choice of images, assignment to raters, order, and attention checks."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.assignment import Candidate, assign, checks_per_rater, choose, other_words
+from formalimg.human_eval.assignment import Candidate, assign_images, checks_per_rater, choose_images, unrelated_item
 from formalimg.human_eval.database import PlannedTask, StudyPlan, write_study
-from formalimg.human_eval.protocol import Protocol, steps_for
+from formalimg.human_eval.protocol import RatingProtocol, steps_for
 from formalimg.runs import ImageLocation, StoredRun
 from formalimg.scenes import Scene, SceneError
 from formalimg.suites import Item
 
 
-class MadeStudy(NamedTuple):
+class NewStudy(NamedTuple):
     """A new study.
 
     Attributes:
-        folder: where it lies.
-        links: the secret part of each rater's link, by pseudonym. It is told here and nowhere else: the study keeps
-            a digest only, so that whoever gets hold of its folder cannot answer in anybody's name.
+        folder: the folder of the study.
+        links: the secret part of each rater's link, by pseudonym. It is returned only here: the study stores a digest,
+            so that nobody with access to the folder can answer in a rater's name.
     """
 
     folder: Path
@@ -32,18 +32,18 @@ class MadeStudy(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Gathered:
-    """Everything that could be shown."""
+class _Candidates:
+    """Items and images that can be shown."""
 
     items: Mapping[tuple[str, str], Item[object]]
-    images: Mapping[Candidate, Rateable]
+    images: Mapping[Candidate, RateableImage]
     without: Mapping[str, int]
 
 
-def make_study(
+def create_study(
     folder: str | Path,
     runs: Sequence[StoredRun],
-    protocol: Protocol,
+    protocol: RatingProtocol,
     *,
     raters: int,
     per_image: int,
@@ -52,46 +52,44 @@ def make_study(
     checks: float = 0.0,
     seed: int = 0,
     made_with: str = "",
-) -> MadeStudy:
-    """Makes a study: a folder from which people are asked about images of runs, and that keeps their answers.
+) -> NewStudy:
+    """Create a rating study: a folder with the images to rate, the assignment to raters, and their answers.
 
     Every image gets the same number of ratings, nobody sees an image twice, and shares differ by one at most. Each
-    rater has an order of their own. Raters are called `rater-1`, `rater-2` …: the study does not know who they are.
-    What they see tells nothing of models; images and tasks are called by random tokens.
+    rater has their own order. Raters are called `rater-1`, `rater-2` …: the study does not know who they are. Raters
+    are blind to models: images and tasks are named by random tokens.
 
     Args:
-        folder: where to make it; must not be there yet.
+        folder: the new folder.
         runs: runs of one suite. Their images stay where they are, and must not change.
-        protocol: how people judge; see `steps_for`.
-        raters: how many people there are.
-        per_image: how many of them look at each image.
+        protocol: how raters judge; see `steps_for`.
+        raters: number of raters.
+        per_image: number of ratings per image.
         levels: only images of these levels; None for all.
-        per_level: so many images of each run and level, of the same items for all runs; None for all.
-        checks: the least share of attention checks in what each rater sees. A check is an image that the rater does
-            not see otherwise, beside the words of another item. The study knows which they are, raters do not.
-        seed: from which choice, assignment and order follow. Tokens and links do not.
-        made_with: the version of formalimg, for the records.
+        per_level: number of images per run and level, of the same items for all runs; None for all.
+        checks: minimum share of attention checks among the tasks of a rater. A check is an image that the rater does
+            not see otherwise, beside the prompt of another item. The study knows which they are, raters do not.
+        seed: determines choice, assignment and order; tokens and links are random.
+        made_with: the version of formalimg, for the record.
 
     Raises:
-        FormalimgError: if the folder is there already, the runs do not belong together or have nothing to be rated by
-            this protocol, or there are too few or too many raters, or too few images.
+        FormalimgError: if the folder exists, the runs do not belong together or cannot be rated by this protocol, or
+            there are too few or too many raters, or too few images.
     """
     _require_together(runs)
     if protocol == "boxes" and checks:
-        raise FormalimgError("there are no attention checks for boxes: leave them out")
+        raise FormalimgError("the protocol boxes has no attention checks: leave them out")
     there = _gather(runs, protocol, levels)
     rng = random.Random(seed)
-    chosen = choose(list(there.images), per_level, rng)
+    chosen = choose_images(list(there.images), per_level, rng)
     if not chosen:
-        raise FormalimgError("there are no images to be rated: make some first, or ask for other levels")
+        raise FormalimgError("there are no images to rate: generate some first, or choose other levels")
     for image in chosen:
-        steps_for(there.items[image.run, image.item], protocol)  # refuses what cannot be asked
-    shares = assign(chosen, raters, per_image, rng)
+        steps_for(there.items[image.run, image.item], protocol)  # raises if the protocol does not apply
+    shares = assign_images(chosen, raters, per_image, rng)
     idle = sum(not share for share in shares)
     if idle:
-        raise FormalimgError(
-            f"{idle} of {raters} raters would have nothing to look at: take fewer raters, or more images"
-        )
+        raise FormalimgError(f"{idle} of {raters} raters would have no images: use fewer raters, or more images")
     each = checks_per_rater(max(map(len, shares)), checks)
     words = list({image.item: there.items[image.run, image.item] for image in sorted(chosen)}.values())
     tasks = []
@@ -116,7 +114,7 @@ def make_study(
         seed,
         made_with,
     )
-    return MadeStudy(write_study(plan, Path(folder)), links)
+    return NewStudy(write_study(plan, Path(folder)), links)
 
 
 def _require_together(runs: Sequence[StoredRun]) -> None:
@@ -128,15 +126,15 @@ def _require_together(runs: Sequence[StoredRun]) -> None:
     names = [run.folder.resolve().name for run in runs]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise FormalimgError(f"two of the runs are called {twice}, and nothing tells them apart: rename a folder")
+        raise FormalimgError(f"two of the runs are called {twice}, which makes them ambiguous: rename a folder")
     layouts = next((run for run in runs if run.manifest.task != "image"), None)
     if layouts is not None:
-        raise FormalimgError(f"{layouts.folder} holds layouts, which nobody can look at: name runs with images")
+        raise FormalimgError(f"{layouts.folder} holds layouts, not images: name runs with images")
 
 
-def _gather(runs: Sequence[StoredRun], protocol: Protocol, levels: Collection[int] | None) -> _Gathered:
+def _gather(runs: Sequence[StoredRun], protocol: RatingProtocol, levels: Collection[int] | None) -> _Candidates:
     items: dict[tuple[str, str], Item[object]] = {}
-    images: dict[Candidate, Rateable] = {}
+    images: dict[Candidate, RateableImage] = {}
     without: dict[str, int] = {}
     for run in runs:
         name = run.folder.resolve().name
@@ -148,45 +146,44 @@ def _gather(runs: Sequence[StoredRun], protocol: Protocol, levels: Collection[in
     absent = sorted(set(levels or ()) - there)
     if absent:
         raise FormalimgError(f"there are no images of level {absent[0]}: ask for other levels")
-    return _Gathered(items, images, without)
+    return _Candidates(items, images, without)
 
 
 def _checks(
     share: Sequence[Candidate],
-    there: _Gathered,
+    there: _Candidates,
     words: Sequence[Item[object]],
     wanted: int,
-    protocol: Protocol,
+    protocol: RatingProtocol,
     rng: random.Random,
 ) -> list[tuple[Candidate, Item[object]]]:
-    """Images that a rater does not see otherwise, each with words that do not fit."""
+    """Return images that the rater does not see otherwise, each with a prompt that does not match."""
     if not wanted:
         return []
     spare = sorted(set(there.images) - set(share))
     rng.shuffle(spare)
     found: list[tuple[Candidate, Item[object]]] = []
     for image in spare:
-        other = other_words(there.items[image.run, image.item], words, protocol, rng)
+        other = unrelated_item(there.items[image.run, image.item], words, protocol, rng)
         if other is not None:
             found.append((image, other))
             if len(found) == wanted:
                 return found
     need = "check needs" if wanted == 1 else "checks need"
     raise FormalimgError(
-        f"{wanted} attention {need} as many images that the rater does not see otherwise, beside words that do not "
-        f"fit, and there are {len(found)}: take fewer images per level, ratings per image, or checks"
+        f"{wanted} attention {need} as many images that the rater does not see otherwise, beside prompts that do "
+        f"not match, and there are {len(found)}: take fewer images per level, ratings per image, or checks"
     )
 
 
-class Rateable(NamedTuple):
-    """An image that is there.
+class RateableImage(NamedTuple):
+    """An existing image of a run.
 
     Attributes:
-        item, sample, level: which it is.
+        item, sample, level: identify it.
         file: its path inside the run folder, with slashes.
         sha256: the digest of its bytes.
-        grounded: what the judge saw in it, in the grounding format; None if nobody needs it, or the judge could not
-            tell.
+        grounded: the scene that the judge found, in the grounding format; None if not needed or not found.
     """
 
     item: str
@@ -197,19 +194,21 @@ class Rateable(NamedTuple):
     grounded: dict[str, object] | None
 
 
-def rateable_images(run: StoredRun, levels: Collection[int] | None, *, grounded: bool) -> tuple[list[Rateable], int]:
-    """The images of these levels that are there, and how many of those that were planned are not.
+def rateable_images(
+    run: StoredRun, levels: Collection[int] | None, *, grounded: bool
+) -> tuple[list[RateableImage], int]:
+    """Return the existing images of these levels, and the number of planned images that are missing.
 
     Args:
         run: the run.
         levels: only images of these levels; None for all.
-        grounded: whether what the judge saw is needed.
+        grounded: whether the scenes of the judge are needed.
 
     Raises:
-        FormalimgError: if a file is gone, or nobody has said what is in the images though it is needed.
+        FormalimgError: if a file is missing, or scenes are needed and no judge has grounded the images.
     """
     made = run.made()
-    found: list[Rateable] = []
+    found: list[RateableImage] = []
     missing = 0
     for judged in run.judged():
         item, level, sample, *_ = judged.outcome
@@ -220,14 +219,14 @@ def rateable_images(run: StoredRun, levels: Collection[int] | None, *, grounded:
             missing += 1
             continue
         if not judged.image.is_file():
-            raise FormalimgError(f"{judged.image} is gone: let `formalimg generate` make it again")
+            raise FormalimgError(f"{judged.image} is missing: run `formalimg generate` to make it again")
         file = f"images/{judged.image.name}"
         seen = judged.verdict.evidence.get("scene") if grounded else None
         scene = None if seen is None else _checked(seen, judged.image)
-        found.append(Rateable(item, sample, level, file, before.sha256, scene))
+        found.append(RateableImage(item, sample, level, file, before.sha256, scene))
     if grounded and found and not any(image.grounded is not None for image in found):
         raise FormalimgError(
-            f"nobody has found boxes in the images of {run.folder}: take runs of knolling or natural that a grounder "
+            f"no grounder has judged the images of {run.folder}: take runs of knolling or natural that a grounder "
             "has judged"
         )
     return found, missing
@@ -237,4 +236,4 @@ def _checked(seen: object, image: ImageLocation) -> dict[str, object]:
     try:
         return Scene.from_json(seen).to_json()
     except SceneError as error:
-        raise FormalimgError(f"what the judge saw in {image} is no scene ({error}): judge the run again") from error
+        raise FormalimgError(f"the stored scene of {image} is invalid ({error}): judge the run again") from error

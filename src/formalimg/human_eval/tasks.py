@@ -1,4 +1,4 @@
-"""What a rater is shown, and how far raters are."""
+"""Tasks of raters: what is shown, progress, and the queries behind both."""
 
 from __future__ import annotations
 
@@ -13,32 +13,31 @@ from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.manifest import StudyManifest
-from formalimg.human_eval.protocol import Step, Value
+from formalimg.human_eval.protocol import AnswerValue, RatingStep
 from formalimg.runs import image_in
 from formalimg.scenes import Scene
 
 
 @dataclass(frozen=True)
-class Task:
-    """An image that a rater is asked about. It tells nothing of the model, and not whether it is a check.
+class RatingTask:
+    """An image to be rated. It reveals neither the model nor whether it is an attention check.
 
     Attributes:
         id: a random token.
-        image: the random token that the image is called by.
-        words: what the image should show.
-        steps: what is asked, as far as it may be seen by now.
-        answers: what the rater has said so far, by the name of the step; the last answer to each.
+        image: the random token of the image.
+        words: the prompt.
+        steps: the questions that are visible now.
+        answers: the last answer to each step.
         is_complete: all steps have an answer, and the task can be finished.
-        number, of: which it is of the rater's tasks, from 1.
-        grounded: what was found in the image, in the grounding format, where boxes are to be corrected; None
-            elsewhere, and if nothing could be found.
+        number, of: position among the rater's tasks, from 1.
+        grounded: the scene to be corrected, in the grounding format; None for other protocols, or if none was found.
     """
 
     id: str
     image: str
     words: str
-    steps: tuple[Step, ...]
-    answers: Mapping[str, Value]
+    steps: tuple[RatingStep, ...]
+    answers: Mapping[str, AnswerValue]
     is_complete: bool
     number: int
     of: int
@@ -46,13 +45,13 @@ class Task:
 
 
 class RaterProgress(NamedTuple):
-    """How far a rater is.
+    """Progress of a rater.
 
     Attributes:
         rater: the pseudonym.
-        finished: how many tasks are finished.
-        of: how many there are.
-        seconds: how long all answers took together.
+        finished: number of finished tasks.
+        of: number of tasks.
+        seconds: total time of all answers.
         last: when the rater last answered, in UTC; empty if never.
     """
 
@@ -90,13 +89,13 @@ PROGRESS = """
 
 
 @dataclass
-class Place:
-    """Where a rater is. Nobody else finishes the rater's tasks meanwhile.
+class RaterPosition:
+    """Position of a rater among their tasks.
 
     Attributes:
         number: the rater's number.
-        of: how many tasks there are in all.
-        ahead: the positions of those that are to be finished, the current one first.
+        of: number of tasks.
+        ahead: positions of the unfinished tasks, the current one first.
     """
 
     number: int
@@ -105,61 +104,61 @@ class Place:
 
     @property
     def finished(self) -> int:
-        """How many tasks are finished."""
+        """Return the number of finished tasks."""
         return self.of - len(self.ahead)
 
 
 class CurrentTask(NamedTuple):
-    """The task that a rater is at."""
+    """The current task of a rater."""
 
     id: str
     image: str
     words: str
-    steps: tuple[Step, ...]
+    steps: tuple[RatingStep, ...]
     grounded: str | None
 
 
 @lru_cache(4096)
-def steps_of(text: str) -> tuple[Step, ...]:
-    """The steps that are kept as JSON."""
-    return tuple(Step(**step) for step in json.loads(text))
+def parse_steps(text: str) -> tuple[RatingStep, ...]:
+    """Parse the steps of a task from JSON."""
+    return tuple(RatingStep(**step) for step in json.loads(text))
 
 
-def words_of(grounded: str | None) -> set[tuple[str, str]]:
-    """The words that a grounder has written on objects, with their kinds: people may leave them as they are."""
+def grounder_vocabulary(grounded: str | None) -> set[tuple[str, str]]:
+    """Return labels and attributes used by the grounder, with their kinds: raters may keep them."""
     if grounded is None:
         return set()
     found: Mapping[str, object] = json.loads(grounded)
     return {word for obj in Scene.from_json(found).objects for word in (("class", obj.label), *obj.attributes())}
 
 
-def folders_of_runs(folder: Path, manifest: StudyManifest) -> dict[str, Path]:
-    """Where the runs of a study lie, by name.
+def run_folders(folder: Path, manifest: StudyManifest) -> dict[str, Path]:
+    """Return the folders of the runs of a study, by name.
 
     Raises:
-        FormalimgError: if one is gone: raters would wait for its images in vain.
+        FormalimgError: if one is missing.
     """
     found = {run.name: folder / run.folder for run in manifest.runs}
     gone = next((path for path in found.values() if not path.is_dir()), None)
     if gone is not None:
         raise FormalimgError(
-            f"{folder} shows images of {gone.resolve()}, which is not there: move a study with its runs"
+            f"{folder} shows images of {gone.resolve()}, which does not exist: move a study together with its runs"
         )
     return found
 
 
 def read_image(path: Path, sha256: str) -> bytes:
-    """An image's file, if it is what it was.
+    """Return the bytes of an image, if they are still the same.
 
     Raises:
-        FormalimgError: if it is gone, or another.
+        FormalimgError: if it is missing, or has changed.
     """
     try:
         data = image_in(path, sha256).read_bytes()
     except OSError as error:
         raise FormalimgError(
-            f"cannot read {path}: {error.strerror}; put the run back where it was when the study was made"
+            f"cannot read {path}: {error.strerror}; put the run back where it was when the study was created"
         ) from error
     if hashlib.sha256(data).hexdigest() != sha256:
-        raise FormalimgError(f"{path} is another image than when the study was made: put the old one back")
+        raise FormalimgError(f"{path} has changed since the study was created: restore the original image")
     return data

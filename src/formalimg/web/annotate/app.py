@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval import RaterSummary, Study, StudyRecord, exported_texts, read_study, summarize_raters
+from formalimg.human_eval import RaterSummary, Study, StudyRecord, export_files, read_study, summarize_raters
 from formalimg.web.annotate.raters import (
     keep_answer,
     keep_finished,
@@ -146,6 +146,6 @@ def export_file(study: Study, request: Request) -> Response:
 
 def _files(record: StudyRecord) -> dict[str, str]:
     try:
-        return exported_texts(record)
+        return export_files(record)
     except FormalimgError:  # nobody has finished anything yet
         return {}

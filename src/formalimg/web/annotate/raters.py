@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval import AnswerError, OtherAnswersError, Step, Study, Task
+from formalimg.human_eval import AnswerError, OtherAnswersError, RatingStep, RatingTask, Study
 from formalimg.judges import Unscored
 from formalimg.logic import vocabulary
 from formalimg.runs import inspect
@@ -41,7 +41,7 @@ class _Asked(NamedTuple):
         criteria: which answer is for what, where it is not said point by point.
     """
 
-    step: Step
+    step: RatingStep
     answer: str
     is_closed: bool
     points: tuple[tuple[str, str], ...]
@@ -100,13 +100,13 @@ def told_on_a_page(error: HTTPException) -> Response:
     return page("rating-error.html", error.status_code, words=error.detail)
 
 
-def _asked(step: Step, task: Task) -> _Asked:
+def _asked(step: RatingStep, task: RatingTask) -> _Asked:
     given = json.dumps(task.answers[step.name]) if step.name in task.answers else ""
     points = tuple(_POINT.findall(step.criteria)) if step.kind == "likert" else ()
     return _Asked(step, given, step.once and bool(given), points, "" if points else step.criteria)
 
 
-def _words(suite: str, task: Task) -> dict[str, list[str]]:
+def _words(suite: str, task: RatingTask) -> dict[str, list[str]]:
     """The classes and colours to choose from, with those that a grounder used here."""
     try:
         known = vocabulary(suite).words
