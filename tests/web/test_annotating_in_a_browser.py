@@ -303,7 +303,9 @@ def test_answers_that_wait_survive_a_closed_window_and_a_lost_confirmation(
 
 
 @pytest.mark.parametrize("protocol", ["questions", "boxes"])
-def test_narrow_windows_do_not_scroll_sideways(serve: Serve, new_page: Callable[[], Page], protocol: RatingProtocol) -> None:
+def test_narrow_windows_do_not_scroll_sideways(
+    serve: Serve, new_page: Callable[[], Page], protocol: RatingProtocol
+) -> None:
     served = serve(protocol, count=1)
     page = new_page()
     page.set_viewport_size({"width": 360, "height": 700})
