@@ -10,7 +10,7 @@ import pytest
 
 from formalimg.authoring.formulas.agreeing import agreement
 from formalimg.judges import Grounding, LoadedImage, SceneJudge, Unscored, judge_grounding
-from formalimg.logic import parse, steps
+from formalimg.logic import parse, relations
 from formalimg.models import Setting
 from formalimg.rewards import Scored, Scorer
 from formalimg.runs import execute
@@ -31,7 +31,7 @@ TOLD = "this takes too many steps to decide among 60 objects: use fewer variable
 
 @pytest.fixture(autouse=True)
 def _few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "MAX_STEPS", 20_000)
+    monkeypatch.setattr(relations, "MAX_STEPS", 20_000)
 
 
 def the_hard_one_is_missing(scored: Sequence[Scored]) -> None:
@@ -97,7 +97,7 @@ def test_in_the_playground() -> None:
 
 
 def test_a_witness_that_is_too_hard_to_check_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "MAX_STEPS", 10)
+    monkeypatch.setattr(relations, "MAX_STEPS", 10)
     with pytest.raises(SolverLimitError, match="whether it is a witness is unknown"):
         solve(EASY)
     code, _, err = formalimg("solve", "--formula", EASY)

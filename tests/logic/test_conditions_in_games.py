@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from formalimg.logic import FormulaError, Prepared, Semantics, best_binding, one_pass, parse, prepare, verify
-from formalimg.logic.payoffs import Payoffs
-from formalimg.logic.stacks import Doubt
+from formalimg.logic import FormulaError, Prepared, Semantics, best_binding, minimax, parse, prepare, verify
+from formalimg.logic.minimax_plan import ForallBounds
+from formalimg.logic.payoffs import TruthTables
 from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO, Box, Relation, Scene, SceneObject
 from tests.logic.test_best_binding_agrees_with_minimax import BOTH, assert_is_best, components_of, effort
 from tests.rewards import game_played_out
@@ -27,7 +27,7 @@ WEIGHTS = {"relation": 3, "condition": 2, "attribute": 5}
 def test_they_agree_with_minimax(monkeypatch: pytest.MonkeyPatch, at_once: int | None) -> None:
     """Whether a condition applies to all objects that are left, to some, or to none; also clause by clause."""
     if at_once is not None:
-        monkeypatch.setattr(one_pass, "_AT_ONCE", at_once)
+        monkeypatch.setattr(minimax, "_MAX_BATCH_CELLS", at_once)
     seen = watched(monkeypatch)
     for index in range(tries(150, 600)):
         chance = random.Random(f"conditions {at_once} {index}")
@@ -129,18 +129,18 @@ def conditional(chance: random.Random) -> str:
 def watched(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Counts how often games are made smaller, and how."""
     seen: Counter[str] = Counter()
-    is_met, hopeful = one_pass._is_met, one_pass._hopeful
+    is_met, hopeful = minimax._condition_applies, minimax._forall_candidates
 
-    def watch_met(doubt: Doubt, payoffs: Payoffs, kept: list[Sequence[int]]) -> bool:
-        met = is_met(doubt, payoffs, kept)
+    def watch_met(bounds: ForallBounds, payoffs: TruthTables, kept: list[Sequence[int]]) -> bool:
+        met = is_met(bounds, payoffs, kept)
         seen["met" if met else "not met"] += 1
         return met
 
-    def watch_hopeful(doubt: Doubt, payoffs: Payoffs, unit: int, ties: Any) -> list[int]:
-        left = hopeful(doubt, payoffs, unit, ties)
+    def watch_hopeful(bounds: ForallBounds, payoffs: TruthTables, unit: int, ties: Any) -> list[int]:
+        left = hopeful(bounds, payoffs, unit, ties)
         seen["left out"] += len(left) < payoffs.objects
         return left
 
-    monkeypatch.setattr(one_pass, "_is_met", watch_met)
-    monkeypatch.setattr(one_pass, "_hopeful", watch_hopeful)
+    monkeypatch.setattr(minimax, "_condition_applies", watch_met)
+    monkeypatch.setattr(minimax, "_forall_candidates", watch_hopeful)
     return seen

@@ -17,9 +17,15 @@ from PIL import Image
 from formalimg.errors import FormalimgError
 from formalimg.logic import vocabulary
 from formalimg.scenes import CANVAS, Box, Scene, SceneObject
-from formalimg.scenes.drawing import DrawingError, contact_sheet, draw, drawable_classes, layout_image, natural_aspect
-from formalimg.scenes.icon import Frame, icons, read_icon
-from formalimg.scenes.palette import Tones, palette
+from formalimg.scenes.drawing import (
+    DrawingError,
+    contact_sheet,
+    draw,
+    drawable_classes,
+    layout_image,
+    natural_aspect,
+)
+from formalimg.scenes.icon import PixelFrame, Tones, icons, palette, read_icon
 
 CLASSES = vocabulary("knolling").words["class"]
 COLORS = vocabulary("knolling").words["color"]
@@ -152,8 +158,10 @@ def test_drawings_fill_their_boxes_exactly_and_paint_nothing_outside(width: floa
     assert not outside.any()
 
 
-@pytest.mark.parametrize("frame", [Frame(60, 60, 240, 240), Frame(60, 120, 240, 120), Frame(120, 60, 120, 240)])
-def test_drawings_need_no_clipping(frame: Frame) -> None:
+@pytest.mark.parametrize(
+    "frame", [PixelFrame(60, 60, 240, 240), PixelFrame(60, 120, 240, 120), PixelFrame(120, 60, 120, 240)]
+)
+def test_drawings_need_no_clipping(frame: PixelFrame) -> None:
     """What is drawn stays in its frame by itself, so that clipping cuts no outline."""
     import resvg_py
 

@@ -1,35 +1,135 @@
-"""The best binding: which clauses of a formula hold in a scene, when each variable stands for the best object.
-
-`verify` says whether a formula holds. Where it does not, this says how much of it does: the share of its clauses, which
-is 1 if and only if the formula holds. How the best binding is defined stands in docs/semantics.md.
-"""
+"""Clauses, judged: what the best binding says of each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.logic.assuming import Semantics
-from formalimg.logic.judged import BestBinding, JudgedClause, WeighedClause
-from formalimg.logic.judging import Judging, judged_of_nothing
-from formalimg.logic.lifting import ClauseKind, to_prenex
+from formalimg.logic.constraints import Semantics
+from formalimg.logic.errors import FormulaError, Problem
 from formalimg.logic.parser import as_formula
-from formalimg.logic.places import LiteralNumbers, PlacedComponent, no_literals, placed
-from formalimg.logic.problem import FormulaError, Problem
-from formalimg.logic.semantics import Examined, Verification
-from formalimg.logic.spelling_out import SpelledOut, spell_out
-from formalimg.logic.syntax import Formula
+from formalimg.logic.prenex import Clause, ClauseKind, Literal, to_prenex
+from formalimg.logic.proof import BoundObject
+from formalimg.logic.strict_forall import expand_strict_forall
+from formalimg.logic.syntax import Formula, Value
+from formalimg.logic.verify import AnalyzedFormula, Verification
 from formalimg.logic.world import World
 
 if TYPE_CHECKING:
-    from formalimg.logic.payoffs import Payoffs
+    from formalimg.logic.payoffs import IndexedClause, IndexedComponent, IndexedLiteral, LiteralIndex, TruthTables
+
+
+class WeightedClause(NamedTuple):
+    """A clause, what it speaks about, and what it counts."""
+
+    clause: Clause
+    kind: ClauseKind
+    weight: int
+
+
+class JudgedClause(NamedTuple):
+    """A clause, and whether it holds under the best binding.
+
+    Attributes:
+        clause: the clause.
+        kind: what it speaks about; a clause about the instance that a strict `forall` wants is a `condition`.
+        holds: whether it holds.
+        reason: what can be read off the objects, with numbers; empty if nothing can.
+        bindings: what its variables stand for, in the order of the clause; empty in a scene without objects.
+        weight: what it counts.
+    """
+
+    clause: Clause
+    kind: ClauseKind
+    holds: bool
+    reason: str
+    bindings: tuple[BoundObject, ...]
+    weight: int = 1
+
+
+@dataclass(frozen=True)
+class BestBinding:
+    """The clauses of a formula in a scene.
+
+    Attributes:
+        clauses: the clauses of the lifted form, each judged.
+        bindings: the number of the object that each variable stands for; empty in a scene without objects.
+    """
+
+    clauses: tuple[JudgedClause, ...]
+    bindings: Mapping[str, int]
+
+    @property
+    def share(self) -> float:
+        """The share of clauses that hold, by weight, 0 to 1; 1 if and only if the formula holds."""
+        held = sum([clause.weight for clause in self.clauses if clause.holds])
+        return held / sum([clause.weight for clause in self.clauses])
+
+
+_NOTHING = "there is nothing in the scene"
+
+
+class ClauseEvaluator:
+    """Says of each clause whether it holds when the variables stand for these objects, and why."""
+
+    def __init__(self, scene: World, style: str | None, truth: TruthTables, play: Mapping[str, int]) -> None:
+        self.scene = scene
+        self.style = style
+        self.truth = truth
+        self.bound = {name: BoundObject(name, obj, scene.describe(obj)) for name, obj in play.items()}
+
+    def evaluate(self, weighted: WeightedClause, indexed: IndexedClause, objects: Sequence[int]) -> JudgedClause:
+        """The clause, evaluate.
+
+        Args:
+            weighted: the clause.
+            indexed: the same, its variables called by their places.
+            objects: what the variables stand for, by their places.
+        """
+        clause, kind, weight = weighted
+        bindings = tuple([self.bound[name] for name in clause.names])
+        for literal in indexed.literals:
+            if self.truth.is_true(literal, objects):
+                return JudgedClause(clause, kind, True, self.evidence(literal, objects), bindings, weight)
+        first = indexed.literals[0]
+        if clause.kind == "object" and first.positive and not self.truth.where(first).any():
+            reason = f"no object satisfies {clause}"
+        else:
+            reason = " and ".join(filter(None, [self.evidence(literal, objects) for literal in indexed.literals]))
+        return JudgedClause(clause, kind, False, reason, bindings, weight)
+
+    def evidence(self, literal: IndexedLiteral, objects: Sequence[int]) -> str:
+        """What can be read off the objects that makes a literal hold or fail."""
+        if not literal.written:
+            return f"the style is '{self.style}'"
+        return self.scene.evidence(literal.atom, tuple([objects[place] for place in literal.written]))
+
+
+def evaluate_empty_scene(
+    clauses: Sequence[WeightedClause], passed: bool, style: str | None
+) -> tuple[JudgedClause, ...]:
+    """The clauses in a scene without objects: what speaks of objects holds only if the whole formula does."""
+    found = []
+    for clause, kind, weight in clauses:
+        holds = passed or (not clause.variables and any(_style_holds(literal, style) for literal in clause.literals))
+        reason = _NOTHING if clause.variables else f"the style is '{style}'"
+        found.append(JudgedClause(clause, kind, holds, reason, (), weight))
+    if not passed and all(clause.holds for clause in found):
+        # An `exists` that fails although nothing is said of its variable: what it says of the style fails with it.
+        found = [JudgedClause(clause, kind, False, _NOTHING, (), weight) for clause, kind, weight in clauses]
+    return tuple(found)
+
+
+def _style_holds(literal: Literal, style: str | None) -> bool:
+    return (literal.atom.arguments[0] == Value(style or "")) is literal.positive
+
 
 __all__ = ["BestBinding", "JudgedClause", "Prepared", "best_binding", "prepare"]
 
-_MOST_WEIGHT = 1_000_000
+_MAX_WEIGHT = 1_000_000
 """With heavier clauses, the share of a play that misses a light one would be rounded to 1."""
 
 
@@ -67,29 +167,29 @@ def prepare(
     Args:
         formula: a closed formula, parsed or as text.
         semantics: how `forall` reads, as for `verify`.
-        weights: what a clause of each kind counts, in whole numbers from 1 to 1,000,000; 1 if not named.
+        weights: what a clause of each kind counts, in whole literals from 1 to 1,000,000; 1 if not named.
 
     Raises:
         FormulaError: if a text is no formula. All else is told when a scene is judged.
         FormalimgError: if a weight is not such a number.
     """
     for kind, weight in (weights or {}).items():
-        if not isinstance(weight, int) or isinstance(weight, bool) or not 1 <= weight <= _MOST_WEIGHT:
+        if not isinstance(weight, int) or isinstance(weight, bool) or not 1 <= weight <= _MAX_WEIGHT:
             # The weight is not told: it may have thousands of digits.
-            raise FormalimgError(f"the weight of {kind} must be a whole number from 1 to {_MOST_WEIGHT:,}")
+            raise FormalimgError(f"the weight of {kind} must be a whole number from 1 to {_MAX_WEIGHT:,}")
     return Prepared(as_formula(formula), semantics, dict(weights or {}))
 
 
-class _Part(NamedTuple):
+class _PrenexComponent(NamedTuple):
     """A component: its clauses as they are told, and as they are played."""
 
-    clauses: tuple[WeighedClause, ...]
-    placed: PlacedComponent
+    clauses: tuple[WeightedClause, ...]
+    indexed: IndexedComponent
 
 
-class _Lifted(NamedTuple):
-    parts: tuple[_Part, ...]
-    numbers: LiteralNumbers
+class _PreparedPrenex(NamedTuple):
+    parts: tuple[_PrenexComponent, ...]
+    literals: LiteralIndex
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,26 +202,26 @@ class Prepared:
 
     def verify(self, scene: World, style: str | None = None) -> Verification:
         """Whether the formula holds; as `verify`."""
-        return self._examined.verify(scene, self.semantics, style)
+        return self._analyzed.verify(scene, self.semantics, style)
 
     def best_binding(self, scene: World, style: str | None = None) -> BestBinding:
         """Which clauses hold, and for which objects; as `best_binding`."""
         passed = self.verify(scene, style).passed
-        parts = self._lifted.parts
+        parts = self._prenex.parts
         if not len(scene):
             clauses = [clause for part in parts for clause in part.clauses]
-            return BestBinding(judged_of_nothing(clauses, passed, style), {})
-        payoffs, plays = self._played(scene, style)
+            return BestBinding(evaluate_empty_scene(clauses, passed, style), {})
+        truth, plays = self._play_components(scene, style)
         play = {
             name: obj
             for part, objects in zip(parts, plays, strict=True)
-            for name, obj in zip(part.placed.names, objects, strict=True)
+            for name, obj in zip(part.indexed.names, objects, strict=True)
         }
-        judging = Judging(scene, style, payoffs, play)
+        evaluator = ClauseEvaluator(scene, style, truth, play)
         judged = [
-            judging.judged(weighed, clause, objects)
+            evaluator.evaluate(weighted, clause, objects)
             for part, objects in zip(parts, plays, strict=True)
-            for weighed, clause in zip(part.clauses, part.placed.clauses, strict=True)
+            for weighted, clause in zip(part.clauses, part.indexed.clauses, strict=True)
         ]
         self._require_agreement(all(clause.holds for clause in judged), passed)
         return BestBinding(tuple(judged), play)
@@ -131,25 +231,25 @@ class Prepared:
         if not len(scene):
             return self.best_binding(scene, style).share
         passed = self.verify(scene, style).passed
-        payoffs, plays = self._played(scene, style)
+        truth, plays = self._play_components(scene, style)
         held = everything = 0
-        for part, objects in zip(self._lifted.parts, plays, strict=True):
-            for weighed, clause in zip(part.clauses, part.placed.clauses, strict=True):
-                everything += weighed.weight
+        for part, objects in zip(self._prenex.parts, plays, strict=True):
+            for weighted, clause in zip(part.clauses, part.indexed.clauses, strict=True):
+                everything += weighted.weight
                 for literal in clause.literals:
-                    if payoffs.is_true(literal, objects):
-                        held += weighed.weight
+                    if truth.is_true(literal, objects):
+                        held += weighted.weight
                         break
         self._require_agreement(held == everything, passed)
         return held / everything
 
-    def _played(self, scene: World, style: str | None) -> tuple[Payoffs, list[list[int]]]:
+    def _play_components(self, scene: World, style: str | None) -> tuple[TruthTables, list[list[int]]]:
         """Where literals hold, and what the variables of each component stand for."""
-        from formalimg.logic.payoffs import Payoffs  # here, because it needs numpy
+        from formalimg.logic.payoffs import TruthTables  # here, because it needs numpy
 
-        parts, numbers = self._lifted
-        payoffs = Payoffs(scene, style, numbers)
-        return payoffs, [self._play(part.placed, payoffs) for part in parts]
+        parts, literals = self._prenex
+        truth = TruthTables(scene, style, literals)
+        return truth, [self._play(part.indexed, truth) for part in parts]
 
     def _require_agreement(self, all_hold: bool, passed: bool) -> None:
         # Deciding and playing are two ways to the same answer: a reward must never come from one that went astray.
@@ -157,31 +257,35 @@ class Prepared:
             raise AssertionError(f"the clauses and the formula disagree: {self.formula}")
 
     @cached_property
-    def _examined(self) -> Examined:
-        return Examined(self.formula)
+    def _analyzed(self) -> AnalyzedFormula:
+        return AnalyzedFormula(self.formula)
 
     @cached_property
-    def _lifted(self) -> _Lifted:
-        spelled = spell_out(self.formula) if self.semantics == "strict" else SpelledOut(self.formula, frozenset())
-        numbers, parts = no_literals(), []
-        for component in to_prenex(spelled.formula).components:
+    def _prenex(self) -> _PreparedPrenex:
+        from formalimg.logic.payoffs import index_component  # here, because it needs numpy
+
+        formula, presence = self.formula, frozenset[str]()
+        if self.semantics == "strict":
+            formula, presence = expand_strict_forall(formula)
+        literals: LiteralIndex = ({}, {}, {})
+        parts = []
+        for component in to_prenex(formula).components:
             kinds: list[ClauseKind] = [
-                clause.kind if clause.variables.isdisjoint(spelled.presence) else "condition"
-                for clause in component.clauses
+                clause.kind if clause.variables.isdisjoint(presence) else "condition" for clause in component.clauses
             ]
             weights = [self.weights.get(kind, 1) for kind in kinds]
-            weighed = map(WeighedClause, component.clauses, kinds, weights)
-            parts.append(_Part(tuple(weighed), placed(component, weights, numbers)))
-        return _Lifted(tuple(parts), numbers)
+            weighted = map(WeightedClause, component.clauses, kinds, weights)
+            parts.append(_PrenexComponent(tuple(weighted), index_component(component, weights, literals)))
+        return _PreparedPrenex(tuple(parts), literals)
 
-    def _play(self, component: PlacedComponent, payoffs: Payoffs) -> list[int]:
+    def _play(self, component: IndexedComponent, truth: TruthTables) -> list[int]:
         """What each variable stands for."""
-        from formalimg.logic.game import TooEntangledError, best_play
+        from formalimg.logic.minimax import TooEntangledError, minimax_play
 
         if not component.names:
             return []
         try:
-            return best_play(component, payoffs)
+            return minimax_play(component, truth)
         except TooEntangledError:
             message = f"{len(component.names)} variables hang together too tightly to find the best objects for them"
             raise FormulaError([Problem("size", message, self.formula.span)]) from None

@@ -9,29 +9,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import prod
 
-from formalimg.logic.steps import Steps
+from formalimg.logic.relations import Domains, Relation, RelationTable, StepBudget, join, project
 from formalimg.logic.syntax import Formula
-from formalimg.logic.tables import Domains, Relation, Table, join, project
 from formalimg.logic.world import members
 
 _MAX_TRIES = 200
 """How many values are tried before tables are made."""
 
 
-class Block:
+class ConstraintBlock:
     """What has been assumed so far, and the variables that `exists` has bound on the way.
 
     Claims that are more than literals wait until the domains are as narrow as literals make them.
     """
 
-    __slots__ = ("bound", "domains", "relations", "steps", "tries_left", "waiting", "whole")
+    __slots__ = ("bound", "domains", "relations", "steps", "tries_left", "postponed", "whole")
 
-    def __init__(self, domains: Domains, steps: Steps, bound: Iterable[str] = ()) -> None:
+    def __init__(self, domains: Domains, steps: StepBudget, bound: Iterable[str] = ()) -> None:
         self.domains = domains
         self.steps = steps
         self.bound = list(bound)
         self.relations: list[Relation] = []
-        self.waiting: list[tuple[Formula, bool]] = []
+        self.postponed: list[tuple[Formula, bool]] = []
         self.tries_left = _MAX_TRIES
         self.whole: str | None = None  # a variable that may lose no value: then all is lost
 
@@ -42,7 +41,7 @@ class Block:
         self.domains[variable] = left
         return left != 0 if variable != self.whole else left == before
 
-    def add(self, table: Table) -> bool:
+    def add(self, table: RelationTable) -> bool:
         """Assume that a table holds; False if that is impossible."""
         if not table.rows:
             return False
@@ -114,7 +113,7 @@ class Block:
         for value in members(self.domains[name]):
             if not self.tries_left:
                 return None
-            trial = Block(dict(self.domains), self.steps, around)
+            trial = ConstraintBlock(dict(self.domains), self.steps, around)
             trial.domains[name] = 1 << value
             trial.relations = list(self.relations)
             trial.tries_left = self.tries_left - 1

@@ -10,9 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, TypeAlias
 
-from formalimg.logic.nearness import closest_match
-from formalimg.logic.problem import FormulaError, Problem
-from formalimg.logic.source import Source, Span
+from formalimg.logic.errors import FormulaError, Problem, Source, Span
 from formalimg.logic.syntax import (
     And,
     Argument,
@@ -27,6 +25,7 @@ from formalimg.logic.syntax import (
     Value,
     Variable,
 )
+from formalimg.logic.vocabulary import closest_match
 
 MAX_CHARACTERS = 100_000
 """The longest text that is read; a K = 10 formula has about 2,000 characters."""
@@ -62,16 +61,16 @@ class _Symbol(NamedTuple):
     span: Span
 
 
-class _Hole(NamedTuple):
+class _InvalidList(NamedTuple):
     """A list that was no formula and has been reported."""
 
     span: Span
 
 
-_Item: TypeAlias = Formula | Argument | _Symbol | _Hole
+_Item: TypeAlias = Formula | Argument | _Symbol | _InvalidList
 
 
-class _List(NamedTuple):
+class _OpenList(NamedTuple):
     """A parenthesis that has been opened and what stands in it so far."""
 
     start: int
@@ -98,14 +97,14 @@ def as_formula(formula: Formula | str) -> Formula:
 def read(text: str | bytes) -> tuple[Formula | None, list[Problem]]:
     """Read one formula and say everything that is wrong with its form; None if there is no formula."""
     try:
-        source = Source(text if isinstance(text, str) else _decoded(text))
+        source = Source(text if isinstance(text, str) else _decode(text))
     except FormulaError as error:
         return None, list(error.problems)
-    reader = _Reader(source)
+    reader = _Parser(source)
     return reader.read(), sorted(reader.problems, key=lambda problem: problem.span.start)
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -125,14 +124,14 @@ def _plain_atom(token: re.Match[str], source: Source) -> Atom:
     return Atom(predicate, arguments, Span(source, *token.span()))
 
 
-class _Reader:
+class _Parser:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.problems: list[Problem] = []
 
-    def report(self, message: str, span: Span) -> _Hole:
+    def report(self, message: str, span: Span) -> _InvalidList:
         self.problems.append(Problem("syntax", message, span))
-        return _Hole(span)
+        return _InvalidList(span)
 
     def read(self) -> Formula | None:
         source, text = self.source, self.source.text
@@ -140,7 +139,7 @@ class _Reader:
             message = f"the formula is too long: {len(text):,} characters, the limit is {MAX_CHARACTERS:,}"
             self.problems.append(Problem("size", message, Span(source, MAX_CHARACTERS, MAX_CHARACTERS + 1)))
             return None
-        whole = _List(0, [])
+        whole = _OpenList(0, [])
         stack = [whole]
         top = whole.items
         for token in _TOKEN.finditer(text):
@@ -155,7 +154,7 @@ class _Reader:
                 if token.lastindex:
                     top.append(_plain_atom(token, source))
                     continue
-                stack.append(_List(start, []))
+                stack.append(_OpenList(start, []))
                 top = stack[-1].items
             elif first == ")":
                 if len(stack) == 1:
@@ -192,16 +191,16 @@ class _Reader:
         if isinstance(first, Variable | Value | _Symbol):
             self.report("a formula begins with '(', as in (exists ?x (Is ?x 'cup'))", first.span)
             return None
-        return None if self.problems or isinstance(first, _Hole) else first
+        return None if self.problems or isinstance(first, _InvalidList) else first
 
-    def node(self, items: list[_Item], span: Span) -> Formula | _Hole:
+    def node(self, items: list[_Item], span: Span) -> Formula | _InvalidList:
         """The node that a closed list is."""
         if not items:
             return self.report("nothing stands between these parentheses", span)
         head, arguments = items[0], items[1:]
         if not isinstance(head, _Symbol):
-            if isinstance(head, _Hole):
-                return _Hole(span)
+            if isinstance(head, _InvalidList):
+                return _InvalidList(span)
             return self.report("a list begins with an operator or a predicate, as in (and …) or (Is …)", head.span)
         if head.text not in _OPERATOR_SET:
             return self.atom(head, arguments, span)
@@ -209,13 +208,13 @@ class _Reader:
             return self.quantified(head, arguments, span)
         return self.connected(head, arguments, span)
 
-    def quantified(self, head: _Symbol, items: list[_Item], span: Span) -> Formula | _Hole:
+    def quantified(self, head: _Symbol, items: list[_Item], span: Span) -> Formula | _InvalidList:
         usage = f"({head.text} ?x F)"
         if not items:
             return self.report(f"{head.text} needs a variable and a formula: {usage}", span)
         variable = items[0]
-        if isinstance(variable, _Hole):
-            return _Hole(span)
+        if isinstance(variable, _InvalidList):
+            return _InvalidList(span)
         if isinstance(variable, _Symbol):
             return self.report(f"a variable begins with '?': write ?{variable.text}", variable.span)
         if not isinstance(variable, Variable):
@@ -227,23 +226,23 @@ class _Reader:
             return self.report(f"{head.text} takes one variable and one formula: {advice}", items[2].span)
         body = self.formulas(head, items[1:])
         if body is None:
-            return _Hole(span)
+            return _InvalidList(span)
         return (Exists if head.text == "exists" else Forall)(variable, body[0], span)
 
-    def connected(self, head: _Symbol, items: list[_Item], span: Span) -> Formula | _Hole:
+    def connected(self, head: _Symbol, items: list[_Item], span: Span) -> Formula | _InvalidList:
         parts = self.formulas(head, items)
         if head.text in ("and", "or"):
             if not items:
                 return self.report(f"{head.text} needs at least one formula", span)
             if parts is None:
-                return _Hole(span)
+                return _InvalidList(span)
             return (And if head.text == "and" else Or)(parts, span)
         wanted = 1 if head.text == "not" else 2
         if len(items) != wanted:
             number = "one formula" if wanted == 1 else "two formulas"
             return self.report(f"{head.text} takes exactly {number}, here it has {len(items)}", span)
         if parts is None:
-            return _Hole(span)
+            return _InvalidList(span)
         if head.text == "not":
             return Not(parts[0], span)
         return (Implies if head.text == "implies" else Iff)(parts[0], parts[1], span)
@@ -254,11 +253,11 @@ class _Reader:
         for item in items:
             if type(item) in _FORMULAS:
                 formulas.append(item)  # type: ignore[arg-type]
-            elif not isinstance(item, _Hole):
+            elif not isinstance(item, _InvalidList):
                 self.report(f"{head.text} takes formulas in parentheses, not {item.span.text}", item.span)
         return tuple(formulas) if len(formulas) == len(items) else None
 
-    def atom(self, head: _Symbol, items: list[_Item], span: Span) -> Formula | _Hole:
+    def atom(self, head: _Symbol, items: list[_Item], span: Span) -> Formula | _InvalidList:
         if head.text.lower() in _OPERATOR_SET:
             return self.report(f"write operators in small letters: {head.text.lower()}", head.span)
         arguments: list[Argument] = []
@@ -269,10 +268,10 @@ class _Reader:
                 self.report(
                     f"put values in quotes ('{item.text}') and a '?' before variables (?{item.text})", item.span
                 )
-            elif not isinstance(item, _Hole):
+            elif not isinstance(item, _InvalidList):
                 near = closest_match(head.text, OPERATORS)
                 advice = f"did you mean {near}?" if near else f"the operators are {', '.join(OPERATORS)}"
                 return self.report(
                     f"{head.text} is not an operator, so no formula can stand in it: {advice}", head.span
                 )
-        return Atom(head.text, tuple(arguments), span) if len(arguments) == len(items) else _Hole(span)
+        return Atom(head.text, tuple(arguments), span) if len(arguments) == len(items) else _InvalidList(span)

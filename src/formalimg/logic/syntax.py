@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from formalimg.logic.source import NOWHERE, Span
+from formalimg.logic.errors import NOWHERE, Span
 
 
 def _somewhere() -> Span:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
-from formalimg.logic.problem import FormulaError, Problem
+from formalimg.logic.errors import FormulaError, Problem
 from formalimg.logic.syntax import (
     And,
     Argument,
@@ -23,7 +24,7 @@ from formalimg.logic.syntax import (
 
 
 def free_variables(formula: Formula) -> frozenset[str]:
-    """Names of the variables that no quantifier of the formula binds."""
+    """FreshNames of the variables that no quantifier of the formula binds."""
     if isinstance(formula, Atom):
         return frozenset(formula.variables)
     inside = frozenset[str]().union(*map(free_variables, children(formula)))
@@ -39,7 +40,7 @@ def require_closed(formula: Formula) -> list[str]:
     """The variable of each quantifier of a closed formula; a FormulaError that names every unbound variable if not."""
     bound: list[str] = []
     open_: list[Variable] = []
-    _note_variables(formula, {}, bound, open_)
+    _collect_variables(formula, {}, bound, open_)
     if open_:
         raise FormulaError([unbound(variable) for variable in open_])
     return bound
@@ -50,7 +51,7 @@ def unbound(variable: Variable) -> Problem:
     return Problem("scope", f"?{variable.name} is not bound by an exists or forall around it", variable.span)
 
 
-def _note_variables(formula: Formula, scope: dict[str, None], bound: list[str], open_: list[Variable]) -> None:
+def _collect_variables(formula: Formula, scope: dict[str, None], bound: list[str], open_: list[Variable]) -> None:
     kind = type(formula)
     if kind is Atom:
         arguments = formula.arguments  # type: ignore[union-attr]
@@ -61,26 +62,26 @@ def _note_variables(formula: Formula, scope: dict[str, None], bound: list[str], 
         bound.append(name)
         scope = {**scope, name: None}
     for part in children(formula):
-        _note_variables(part, scope, bound, open_)
+        _collect_variables(part, scope, bound, open_)
 
 
-class Names:
+class FreshNames:
     """Gives out variable names that are not yet taken: `x`, then `x_1`, `x_2` and so on."""
 
     def __init__(self, written: Iterable[str]) -> None:
         self._written = set(written)
-        self._given: set[str] = set()
+        self._issued: set[str] = set()
         self._last: dict[str, int] = {}  # the numbers given so far, so that a name used very often stays quick
 
     def fresh(self, name: str) -> str:
         """The name itself the first time, then with the first free number behind it."""
         number = self._last.get(name, 0)
         candidate = f"{name}_{number}" if number else name
-        while candidate in self._given or (number and candidate in self._written):
+        while candidate in self._issued or (number and candidate in self._written):
             number += 1
             candidate = f"{name}_{number}"
         self._last[name] = number
-        self._given.add(candidate)
+        self._issued.add(candidate)
         return candidate
 
 
@@ -92,31 +93,31 @@ def rename_apart(formula: Formula) -> Formula:
     bound = bound_variables(formula)
     if len(set(bound)) == len(bound):
         return formula
-    return _renamed(formula, {}, Names(bound))
+    return _rename(formula, {}, FreshNames(bound))
 
 
-def _renamed(formula: Formula, names: Mapping[str, str], fresh: Names) -> Formula:
+def _rename(formula: Formula, names: Mapping[str, str], fresh: FreshNames) -> Formula:
     match formula:
         case Atom(predicate, arguments, span):
             return Atom(predicate, rename_arguments(arguments, names), span)
         case Not(body, span):
-            return Not(_renamed(body, names, fresh), span)
+            return Not(_rename(body, names, fresh), span)
         case And(parts, span):
-            return And(tuple(_renamed(part, names, fresh) for part in parts), span)
+            return And(tuple(_rename(part, names, fresh) for part in parts), span)
         case Or(parts, span):
-            return Or(tuple(_renamed(part, names, fresh) for part in parts), span)
+            return Or(tuple(_rename(part, names, fresh) for part in parts), span)
         case Implies(antecedent, consequent, span):
-            return Implies(_renamed(antecedent, names, fresh), _renamed(consequent, names, fresh), span)
+            return Implies(_rename(antecedent, names, fresh), _rename(consequent, names, fresh), span)
         case Iff(left, right, span):
-            return Iff(_renamed(left, names, fresh), _renamed(right, names, fresh), span)
+            return Iff(_rename(left, names, fresh), _rename(right, names, fresh), span)
         case Exists(variable, body, span):
             name = fresh.fresh(variable.name)
             inner = {**names, variable.name: name}
-            return Exists(Variable(name, variable.span), _renamed(body, inner, fresh), span)
+            return Exists(Variable(name, variable.span), _rename(body, inner, fresh), span)
         case Forall(variable, body, span):
             name = fresh.fresh(variable.name)
             inner = {**names, variable.name: name}
-            return Forall(Variable(name, variable.span), _renamed(body, inner, fresh), span)
+            return Forall(Variable(name, variable.span), _rename(body, inner, fresh), span)
 
 
 def rename_arguments(arguments: tuple[Argument, ...], names: Mapping[str, str]) -> tuple[Argument, ...]:
@@ -159,3 +160,71 @@ def existential_block(formula: Formula) -> tuple[list[str], list[Formula]]:
             return [name for names, _ in blocks for name in names], [claim for _, claims in blocks for claim in claims]
         case _:
             return [], [formula]
+
+
+class ConjunctGroup(NamedTuple):
+    """Conjuncts that share variables which are bound by `exists` around them.
+
+    Attributes:
+        variables: these variables.
+        claims: the conjuncts; each is claimed to hold.
+        mentioned: all variables that are free in them.
+    """
+
+    variables: tuple[str, ...]
+    claims: tuple[tuple[Formula, bool], ...]
+    mentioned: frozenset[str]
+
+
+class FormulaStructure:
+    """Remembers the structure of formulas, by identity: to compare formulas takes longer than to take them apart.
+
+    It may be used by several threads. Keep it only as long as the formulas.
+    """
+
+    def __init__(self) -> None:
+        # With the formula itself: so its identity is given to no other one, unless this was copied or sent elsewhere.
+        self._free: dict[int, tuple[Formula, tuple[str, ...]]] = {}
+        self._groups: dict[int, tuple[Formula, tuple[ConjunctGroup, ...]]] = {}
+
+    def free_variables(self, formula: Formula) -> tuple[str, ...]:
+        """The variables that nothing in a formula binds, in the order of the text; of an atom all it has."""
+        known = self._free.get(id(formula))
+        if known is None or known[0] is not formula:
+            known = self._free[id(formula)] = (formula, self._find_free(formula))
+        return known[1]
+
+    def groups(self, formula: Formula) -> tuple[ConjunctGroup, ...]:
+        """The conjuncts of a formula, in groups that share none of the variables it binds by `exists`.
+
+        Each group can be settled for itself, so that it ties only those of the other variables that it mentions.
+        """
+        known = self._groups.get(id(formula))
+        if known is None or known[0] is not formula:
+            known = self._groups[id(formula)] = (formula, self._find_groups(formula))
+        return known[1]
+
+    def _find_free(self, formula: Formula) -> tuple[str, ...]:
+        if isinstance(formula, Atom):
+            return formula.variables
+        names: dict[str, None] = {}
+        for part in children(formula):
+            names.update(dict.fromkeys(self.free_variables(part)))
+        if isinstance(formula, Exists | Forall):
+            names.pop(formula.variable.name, None)
+        return tuple(names)
+
+    def _find_groups(self, formula: Formula) -> tuple[ConjunctGroup, ...]:
+        variables, claims = existential_block(formula)
+        inner = frozenset(variables)
+        tied = [claim for claim in claims if not inner.isdisjoint(self.free_variables(claim))]
+        alone = [self._group([], [claim]) for claim in claims if inner.isdisjoint(self.free_variables(claim))]
+        together = [
+            self._group([name for name in variables if name in names], [tied[index] for index in members])
+            for names, members in connected([inner.intersection(self.free_variables(claim)) for claim in tied])
+        ]
+        return (*alone, *together)
+
+    def _group(self, variables: list[str], claims: list[Formula]) -> ConjunctGroup:
+        mentioned = frozenset(name for claim in claims for name in self.free_variables(claim))
+        return ConjunctGroup(tuple(variables), tuple((claim, True) for claim in claims), mentioned)

@@ -1,14 +1,27 @@
-"""Vocabularies: which words and predicates a suite knows, read from data files and validated on load."""
+"""The word that somebody most likely meant."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from formalimg.errors import FormalimgError
-from formalimg.logic.nearness import closest_match
+
+
+def closest_match(word: str, known: Iterable[str]) -> str | None:
+    """The known word that `word` most likely meant, whatever its case and spacing; None if none is near."""
+    from difflib import get_close_matches  # here, so that programs start faster
+
+    folded = {_fold(candidate): candidate for candidate in known}
+    matches = get_close_matches(_fold(word), folded, n=1, cutoff=0.5)
+    return folded[matches[0]] if matches else None
+
+
+def _fold(word: str) -> str:
+    return word[:80].casefold().replace("_", " ").replace("-", " ").strip()
+
 
 _FOLDER = Path(__file__).parent / "vocabularies"
 
@@ -55,7 +68,7 @@ def vocabulary(suite: str | Path | Vocabulary) -> Vocabulary:
     if isinstance(suite, Vocabulary):
         return suite
     if isinstance(suite, Path) or suite.endswith(".toml"):
-        return _loaded(Path(suite))
+        return _load(Path(suite))
     if suite not in vocabulary_names():
         near = closest_match(suite, vocabulary_names())
         advice = f"did you mean {near}?" if near else f"known are {', '.join(vocabulary_names())}, or a .toml file"
@@ -71,21 +84,21 @@ def vocabulary_names() -> tuple[str, ...]:
 
 @cache
 def _builtin(name: str) -> Vocabulary:
-    return _loaded(_FOLDER / f"{name}.toml")
+    return _load(_FOLDER / f"{name}.toml")
 
 
-def _loaded(path: Path) -> Vocabulary:
+def _load(path: Path) -> Vocabulary:
     import tomllib  # here, so that programs start faster
 
     try:
-        return _validated(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
+        return _validate(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
     except OSError as error:
         raise VocabularyError(f"cannot read the vocabulary {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise VocabularyError(f"the vocabulary {path} is not valid TOML: {error}") from error
 
 
-def _validated(table: Mapping[str, object], where: str) -> Vocabulary:
+def _validate(table: Mapping[str, object], where: str) -> Vocabulary:
     """The vocabulary that a table describes, or an error that names the entry to mend."""
     name, words, predicates = (table.get(key) for key in ("name", "words", "predicates"))
     if not isinstance(name, str) or not isinstance(words, dict) or not isinstance(predicates, dict):

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from formalimg.errors import FormalimgError
-from formalimg.scenes.box import CANVAS, Box
-from formalimg.scenes.scene_object import SceneObject
+from formalimg.scenes.objects import CANVAS, Box, SceneObject
 
 _PLAIN = frozenset({"label", "color", "box_2d"})
 _NUMBERS = frozenset({int, float})

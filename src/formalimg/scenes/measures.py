@@ -1,19 +1,111 @@
-"""What can be measured on the objects of a scene, for all of them at once."""
+"""Measures of the boxes of a scene (edges, centres, areas) and rankings by them, for all objects at once."""
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from formalimg.scenes.box import Box
-from formalimg.scenes.ranking import Ranking
-from formalimg.scenes.rules import RULES_OF_TWO, Measure, PairRule, RankedPair
+from formalimg.logic import members
+from formalimg.scenes.objects import Box
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from formalimg.scenes.rules import PairRule
+
+Measure = Literal["xmin", "ymin", "xmax", "ymax", "center_x", "center_y", "area"]
+
+_SCAN_LIMIT = 16
+"""Up to so many objects are looked at one by one; for more, it pays to have all objects in order."""
+
+
+class _SortedObjects(NamedTuple):
+    values: list[float]  # the values, smallest first
+    lowest: list[int]  # lowest[i]: the i objects with the smallest values
+
+
+class Ranking:
+    """The objects of a scene by one measure; answers with bit sets."""
+
+    def __init__(self, values: Sequence[float]) -> None:
+        self.values = values
+
+    @cached_property
+    def _order(self) -> _SortedObjects:
+        order = sorted(range(len(self.values)), key=self.values.__getitem__)
+        lowest = [0]
+        for obj in order:
+            lowest.append(lowest[-1] | 1 << obj)
+        return _SortedObjects([self.values[obj] for obj in order], lowest)
+
+    def smallest(self, objects: int) -> float:
+        """The smallest measure in a set of objects."""
+        if objects & (objects - 1) == 0:
+            return self.values[objects.bit_length() - 1]
+        return min([self.values[obj] for obj in members(objects)])
+
+    def largest(self, objects: int) -> float:
+        """The largest measure in a set of objects."""
+        if objects & (objects - 1) == 0:
+            return self.values[objects.bit_length() - 1]
+        return max([self.values[obj] for obj in members(objects)])
+
+    def below(self, value: float, among: int) -> int:
+        """The objects, out of a set, whose measure is strictly less than the value."""
+        if among.bit_count() > _SCAN_LIMIT:
+            return among & self._order.lowest[bisect_left(self._order.values, value)]
+        values, found = self.values, 0
+        while among:
+            lowest = among & -among
+            if values[lowest.bit_length() - 1] < value:
+                found |= lowest
+            among ^= lowest
+        return found
+
+    def above(self, value: float, among: int) -> int:
+        """The objects, out of a set, whose measure is strictly greater than the value."""
+        if among.bit_count() > _SCAN_LIMIT:
+            return among & ~self._order.lowest[bisect_right(self._order.values, value)]
+        values, found = self.values, 0
+        while among:
+            lowest = among & -among
+            if values[lowest.bit_length() - 1] > value:
+                found |= lowest
+            among ^= lowest
+        return found
+
+    def between(self, low: float, high: float, among: int) -> int:
+        """The objects, out of a set, whose measure lies strictly between two values."""
+        if len(self.values) > _SCAN_LIMIT:
+            return self.above(low, self.below(high, among))
+        return among & sum([1 << obj for obj, value in enumerate(self.values) if low < value < high])
+
+    def near(self, value: float, bound: float, among: int) -> int:
+        """The objects, out of a set, whose measure differs from the value by strictly less than the bound."""
+        if among.bit_count() > _SCAN_LIMIT:
+            # The differences are formed as the rule forms them: value + bound could round to the other side.
+            start = bisect_left(self._order.values, True, key=lambda other: value - other < bound)
+            end = bisect_left(self._order.values, True, key=lambda other: other - value >= bound)
+            return among & (self._order.lowest[end] ^ self._order.lowest[start])
+        values, found = self.values, 0
+        while among:
+            lowest = among & -among
+            if abs(values[lowest.bit_length() - 1] - value) < bound:
+                found |= lowest
+            among ^= lowest
+        return found
+
+
+class RankedPair(NamedTuple):
+    """The objects of a scene, ranked by the two measures that a rule compares."""
+
+    first: Ranking
+    second: Ranking
+
 
 _EXACT = 2**25
 """Sums and areas of whole numbers below this are the same as floats."""
@@ -45,10 +137,9 @@ class Measures:
             known = self._ranked_pairs[predicate] = pair
         return known
 
-    def pairs(self, predicate: str) -> NDArray[np.bool] | None:
-        """Where a predicate holds, by first and second box; None if no rule says, or an array would round numbers."""
-        rule = RULES_OF_TWO.get(predicate)
-        if rule is None or self._columns is None:
+    def pairs(self, rule: PairRule) -> NDArray[np.bool] | None:
+        """Return where a rule holds, by first and second box; None if an array would round the numbers."""
+        if self._columns is None:
             return None
         return rule.pairs(self._array(rule.first), self._array(rule.second))
 

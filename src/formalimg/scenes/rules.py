@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from formalimg.logic import members
-from formalimg.scenes.box import CANVAS, Box
-from formalimg.scenes.ranking import Ranking
+from formalimg.scenes.measures import Measure, RankedPair, Ranking
+from formalimg.scenes.objects import CANVAS, Box
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,17 +21,8 @@ if TYPE_CHECKING:
     Measures: TypeAlias = NDArray[np.float64]
     Truth: TypeAlias = NDArray[np.bool]
 
-Measure = Literal["xmin", "ymin", "xmax", "ymax", "center_x", "center_y", "area"]
-
 Rankings: TypeAlias = Callable[[Measure], Ranking]
 """The objects of a scene, ranked by a measure."""
-
-
-class RankedPair(NamedTuple):
-    """The objects of a scene, ranked by the two measures that a rule compares."""
-
-    first: Ranking
-    second: Ranking
 
 
 ALIGNMENT = 100

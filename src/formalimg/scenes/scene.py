@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from formalimg.logic import Atom, Value, Variable, Vocabulary, closest_match, members, vocabulary
 from formalimg.scenes.grounding import read_grounding, write_grounding
 from formalimg.scenes.measures import Measures
+from formalimg.scenes.objects import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, SceneObject
 from formalimg.scenes.rules import RULES_OF_ONE, RULES_OF_TWO
-from formalimg.scenes.scene_object import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, SceneObject
 
 if TYPE_CHECKING:
     import numpy as np
@@ -130,7 +130,8 @@ class Scene:
 
     def pairs(self, predicate: str) -> NDArray[np.bool] | None:
         """Where a predicate of two variables holds, by first and second object; None if only sets can tell."""
-        return self._measures.pairs(predicate)
+        rule = RULES_OF_TWO.get(predicate)
+        return None if rule is None else self._measures.pairs(rule)
 
     def describe(self, obj: int) -> str:
         """An object by its looks, its number and its box."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from formalimg.logic.lifting import MAX_LITERALS
-from formalimg.logic.problem import FormulaError, Problem
+from formalimg.logic.errors import FormulaError, Problem
+from formalimg.logic.prenex import MAX_LITERALS
 from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Variable, children
-from formalimg.logic.variables import Names, rename_arguments, require_closed
+from formalimg.logic.variables import FreshNames, rename_arguments, require_closed
 
 
-class SpelledOut(NamedTuple):
+class StrictExpansion(NamedTuple):
     """A formula whose classical reading, in every scene with an object in it, is the strict reading of another.
 
     Attributes:
@@ -27,25 +27,25 @@ class SpelledOut(NamedTuple):
     presence: frozenset[str]
 
 
-def spell_out(formula: Formula) -> SpelledOut:
+def expand_strict_forall(formula: Formula) -> StrictExpansion:
     """Write each strict `(forall ?x (implies A B))` as `(and (exists ?some_x A) (forall ?x (implies A B)))`.
 
     Raises:
         FormulaError: if a variable is unbound, or the formula would grow past MAX_LITERALS.
     """
-    if _literals(formula) > MAX_LITERALS:
+    if _expanded_literals(formula) > MAX_LITERALS:
         message = f"spelt out, the formula would have more than {MAX_LITERALS:,} literals: nest fewer foralls"
         raise FormulaError([Problem("size", message, formula.span)])
-    spelling = _Spelling(formula)
+    spelling = _StrictExpander(formula)
     spelled = spelling.walk(formula, {}, copying=False)
-    return SpelledOut(spelled, frozenset(spelling.presence))
+    return StrictExpansion(spelled, frozenset(spelling.presence))
 
 
-class _Spelling:
+class _StrictExpander:
     """One walk through a formula; conditions of strict `forall`s are walked twice, the first time to be copied."""
 
     def __init__(self, formula: Formula) -> None:
-        self.names = Names(require_closed(formula))
+        self.names = FreshNames(require_closed(formula))
         self.presence: set[str] = set()
 
     def walk(self, formula: Formula, names: Mapping[str, str], copying: bool) -> Formula:
@@ -85,12 +85,12 @@ class _Spelling:
         return quantifier(Variable(name, variable.span), self.walk(body, {**names, variable.name: name}, copying))
 
 
-def _literals(formula: Formula) -> int:
+def _expanded_literals(formula: Formula) -> int:
     """How many literals the formula will have once it is spelt out."""
     match formula:
         case Atom():
             return 1
         case Forall(_, Implies(antecedent, consequent)):
-            return 2 * _literals(antecedent) + _literals(consequent)
+            return 2 * _expanded_literals(antecedent) + _expanded_literals(consequent)
         case _:
-            return sum(map(_literals, children(formula)))
+            return sum(map(_expanded_literals, children(formula)))

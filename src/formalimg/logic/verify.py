@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from formalimg.errors import FormalimgError
-from formalimg.logic.assuming import Semantics
-from formalimg.logic.deciding import Decider
+from formalimg.logic.constraints import Semantics
+from formalimg.logic.errors import NOWHERE, FormulaError, Problem
+from formalimg.logic.evaluation import Evaluator
+from formalimg.logic.explain import render_proof
 from formalimg.logic.parser import as_formula
-from formalimg.logic.problem import FormulaError, Problem
 from formalimg.logic.proof import Proof, prove
-from formalimg.logic.source import NOWHERE
-from formalimg.logic.structure import Structure
 from formalimg.logic.syntax import Atom, Exists, Forall, Formula, Value, Variable, children
-from formalimg.logic.telling import tell
-from formalimg.logic.variables import rename_apart, unbound
+from formalimg.logic.variables import FormulaStructure, rename_apart, unbound
 from formalimg.logic.world import World
 
 STYLE = "IsStyle"
@@ -38,11 +36,11 @@ class Verification:
     @cached_property
     def proof(self) -> Proof:
         """Why: a witness for each variable, or what stands in the way. Worked out when first asked for."""
-        return prove(rename_apart(self.formula), Decider(self.scene, self.semantics, self.style))
+        return prove(rename_apart(self.formula), Evaluator(self.scene, self.semantics, self.style))
 
     def explain(self) -> str:
         """The proof or refutation in words, a screen or two at most; one line if it takes too many steps to find."""
-        return tell(self.proof)
+        return render_proof(self.proof)
 
     def to_json(self) -> dict[str, object]:
         """Verification and proof as plain data."""
@@ -72,16 +70,16 @@ def verify(
         TooHardError: if so many variables hang together that it takes too many steps to decide (a FormulaError with a
             problem of the kind `size`).
     """
-    _require_known(semantics)
-    return Examined(as_formula(formula)).verify(scene, semantics, style)
+    _require_known_semantics(semantics)
+    return AnalyzedFormula(as_formula(formula)).verify(scene, semantics, style)
 
 
-def _require_known(semantics: str) -> None:
+def _require_known_semantics(semantics: str) -> None:
     if semantics not in ("strict", "classical"):
         raise FormalimgError(f"unknown semantics {semantics!r}: use 'strict' or 'classical'")
 
 
-class Examined:
+class AnalyzedFormula:
     """A formula about to be verified: what does not hang on the scene is worked out only once."""
 
     def __init__(self, formula: Formula) -> None:
@@ -91,29 +89,29 @@ class Examined:
             formula: any; whether it can be decided is told when it is verified.
         """
         self.formula = formula
-        self._structure = Structure()
-        walk = _Walk()
-        walk.visit(formula)
-        self._met = walk.met
-        self._is_open = walk.is_open
-        self._shapes = walk.shapes
-        self._named_apart = rename_apart(formula) if walk.names_repeat else formula
+        self._structure = FormulaStructure()
+        scan = _FormulaScan()
+        scan.visit(formula)
+        self._unbound_and_atoms = scan.unbound_and_atoms
+        self._is_open = scan.is_open
+        self._shapes = scan.shapes
+        self._named_apart = rename_apart(formula) if scan.names_repeat else formula
 
     def verify(self, scene: World, semantics: Semantics, style: str | None) -> Verification:
         """As `verify`."""
-        _require_known(semantics)
+        _require_known_semantics(semantics)
         if self._is_open or any(_objection(atom, scene, style) is not None for atom in self._shapes.values()):
             if self.formula.span is NOWHERE:  # built by code: give the problems a place
                 return verify(str(self.formula), scene, semantics, style)
             raise FormulaError(self._problems(scene, style))
-        passed = Decider(scene, semantics, style, self._structure).holds(self._named_apart, {})
+        passed = Evaluator(scene, semantics, style, self._structure).holds(self._named_apart, {})
         return Verification(passed, self.formula, scene, semantics, style)
 
     def _problems(self, world: World, style: str | None) -> list[Problem]:
         """All that keeps the formula from being decided in a world, in the order of the text."""
         problems = []
         decided: set[object] = set()
-        for node in self._met:
+        for node in self._unbound_and_atoms:
             if isinstance(node, Variable):
                 problems.append(unbound(node))
             elif _shape(node) not in decided:
@@ -125,18 +123,18 @@ class Examined:
         return problems
 
 
-class _Walk:
-    """One walk that meets everything which could keep a formula from being decided.
+class _FormulaScan:
+    """One scan that meets everything which could keep a formula from being decided.
 
     Attributes:
-        met: variables that nothing binds, and atoms, each behind its variables, in the order of the text.
+        unbound_and_atoms: variables that nothing binds, and atoms, each behind its variables, in the order of the text.
         is_open: whether there is such a variable.
         shapes: the first atom of each shape; a world that does not object to it objects to none of that shape.
         names_repeat: whether a name is bound more than once.
     """
 
     def __init__(self) -> None:
-        self.met: list[Variable | Atom] = []
+        self.unbound_and_atoms: list[Variable | Atom] = []
         self.is_open = False
         self.shapes: dict[object, Atom] = {}
         self.names_repeat = False
@@ -160,9 +158,9 @@ class _Walk:
     def atom(self, atom: Atom) -> None:
         for argument in atom.arguments:
             if type(argument) is Variable and not self._scope.get(argument.name):
-                self.met.append(argument)
+                self.unbound_and_atoms.append(argument)
                 self.is_open = True
-        self.met.append(atom)
+        self.unbound_and_atoms.append(atom)
         self.shapes.setdefault(_shape(atom), atom)
 
 

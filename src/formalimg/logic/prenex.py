@@ -22,8 +22,8 @@ from math import prod
 from typing import Literal as OneOf
 from typing import NamedTuple, TypeAlias
 
+from formalimg.logic.errors import FormulaError, Problem
 from formalimg.logic.parser import as_formula
-from formalimg.logic.problem import FormulaError, Problem
 from formalimg.logic.syntax import (
     And,
     Atom,
@@ -35,7 +35,7 @@ from formalimg.logic.syntax import (
     Not,
     Or,
 )
-from formalimg.logic.variables import Names, connected, rename_arguments, require_closed
+from formalimg.logic.variables import FreshNames, connected, rename_arguments, require_closed
 
 MAX_LITERALS = 50_000
 """The most literals a lifted form may have: nested `iff`s double them, an `or` of `and`s multiplies them."""
@@ -63,15 +63,15 @@ class Quantifier(NamedTuple):
     variable: str
 
 
-class _All(NamedTuple):
+class _Conjunction(NamedTuple):
     parts: tuple[_Matrix, ...]
 
 
-class _Any(NamedTuple):
+class _Disjunction(NamedTuple):
     parts: tuple[_Matrix, ...]
 
 
-_Matrix: TypeAlias = Literal | _All | _Any
+_Matrix: TypeAlias = Literal | _Conjunction | _Disjunction
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,12 @@ class Clause:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of the variables in the clause, each once, in the order of the clause."""
+        """FreshNames of the variables in the clause, each once, in the order of the clause."""
         return tuple(dict.fromkeys(name for literal in self.literals for name in literal.atom.variables))
 
     @cached_property
     def variables(self) -> frozenset[str]:
-        """Names of the variables in the clause."""
+        """FreshNames of the variables in the clause."""
         return frozenset(self.names)
 
     @cached_property
@@ -170,11 +170,13 @@ def to_prenex(formula: Formula | str) -> PrenexForm:
         FormulaError: if a variable is unbound, or the form would grow past MAX_LITERALS.
     """
     formula = as_formula(formula)
-    prefix, matrix = _take_out_quantifiers(formula)
+    prefix, matrix = _extract_quantifiers(formula)
     expected = _size(matrix)
     if expected.literals > MAX_LITERALS:
-        raise _too_large(formula, f"{_counted(expected.clauses)} clauses with {_counted(expected.literals)} literals")
-    found = list(map(Clause, _multiply_out(matrix)))
+        raise _too_large(
+            formula, f"{_format_count(expected.clauses)} clauses with {_format_count(expected.literals)} literals"
+        )
+    found = list(map(Clause, _distribute(matrix)))
     groups = connected([clause.variables for clause in found])
     return PrenexForm(
         tuple(
@@ -202,19 +204,19 @@ def component_sizes(formula: Formula | str) -> list[int]:
 
     Needs no clause form, so it also answers for formulas whose clauses would be too many.
     """
-    _, matrix = _take_out_quantifiers(as_formula(formula))
-    return [len(variables) for variables, _ in connected(_linked(matrix)) if variables]
+    _, matrix = _extract_quantifiers(as_formula(formula))
+    return [len(variables) for variables, _ in connected(_linked_variables(matrix)) if variables]
 
 
 # --- step 1: the matrix
 
 
-class _Lifting:
+class _PrenexBuilder:
     """Walks a formula once, collecting quantifiers and counting literals; `names` are the variables renamed so far."""
 
     def __init__(self, formula: Formula, bound: list[str]) -> None:
         self.formula = formula
-        self.fresh = Names(bound)
+        self.fresh = FreshNames(bound)
         self.prefix: list[Quantifier] = []
         self.literals = 0
 
@@ -235,7 +237,7 @@ class _Lifting:
                 # Each side is needed once as it is and once negated; the copies bind names of their own.
                 one = [self.matrix(left, False, names), self.matrix(right, positive, names)]
                 other = [self.matrix(left, True, names), self.matrix(right, not positive, names)]
-                return _All((_joined(False, one), _joined(False, other)))
+                return _Conjunction((_joined(False, one), _joined(False, other)))
             case Exists(variable, body) | Forall(variable, body):
                 kind: QuantifierKind = "exists" if isinstance(formula, Exists) is positive else "forall"
                 name = self.fresh.fresh(variable.name)
@@ -257,11 +259,11 @@ _latest: tuple[Formula, list[Quantifier], _Matrix] | None = None
 """The formula that was lifted last, by identity: K and clauses of one formula are mostly asked for together."""
 
 
-def _take_out_quantifiers(formula: Formula) -> tuple[list[Quantifier], _Matrix]:
+def _extract_quantifiers(formula: Formula) -> tuple[list[Quantifier], _Matrix]:
     global _latest
     latest = _latest
     if latest is None or latest[0] is not formula:
-        lifting = _Lifting(formula, require_closed(formula))
+        lifting = _PrenexBuilder(formula, require_closed(formula))
         matrix = lifting.matrix(formula, True, {})
         latest = _latest = (formula, lifting.prefix, matrix)
     return latest[1], latest[2]
@@ -269,7 +271,7 @@ def _take_out_quantifiers(formula: Formula) -> tuple[list[Quantifier], _Matrix]:
 
 def _joined(conjunction: bool, parts: list[_Matrix]) -> _Matrix:
     """The conjunction or disjunction of the parts; parts of the same kind are merged into it."""
-    kind = _All if conjunction else _Any
+    kind = _Conjunction if conjunction else _Disjunction
     flat: list[_Matrix] = []
     for part in parts:
         flat.extend(part.parts) if isinstance(part, kind) else flat.append(part)
@@ -287,10 +289,10 @@ class _Size(NamedTuple):
 def _size(matrix: _Matrix) -> _Size:
     """How large the clause form of a matrix will be."""
     match matrix:
-        case _All(parts):
+        case _Conjunction(parts):
             sizes = list(map(_size, parts))
             return _Size(sum(size.clauses for size in sizes), sum(size.literals for size in sizes))
-        case _Any(parts):
+        case _Disjunction(parts):
             sizes = list(map(_size, parts))
             total = prod(size.clauses for size in sizes)
             return _Size(total, sum(size.literals * (total // size.clauses) for size in sizes))
@@ -298,32 +300,32 @@ def _size(matrix: _Matrix) -> _Size:
             return _Size(1, 1)
 
 
-def _multiply_out(matrix: _Matrix) -> list[tuple[Literal, ...]]:
+def _distribute(matrix: _Matrix) -> list[tuple[Literal, ...]]:
     """The clauses of a matrix, in the order of the text."""
     match matrix:
         case Literal():
             return [(matrix,)]
-        case _All(parts):
-            return [clause for part in parts for clause in _multiply_out(part)]
-        case _Any(parts):
-            choices = product(*map(_multiply_out, parts))
+        case _Conjunction(parts):
+            return [clause for part in parts for clause in _distribute(part)]
+        case _Disjunction(parts):
+            choices = product(*map(_distribute, parts))
             return [tuple([literal for clause in choice for literal in clause]) for choice in choices]
 
 
 # --- step 3: components
 
 
-def _linked(matrix: _Matrix) -> list[frozenset[str]]:
+def _linked_variables(matrix: _Matrix) -> list[frozenset[str]]:
     """Sets of variables such that the components of their overlaps are the components of the clauses.
 
     An `or` of several parts multiplies out to clauses that each take something from every part, so that, if at
     least two parts have variables, all of them are linked to each other.
     """
     match matrix:
-        case _All(parts):
-            return [variables for part in parts for variables in _linked(part)]
-        case _Any(parts):
-            speaking = [linked for linked in map(_linked, parts) if any(linked)]
+        case _Conjunction(parts):
+            return [variables for part in parts for variables in _linked_variables(part)]
+        case _Disjunction(parts):
+            speaking = [linked for linked in map(_linked_variables, parts) if any(linked)]
             if len(speaking) > 1:
                 return [frozenset().union(*(variables for linked in speaking for variables in linked))]
             return speaking[0] if speaking else []
@@ -336,5 +338,5 @@ def _too_large(formula: Formula, size: str) -> FormulaError:
     return FormulaError([Problem("size", message, formula.span)])
 
 
-def _counted(number: int) -> str:
+def _format_count(number: int) -> str:
     return f"{number:,}" if number < 10**12 else f"about 10^{int(number.bit_length() * 0.30103)}"

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from formalimg.logic.lifting import component_sizes
-from formalimg.logic.nearness import closest_match
+from formalimg.logic.errors import NOWHERE, FormulaError, Problem, ProblemKind, Span
 from formalimg.logic.parser import parse, read
-from formalimg.logic.problem import FormulaError, Problem, ProblemKind
-from formalimg.logic.source import NOWHERE, Span
+from formalimg.logic.prenex import component_sizes
 from formalimg.logic.syntax import Atom, Exists, Forall, Formula, Value, Variable, children
 from formalimg.logic.variables import unbound
-from formalimg.logic.vocabulary import VARIABLE, Predicate, Vocabulary, vocabulary
+from formalimg.logic.vocabulary import VARIABLE, Predicate, Vocabulary, closest_match, vocabulary
 
 
 def check(
@@ -41,11 +39,11 @@ def check(
     checker.visit(formula, {})
     problems = checker.problems
     if k is not None or single_component:
-        problems += _structural(formula, k, single_component)
+        problems += _structural_problems(formula, k, single_component)
     return sorted(problems, key=lambda problem: problem.span.start)
 
 
-def _structural(formula: Formula, k: int | None, single_component: bool) -> list[Problem]:
+def _structural_problems(formula: Formula, k: int | None, single_component: bool) -> list[Problem]:
     try:
         sizes = component_sizes(formula)
     except FormulaError as error:
@@ -129,10 +127,10 @@ class _Checker:
             self.report("argument", message, value.span)
             return
         near = self.vocabulary.nearest_word(value.text, wanted)
-        advice = f"did you mean '{near}'?" if near else f"known are {_listed(self.vocabulary.words[wanted])}"
+        advice = f"did you mean '{near}'?" if near else f"known are {_format_list(self.vocabulary.words[wanted])}"
         self.report("word", f"{self.vocabulary.name} has no {wanted} {value}: {advice}", value.span)
 
 
-def _listed(words: tuple[str, ...], most: int = 12) -> str:
-    more = len(words) - most
-    return ", ".join(words[:most]) + (f" and {more} more" if more > 0 else "")
+def _format_list(words: tuple[str, ...], limit: int = 12) -> str:
+    more = len(words) - limit
+    return ", ".join(words[:limit]) + (f" and {more} more" if more > 0 else "")

@@ -1,9 +1,4 @@
-"""Relations over objects as tables of bit sets, and the few operations that deciding a formula needs.
-
-A table over the variables (v1, …, vm) maps the values of all but the last variable to the bit set of values of the
-last one; a table over no variables has the row `()` if it holds. `join` combines tables, `project` and `divide` forget
-the last variable as `exists` and `forall` do, `complement` and `union` are negation and disjunction.
-"""
+"""How much work one question about a formula may take: counted, so that it ends the same way on every machine."""
 
 from __future__ import annotations
 
@@ -12,8 +7,38 @@ from itertools import product
 from math import prod
 from typing import Any, TypeAlias
 
-from formalimg.logic.steps import Steps
 from formalimg.logic.world import World, members
+
+MAX_STEPS = 40_000_000
+"""The most steps that are taken for one question: about half a minute, as most steps take about half a microsecond."""
+
+
+class OutOfStepsError(Exception):
+    """A question would take more than MAX_STEPS. Never leaves this package."""
+
+
+class StepBudget:
+    """The steps that are left for one question.
+
+    Attributes:
+        left: how many. Whoever takes a few may subtract them here; whoever takes many calls `take`.
+    """
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = MAX_STEPS
+
+    def take(self, steps: int) -> None:
+        """Take some steps.
+
+        Raises:
+            OutOfStepsError: if more have been taken than there were.
+        """
+        self.left -= steps
+        if self.left < 0:
+            raise OutOfStepsError
+
 
 MAX_ROWS = 100_000
 """The most rows that are looked at for one table; past it, the formula is decided value by value instead."""
@@ -29,7 +54,7 @@ class TooWideError(Exception):
     """A table would take more than MAX_ROWS rows. Never leaves this package."""
 
 
-class Table:
+class RelationTable:
     """A relation, row by row."""
 
     __slots__ = ("_other_way", "rows", "variables")
@@ -37,9 +62,9 @@ class Table:
     def __init__(self, variables: tuple[str, ...], rows: Mapping[tuple[int, ...], int]) -> None:
         self.variables = variables
         self.rows = rows
-        self._other_way: Table | None = None
+        self._other_way: RelationTable | None = None
 
-    def partners(self, known: str, values: int, among: int, steps: Steps) -> int:
+    def partners(self, known: str, values: int, among: int, steps: StepBudget) -> int:
         """In a relation of two variables: what, out of a set, fits some of these values of the known variable."""
         if known == self.variables[0]:
             rows = self.rows
@@ -53,14 +78,14 @@ class Table:
             found |= rows.get((value,), 0)
         return found & among
 
-    def fitting(self, last: str, places: Mapping[str, int], steps: Steps) -> _Filter:
+    def fitting(self, last: str, places: Mapping[str, int], steps: StepBudget) -> _Filter:
         """A filter on the values of `last`, given a list of values in which `places` says where the others stand."""
         table = self if self.variables[-1] == last else self._turned(last, steps)
         others = [places[name] for name in table.variables[:-1]]
         rows = table.rows
         return lambda values, among: among & rows.get(tuple([values[place] for place in others]), 0)
 
-    def _turned(self, last: str, steps: Steps) -> Table:
+    def _turned(self, last: str, steps: StepBudget) -> RelationTable:
         """The same relation with another variable at the end."""
         steps.take(sum(map(int.bit_count, self.rows.values())) // 4)
         at = self.variables.index(last)
@@ -70,10 +95,10 @@ class Table:
             for value in members(row):
                 other = (*key[:at], *key[at + 1 :], value)
                 rows[other] = rows.get(other, 0) | bit
-        return Table((*self.variables[:at], *self.variables[at + 1 :], last), rows)
+        return RelationTable((*self.variables[:at], *self.variables[at + 1 :], last), rows)
 
 
-class Reading:
+class CachedWorld:
     """A world, and what has been read from it object by object: a hard formula asks for the same rows again and again."""
 
     __slots__ = ("_rows", "world")
@@ -98,20 +123,20 @@ class Reading:
         return row
 
 
-class Edge:
+class AtomRelation:
     """A relation that one atom of two variables states, read from the world when needed."""
 
-    __slots__ = ("positive", "predicate", "reading", "variables")
+    __slots__ = ("positive", "predicate", "cached_world", "variables")
 
-    def __init__(self, reading: Reading, predicate: str, variables: tuple[str, str], positive: bool) -> None:
-        self.reading = reading
+    def __init__(self, cached_world: CachedWorld, predicate: str, variables: tuple[str, str], positive: bool) -> None:
+        self.cached_world = cached_world
         self.predicate = predicate
         self.variables = variables
         self.positive = positive
 
-    def partners(self, known: str, values: int, among: int, steps: Steps) -> int:
+    def partners(self, known: str, values: int, among: int, steps: StepBudget) -> int:
         """As for tables."""
-        world = self.reading.world
+        world = self.cached_world.world
         read = world.seconds if known == self.variables[0] else world.firsts
         if self.positive:
             return read(self.predicate, values, among)
@@ -121,25 +146,27 @@ class Edge:
             found |= among & ~read(self.predicate, 1 << value, among)
         return found
 
-    def fitting(self, last: str, places: Mapping[str, int], steps: Steps) -> _Filter:
+    def fitting(self, last: str, places: Mapping[str, int], steps: StepBudget) -> _Filter:
         """As for tables."""
         first, second = self.variables
         known = first if last == second else second
         place = places[known]
-        row = self.reading.rows(self.predicate, known == first, self.positive)
+        row = self.cached_world.rows(self.predicate, known == first, self.positive)
         return lambda values, among: among & row(values[place])
 
 
-Relation: TypeAlias = Table | Edge
+Relation: TypeAlias = RelationTable | AtomRelation
 
 
-def join(relations: Sequence[Relation], variables: tuple[str, ...], domains: Domains, steps: Steps) -> Table:
+def join(
+    relations: Sequence[Relation], variables: tuple[str, ...], domains: Domains, steps: StepBudget
+) -> RelationTable:
     """The values of the variables, within their domains, for which all relations hold.
 
     Each row that is looked at is a step, and one more for every four relations.
     """
     if not variables:
-        return Table((), {(): 1})
+        return RelationTable((), {(): 1})
     places = {name: place for place, name in enumerate(variables)}
     filters: list[list[_Filter]] = [[] for _ in variables]
     for relation in relations:
@@ -168,33 +195,33 @@ def join(relations: Sequence[Relation], variables: tuple[str, ...], domains: Dom
 
     fill(0, fill)
     steps.take(looked_at * (4 + len(relations)) // 4)
-    return Table(variables, rows)
+    return RelationTable(variables, rows)
 
 
-def project(table: Table) -> Table:
+def project(table: RelationTable) -> RelationTable:
     """The table without its last variable: where at least one value of it is left."""
     return _without_last(table, table.rows)
 
 
-def divide(table: Table, whole: int) -> Table:
+def divide(table: RelationTable, whole: int) -> RelationTable:
     """The table without its last variable: where the whole set of values of it is left."""
     return _without_last(table, [key for key, row in table.rows.items() if row == whole])
 
 
-def _without_last(table: Table, keys: Iterable[tuple[int, ...]]) -> Table:
+def _without_last(table: RelationTable, keys: Iterable[tuple[int, ...]]) -> RelationTable:
     rows: dict[tuple[int, ...], int] = {}
     for key in keys:
         if key:
             rows[key[:-1]] = rows.get(key[:-1], 0) | 1 << key[-1]
         else:  # no variable is left: the table says only that it holds
             rows[()] = 1
-    return Table(table.variables[:-1], rows)
+    return RelationTable(table.variables[:-1], rows)
 
 
-def complement(table: Table, domains: Domains, steps: Steps) -> Table:
+def complement(table: RelationTable, domains: Domains, steps: StepBudget) -> RelationTable:
     """The values within the domains for which the table does not hold."""
     if not table.variables:
-        return Table((), {} if table.rows else {(): 1})
+        return RelationTable((), {} if table.rows else {(): 1})
     *others, last = table.variables
     looked_at = prod(domains[name].bit_count() for name in others)
     if looked_at > MAX_ROWS:
@@ -206,10 +233,10 @@ def complement(table: Table, domains: Domains, steps: Steps) -> Table:
         left = whole & ~table.rows.get(key, 0)
         if left:
             rows[key] = left
-    return Table(table.variables, rows)
+    return RelationTable(table.variables, rows)
 
 
-def union(tables: Sequence[Table], domains: Domains, steps: Steps) -> Table:
+def union(tables: Sequence[RelationTable], domains: Domains, steps: StepBudget) -> RelationTable:
     """The values for which at least one of the tables holds, over the variables of all of them."""
     variables = tuple(dict.fromkeys(name for table in tables for name in table.variables))
     rows: dict[tuple[int, ...], int] = {}
@@ -218,4 +245,4 @@ def union(tables: Sequence[Table], domains: Domains, steps: Steps) -> Table:
             spread = join([table] if table.variables else [], variables, domains, steps)
             for key, row in spread.rows.items():
                 rows[key] = rows.get(key, 0) | row
-    return Table(variables, rows)
+    return RelationTable(variables, rows)

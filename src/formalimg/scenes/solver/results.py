@@ -42,7 +42,7 @@ class Witness:
         count = len(self.scene)
         objects = "an empty scene" if not count else f"{count} object{'s' * (count != 1)}"
         style = f", style {self.style}" if self.style else ""
-        named = {place: f" ?{name}" for name, place in reversed(list(self.bindings.items()))}
+        named = {slot: f" ?{name}" for name, slot in reversed(list(self.bindings.items()))}
         lines = [f"{objects}, margin {self.margin}{style}"]
         for number, obj in enumerate(self.scene.objects):
             lines.append(f"  #{number} {obj.looks()} {obj.box}{named.get(number, '')}")
@@ -71,7 +71,7 @@ class Unsatisfiable:
     Attributes:
         formula: the formula.
         max_objects: the proof covers scenes of up to so many objects; None if it covers any number.
-        conflict: pieces of the formula that cannot be true together, each with its place in the text. A piece that
+        conflict: pieces of the formula that cannot be true together, each with its slot in the text. A piece that
             is the condition of a `forall` stands for "something meets this condition".
     """
 

@@ -11,13 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from formalimg.logic.assuming import Assuming, Semantics
-from formalimg.logic.problem import FormulaError, Problem
-from formalimg.logic.source import NOWHERE, Source, Span
-from formalimg.logic.steps import OutOfStepsError
-from formalimg.logic.structure import Structure
+from formalimg.logic.constraints import ConstraintBuilder, Semantics
+from formalimg.logic.errors import NOWHERE, FormulaError, Problem, Source, Span
+from formalimg.logic.relations import Domains, OutOfStepsError, TooWideError, join
 from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or
-from formalimg.logic.tables import Domains, TooWideError, join
+from formalimg.logic.variables import FormulaStructure
 from formalimg.logic.world import World, members
 
 Binding: TypeAlias = Mapping[str, int]
@@ -28,7 +26,7 @@ class TooHardError(FormulaError):
     """Whether a formula holds in a scene takes too many steps to decide: nobody knows."""
 
 
-class Decider:
+class Evaluator:
     """Answers questions about formulas in one world, under one semantics, within MAX_STEPS for all of them together.
 
     Formulas must bind every name only once (see `rename_apart`), and the world must have no objection to their atoms.
@@ -36,7 +34,7 @@ class Decider:
     """
 
     def __init__(
-        self, world: World, semantics: Semantics, style: str | None, structure: Structure | None = None
+        self, world: World, semantics: Semantics, style: str | None, structure: FormulaStructure | None = None
     ) -> None:
         """Be ready for questions.
 
@@ -50,8 +48,8 @@ class Decider:
         self.semantics: Semantics = semantics
         self.strict = semantics == "strict"
         self.style = style
-        self._assuming = Assuming(world, semantics, style, structure or Structure())
-        self.steps = self._assuming.steps
+        self._builder = ConstraintBuilder(world, semantics, style, structure or FormulaStructure())
+        self.steps = self._builder.steps
 
     def holds(self, formula: Formula, binding: Binding) -> bool:
         """Does the formula hold when its free variables stand for these objects?
@@ -67,9 +65,9 @@ class Decider:
     def satisfiable(self, variables: Sequence[str], formulas: Sequence[Formula], binding: Binding) -> bool:
         """Are there objects for these variables such that all formulas hold?"""
         if not len(self.world):
-            return not variables and all(self._holds_of_nothing(formula) for formula in formulas)
+            return not variables and all(self._holds_in_empty_world(formula) for formula in formulas)
         try:
-            block = self._assuming.block(variables, formulas, _as_domains(binding))
+            block = self._builder.block(variables, formulas, _as_domains(binding))
             return block is not None and bool(join(block.relations, tuple(binding), block.domains, self.steps).rows)
         except TooWideError:
             return self._satisfiable_by_value(variables, formulas, binding)
@@ -77,8 +75,8 @@ class Decider:
     def selected(self, variable: str, others: Sequence[str], formulas: Sequence[Formula], binding: Binding) -> int:
         """The objects for which, put for the variable, there are objects for the others such that all formulas hold."""
         try:
-            domains = {**_as_domains(binding), variable: self._assuming.everything}
-            block = self._assuming.block(others, formulas, domains)
+            domains = {**_as_domains(binding), variable: self._builder.everything}
+            block = self._builder.block(others, formulas, domains)
             if block is None:
                 return 0
             table = join(block.relations, (*binding, variable), block.domains, self.steps)
@@ -128,7 +126,7 @@ class Decider:
             case _:
                 return _by_truth_table(formula, lambda part: self._holds(part, binding))
 
-    def _holds_of_nothing(self, formula: Formula) -> bool:
+    def _holds_in_empty_world(self, formula: Formula) -> bool:
         """Does a closed formula hold in the empty world?"""
         match formula:
             case Exists():
@@ -136,9 +134,9 @@ class Decider:
             case Forall():
                 return not self.strict
             case Atom():
-                return self._assuming.style_is(formula)
+                return self._builder.style_is(formula)
             case _:
-                return _by_truth_table(formula, self._holds_of_nothing)
+                return _by_truth_table(formula, self._holds_in_empty_world)
 
 
 def _too_hard(formula: Formula, objects: int) -> Problem:

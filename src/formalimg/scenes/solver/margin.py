@@ -18,8 +18,8 @@ from formalimg.logic import (
 )
 from formalimg.scenes.rules import RULES_OF_ONE, RULES_OF_TWO
 from formalimg.scenes.scene import Scene
-from formalimg.scenes.solving.claims import AllOf, AnyOf, Claim, Each, Every, Fact, Some, claim_of
-from formalimg.scenes.solving.inequalities import DEFAULT_MARGIN, Ways, holds_of_itself, ways
+from formalimg.scenes.solver.inequalities import DEFAULT_MARGIN, Alternatives, alternatives, holds_reflexively
+from formalimg.scenes.solver.nnf import AllOf, AnyOf, AtomClaim, Claim, Each, Every, Some, build_claim
 
 _NOT = "not "
 
@@ -38,20 +38,20 @@ def keeps_margin(
         return False
     if margin == 0 or not scene.objects:
         return True
-    spelt_out = _formula(claim_of(rename_apart(formula)), style)
-    return verify(spelt_out, _Cautious(scene, margin), "classical").passed
+    spelt_out = _claim_formula(build_claim(rename_apart(formula)), style)
+    return verify(spelt_out, _MarginWorld(scene, margin), "classical").passed
 
 
-def _formula(claim: Claim, style: str | None) -> Formula:
+def _claim_formula(claim: Claim, style: str | None) -> Formula:
     """A claim as a formula without `not` and style: that an atom fails is a predicate of its own."""
 
     def inner(part: Claim) -> Formula:
-        return _formula(part, style)
+        return _claim_formula(part, style)
 
     match claim:
-        case Fact(Atom("IsStyle", (Value(word),)), holds):
+        case AtomClaim(Atom("IsStyle", (Value(word),)), holds):
             return Exists(_ANY, Atom(str((word == style) == holds), (_ANY,)))
-        case Fact(atom, holds):
+        case AtomClaim(atom, holds):
             return atom if holds else Atom(_NOT + atom.predicate, atom.arguments)
         case AllOf(parts):
             return And(tuple(map(inner, parts)))
@@ -70,7 +70,7 @@ def _formula(claim: Claim, style: str | None) -> Formula:
 _ANY = Variable("any object")
 
 
-class _Cautious:
+class _MarginWorld:
     """A scene that calls a relation so, or not so, only if it is by a margin."""
 
     def __init__(self, scene: Scene, margin: int) -> None:
@@ -91,8 +91,8 @@ class _Cautious:
         if name in ("True", "False"):
             return everything if name == "True" else 0
         if name in RULES_OF_ONE:
-            found = ways(name, holds, self.margin)
-            return sum(1 << i for i, obj in enumerate(self.scene.objects) if _met(found, obj.box))
+            found = alternatives(name, holds, self.margin)
+            return sum(1 << i for i, obj in enumerate(self.scene.objects) if _holds_with_margin(found, obj.box))
         having = self.scene.having(name, value)
         return having if holds else everything & ~having
 
@@ -116,9 +116,11 @@ class _Cautious:
         name, holds = predicate.removeprefix(_NOT), not predicate.startswith(_NOT)
         assert name in RULES_OF_TWO
         if a == b:
-            return holds_of_itself(name) == holds  # no error of a detector can part an object from itself
-        return _met(ways(name, holds, self.margin), self.scene.objects[a].box, self.scene.objects[b].box)
+            return holds_reflexively(name) == holds  # no error of a detector can part an object from itself
+        return _holds_with_margin(
+            alternatives(name, holds, self.margin), self.scene.objects[a].box, self.scene.objects[b].box
+        )
 
 
-def _met(found: Ways, *boxes: object) -> bool:
+def _holds_with_margin(found: Alternatives, *boxes: object) -> bool:
     return any(all(inequality.holds(*boxes) for inequality in way) for way in found)  # type: ignore[arg-type]

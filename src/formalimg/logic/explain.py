@@ -10,7 +10,7 @@ from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Value
 _WIDTH = 100
 
 
-def tell(proof: Proof) -> str:
+def render_proof(proof: Proof) -> str:
     """The proof as indented lines, ✓ for what holds and ✗ for what fails."""
     return "\n".join(_lines(proof, ""))
 
@@ -22,7 +22,7 @@ def _lines(proof: Proof, margin: str) -> Iterator[str]:
     width = max((len(bound.variable) for bound in proof.bindings), default=0)
     bindings = [f"?{bound.variable:<{width}} = {bound.description}" for bound in proof.bindings]
     yield from _titled(margin, "e.g." if proof.holds and isinstance(proof.formula, Forall) else "with", bindings)
-    for part in _told(proof):
+    for part in _visible_parts(proof):
         yield from _lines(part, margin + "  ")
     for number, claim in proof.others:
         who = f"{number} other object{'s' * (number > 1)}: {_short(claim)}"
@@ -36,14 +36,14 @@ def _titled(margin: str, title: str, lines: list[str]) -> Iterator[str]:
         title = ""
 
 
-def _told(proof: Proof) -> Iterator[Proof]:
+def _visible_parts(proof: Proof) -> Iterator[Proof]:
     """The parts worth a line of their own.
 
     The parts of an `and` are told in its place. That an object is what its description says it is goes without saying.
     """
     for part in proof.parts:
         if isinstance(part.formula, And) and part.candidate is None:
-            yield from _told(part)
+            yield from _visible_parts(part)
         elif not (proof.bindings and part.holds and _is_word(part.formula)):
             yield part
 

@@ -1,21 +1,22 @@
 """What a formula claims, with every `not` pushed down to the atoms and strict `forall` spelt out.
 
-Claims are what the solver works on: nothing in them is negated but facts, so whatever makes a fact true can only help.
+Claims are what the solver works on: nothing in them is negated but atom_claims, so whatever makes a fact true can only help.
 Claims speak of scenes with at least one object; the empty scene is a case of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
+from math import prod
+from typing import NamedTuple, TypeAlias
 
 from formalimg.logic import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class AtomClaim:
     """An atom holds, or fails."""
 
     atom: Atom
@@ -54,23 +55,23 @@ class Each:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Every:
-    """A strict `forall`: each object is an exception or keeps the consequent; if wanted, some meet the condition."""
+    """A strict `forall`: each object is an exception or keeps the consequent; if needs_instance, some meet the condition."""
 
     variable: str
     condition: Claim
     exception: Claim
     consequent: Claim
-    wanted: bool = True
+    needs_instance: bool = True
 
 
-Claim: TypeAlias = Fact | AllOf | AnyOf | Some | Each | Every
+Claim: TypeAlias = AtomClaim | AllOf | AnyOf | Some | Each | Every
 
-NOTHING_CLAIMED = AllOf(())
+TRIVIAL_CLAIM = AllOf(())
 
 
-def claim_of(formula: Formula, kept: frozenset[int] | None = None) -> Claim:
+def build_claim(formula: Formula, kept: frozenset[int] | None = None) -> Claim:
     """The claim of a formula that binds every name once; if `kept` is given, of these of its conjuncts alone."""
-    return _Reader(kept).conjunct(formula, True)
+    return _ClaimBuilder(kept).conjunct(formula, True)
 
 
 def conjuncts(formula: Formula) -> list[Formula]:
@@ -78,12 +79,12 @@ def conjuncts(formula: Formula) -> list[Formula]:
 
     A strict `forall` gives its condition (something must meet it) and the pieces of its consequent.
     """
-    reader = _Reader(None)
+    reader = _ClaimBuilder(None)
     reader.conjunct(formula, True)
     return reader.seen
 
 
-class _Reader:
+class _ClaimBuilder:
     def __init__(self, kept: frozenset[int] | None) -> None:
         self.kept = kept
         self.seen: list[Formula] = []
@@ -103,11 +104,11 @@ class _Reader:
             case Exists(variable, body) if holds:
                 return Some(variable.name, self.conjunct(body, True))
             case Forall(variable, Implies(antecedent, consequent)) if holds:
-                wanted = self.is_kept(antecedent, True)
+                needs_instance = self.is_kept(antecedent, True)
                 condition, exception = self.claim(antecedent, True), self.claim(antecedent, False)
-                return Every(variable.name, condition, exception, self.conjunct(consequent, True), wanted)
+                return Every(variable.name, condition, exception, self.conjunct(consequent, True), needs_instance)
             case _:
-                return self.claim(formula, holds) if self.is_kept(formula, holds) else NOTHING_CLAIMED
+                return self.claim(formula, holds) if self.is_kept(formula, holds) else TRIVIAL_CLAIM
 
     def is_kept(self, formula: Formula, holds: bool) -> bool:
         number = len(self.seen)
@@ -123,7 +124,7 @@ class _Reader:
     def fresh_claim(self, formula: Formula, holds: bool) -> Claim:
         match formula:
             case Atom():
-                return Fact(formula, holds)
+                return AtomClaim(formula, holds)
             case Not(body):
                 return self.claim(body, not holds)
             case And(parts) | Or(parts):
@@ -161,10 +162,10 @@ def _any_of(parts: list[Claim]) -> Claim:
     return flat[0] if len(flat) == 1 else AnyOf(tuple(flat))
 
 
-def inside(claim: Claim) -> tuple[Claim, ...]:
-    """The claims directly inside a claim."""
+def subclaims(claim: Claim) -> tuple[Claim, ...]:
+    """The claims directly subclaims a claim."""
     match claim:
-        case Fact():
+        case AtomClaim():
             return ()
         case AllOf(parts) | AnyOf(parts):
             return parts
@@ -174,38 +175,123 @@ def inside(claim: Claim) -> tuple[Claim, ...]:
             return (condition, exception, consequent)
 
 
-def facts(claim: Claim) -> Iterator[Fact]:
-    """All facts of a claim, each node once."""
+def atom_claims(claim: Claim) -> Iterator[AtomClaim]:
+    """All atom_claims of a claim, each node once."""
     pending, seen = [claim], set[int]()
     while pending:
         claim = pending.pop()
         if id(claim) in seen:
             continue
         seen.add(id(claim))
-        if isinstance(claim, Fact):
+        if isinstance(claim, AtomClaim):
             yield claim
-        pending.extend(reversed(inside(claim)))
+        pending.extend(reversed(subclaims(claim)))
 
 
-def plain_facts(claim: Claim) -> list[Fact]:
-    """The facts that must be true whenever the claim is, found without opening alternatives or quantifiers."""
-    if isinstance(claim, Fact):
+def conjunct_atoms(claim: Claim) -> list[AtomClaim]:
+    """The atom_claims that must be true whenever the claim is, found without opening alternatives or quantifiers."""
+    if isinstance(claim, AtomClaim):
         return [claim]
-    return [fact for part in claim.parts for fact in plain_facts(part)] if isinstance(claim, AllOf) else []
+    return [fact for part in claim.parts for fact in conjunct_atoms(part)] if isinstance(claim, AllOf) else []
 
 
 @lru_cache(maxsize=1 << 16)  # by identity, and bounded: claims are made anew for each formula
 def free_names(claim: Claim) -> tuple[str, ...]:
     """The variables that a claim speaks of without binding them, in order of appearance."""
-    if isinstance(claim, Fact):
+    if isinstance(claim, AtomClaim):
         return tuple(dict.fromkeys(claim.atom.variables))
-    names = dict.fromkeys(name for part in inside(claim) for name in free_names(part))
+    names = dict.fromkeys(name for part in subclaims(claim) for name in free_names(part))
     if isinstance(claim, Some | Each | Every):
         names.pop(claim.variable, None)
     return tuple(names)
 
 
 @lru_cache(maxsize=1 << 16)  # by identity, and bounded: claims are made anew for each formula
-def chooses(claim: Claim) -> bool:
-    """Must an object be found somewhere inside the claim?"""
-    return isinstance(claim, Some | Every) or any(map(chooses, inside(claim)))
+def needs_object(claim: Claim) -> bool:
+    """Must an object be found somewhere subclaims the claim?"""
+    return isinstance(claim, Some | Every) or any(map(needs_object, subclaims(claim)))
+
+
+_MAX_NEEDS = 500
+
+
+class Need(NamedTuple):
+    """An object that is needed for each choice of objects for the variables around it.
+
+    Each variable stands for the class its objects must have, None where any object counts.
+    """
+
+    label: str | None
+    around: tuple[str | None, ...]
+
+
+def max_objects_needed(claim: Claim, limit: int) -> int | None:
+    """How many objects suffice if any do; None if that is not known to be at limit `limit`."""
+    needs: list[Need] = []
+    _collect_needs(claim, {}, needs)
+    if len(needs) > _MAX_NEEDS:
+        return None
+    if not any(need.around == () for need in needs):
+        needs.append(Need(None, ()))  # a scene has at least one object
+    counts = [0] * len(needs)
+    while True:
+        fresh = [prod(_candidates(label, needs, counts) for label in need.around) for need in needs]
+        if fresh == counts:
+            return sum(counts)
+        if sum(fresh) > limit:
+            return None
+        counts = fresh
+
+
+def _candidates(label: str | None, needs: list[Need], counts: list[int]) -> int:
+    fitting = (
+        count for need, count in zip(needs, counts, strict=True) if None in (label, need.label) or need.label == label
+    )
+    return sum(fitting)
+
+
+def _collect_needs(claim: Claim, around: Mapping[str, str | None], needs: list[Need]) -> None:
+    if len(needs) > _MAX_NEEDS or not needs_object(claim):
+        return
+    match claim:
+        case Some(variable, body):
+            needs.append(Need(_required_class(variable, body), tuple(around.values())))
+            _collect_needs(body, around, needs)
+        case Each(variable, body):
+            _collect_needs(body, {**around, variable: None}, needs)
+        case Every(variable, condition, exception, consequent, needs_instance):
+            if needs_instance:
+                needs.append(Need(_required_class(variable, condition), tuple(around.values())))
+                _collect_needs(condition, around, needs)
+            _collect_needs(exception, {**around, variable: None}, needs)
+            _collect_needs(consequent, {**around, variable: _required_class(variable, condition)}, needs)
+        case AnyOf(parts):
+            for part in parts:
+                others = [other for other in parts if other is not part]
+                _collect_needs(part, {**around, **_guard_classes(others, around)}, needs)
+        case _:
+            for part in subclaims(claim):
+                _collect_needs(part, around, needs)
+
+
+def _required_class(variable: str, body: Claim) -> str | None:
+    """The class that an object must have for the body to be true of it."""
+    for fact in conjunct_atoms(body):
+        if fact.holds and fact.atom.predicate == "Is" and fact.atom.variables == (variable,):
+            return _word(fact)
+    return None
+
+
+def _guard_classes(alternatives: list[Claim], around: Mapping[str, str | None]) -> dict[str, str]:
+    """The classes of variables for which none of these alternatives is true at once."""
+    found: dict[str, str] = {}
+    for fact in alternatives:
+        if isinstance(fact, AtomClaim) and not fact.holds and fact.atom.predicate == "Is":
+            (name,) = fact.atom.variables
+            if name in around:
+                found[name] = _word(fact)
+    return found
+
+
+def _word(fact: AtomClaim) -> str:
+    return str(getattr(fact.atom.arguments[1], "text", ""))

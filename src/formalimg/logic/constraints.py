@@ -1,4 +1,4 @@
-"""Assuming formulas: what a formula says about its variables, as narrower domains and relations between them.
+"""ConstraintBuilder formulas: what a formula says about its variables, as narrower domains and relations between them.
 
 An atom of one variable narrows a domain, an atom of two is a relation, `exists` binds a variable to be eliminated. A
 `forall` holds where no counterexample exists, and a counterexample is an `exists` again; where its instances are
@@ -10,9 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from formalimg.logic.elimination import Block
-from formalimg.logic.steps import Steps
-from formalimg.logic.structure import Structure
+from formalimg.logic.elimination import ConstraintBlock
+from formalimg.logic.relations import (
+    AtomRelation,
+    CachedWorld,
+    Domains,
+    RelationTable,
+    StepBudget,
+    complement,
+    divide,
+    join,
+    union,
+)
 from formalimg.logic.syntax import (
     And,
     Atom,
@@ -27,54 +36,54 @@ from formalimg.logic.syntax import (
     Variable,
     subformulas,
 )
-from formalimg.logic.tables import Domains, Edge, Reading, Table, complement, divide, join, union
+from formalimg.logic.variables import FormulaStructure
 from formalimg.logic.world import World, members
 
 Semantics: TypeAlias = Literal["strict", "classical"]
 """How `forall` reads: `strict` wants an instance to speak about, `classical` does not."""
 
-_Claim: TypeAlias = tuple["Formula | Table", bool]
+_Claim: TypeAlias = tuple["Formula | RelationTable", bool]
 """Something to be assumed: that a formula or table holds (True) or fails (False)."""
 
 
-class Assuming:
+class ConstraintBuilder:
     """What formulas say in one world, under one semantics.
 
     Formulas must bind every name only once (see `rename_apart`), and the world must have no objection to their atoms.
     """
 
-    def __init__(self, world: World, semantics: Semantics, style: str | None, structure: Structure) -> None:
+    def __init__(self, world: World, semantics: Semantics, style: str | None, structure: FormulaStructure) -> None:
         self.world = world
-        self.steps = Steps()
+        self.steps = StepBudget()
         self.strict = semantics == "strict"
         self.style = style
         self.everything = (1 << len(world)) - 1
-        self._reading = Reading(world)
+        self._cached_world = CachedWorld(world)
         self._structure = structure
 
-    def block(self, variables: Sequence[str], formulas: Sequence[Formula], domains: Domains) -> Block | None:
+    def block(self, variables: Sequence[str], formulas: Sequence[Formula], domains: Domains) -> ConstraintBlock | None:
         """All that the formulas say of the variables in the domains; None if they cannot all hold.
 
         `variables`, which range over everything, and what the formulas bind have been eliminated.
         """
-        return self._settled(variables, [(formula, True) for formula in formulas], domains)
+        return self._build(variables, [(formula, True) for formula in formulas], domains)
 
-    def _settled(
+    def _build(
         self, variables: Sequence[str], claims: Sequence[_Claim], domains: Domains, whole: str | None = None
-    ) -> Block | None:
+    ) -> ConstraintBlock | None:
         """All that the claims say; None if they cannot all be true, or not for every value of the variable `whole`."""
         self.steps.take(len(claims) + 10)
-        block = Block({**domains, **dict.fromkeys(variables, self.everything)}, self.steps, variables)
+        block = ConstraintBlock({**domains, **dict.fromkeys(variables, self.everything)}, self.steps, variables)
         block.whole = whole
         for claim, holds in claims:
             if not self._assume(claim, holds, block):
                 return None
-        for waiting, holds in block.waiting:
-            if not self._assume_waiting(waiting, holds, block):
+        for postponed, holds in block.postponed:
+            if not self._assume_complex(postponed, holds, block):
                 return None
         return block if block.eliminate_bound() else None
 
-    def _assume(self, claim: Formula | Table, holds: bool, block: Block) -> bool:
+    def _assume(self, claim: Formula | RelationTable, holds: bool, block: ConstraintBlock) -> bool:
         """Narrow a block by the claim that a formula or table holds (or fails); False if that is impossible."""
         match claim:
             case Atom():
@@ -90,23 +99,23 @@ class Assuming:
             case Exists(variable, body) if holds:
                 self._bind(variable, block)
                 return self._assume(body, True, block)
-            case Forall(variable, body) if not holds and not self._speaks_of_instances(body):
+            case Forall(variable, body) if not holds and not self._needs_instance(body):
                 self._bind(variable, block)
                 return self._assume(body, False, block)
-            case Table():
+            case RelationTable():
                 return block.add(claim if holds else complement(claim, block.domains, self.steps))
             case _:
-                block.waiting.append((claim, holds))
+                block.postponed.append((claim, holds))
                 return True
 
-    def _assume_each(self, parts: Sequence[Formula], holds: bool, block: Block) -> bool:
+    def _assume_each(self, parts: Sequence[Formula], holds: bool, block: ConstraintBlock) -> bool:
         self.steps.left -= len(parts)
         for part in parts:  # noqa: SIM110 (every instruction comes by here, and `all` is slower)
             if not self._assume(part, holds, block):
                 return False
         return True
 
-    def _assume_waiting(self, claim: Formula, holds: bool, block: Block) -> bool:
+    def _assume_complex(self, claim: Formula, holds: bool, block: ConstraintBlock) -> bool:
         match claim:
             case And(parts) | Or(parts):
                 return self._assume_any([((), [(part, holds)]) for part in parts], block)
@@ -121,11 +130,11 @@ class Assuming:
             case _:
                 return self._assume_all((), (), claim, holds, block)
 
-    def _speaks_of_instances(self, body: Formula) -> bool:
+    def _needs_instance(self, body: Formula) -> bool:
         """Does a `forall` over this body want an instance of the antecedent?"""
         return self.strict and isinstance(body, Implies)
 
-    def _assume_atom(self, atom: Atom, holds: bool, block: Block) -> bool:
+    def _assume_atom(self, atom: Atom, holds: bool, block: ConstraintBlock) -> bool:
         arguments = atom.arguments
         first, second = arguments[0], arguments[1] if len(arguments) > 1 else None
         if not isinstance(first, Variable):
@@ -133,7 +142,7 @@ class Assuming:
         if not isinstance(second, Variable):
             objects = self.world.having(atom.predicate, second.text if second else None)
         elif second.name != first.name:
-            block.relations.append(Edge(self._reading, atom.predicate, (first.name, second.name), holds))
+            block.relations.append(AtomRelation(self._cached_world, atom.predicate, (first.name, second.name), holds))
             return True
         else:
             self.steps.take(len(self.world))
@@ -145,11 +154,11 @@ class Assuming:
         """Does an atom about the style hold?"""
         return atom.arguments[0] == Value(self.style or "")
 
-    def _bind(self, variable: Variable, block: Block) -> None:
+    def _bind(self, variable: Variable, block: ConstraintBlock) -> None:
         block.domains[variable.name] = self.everything
         block.bound.append(variable.name)
 
-    def _assume_any(self, choices: Sequence[tuple[tuple[str, ...], list[_Claim]]], block: Block) -> bool:
+    def _assume_any(self, choices: Sequence[tuple[tuple[str, ...], list[_Claim]]], block: ConstraintBlock) -> bool:
         """Assume that at least one choice holds: some objects for its variables make all its claims true."""
         tables = []
         for variables, claims in choices:
@@ -159,20 +168,20 @@ class Assuming:
             tables.append(table)
         return block.add(union(tables, block.domains, self.steps))
 
-    def _assume_iff(self, left: Formula, right: Formula, holds: bool, block: Block) -> bool:
+    def _assume_iff(self, left: Formula, right: Formula, holds: bool, block: ConstraintBlock) -> bool:
         one, other = (self._table((), [(side, True)], block.domains) for side in (left, right))
         both: list[_Claim] = [(one, True), (other, holds)]
         neither: list[_Claim] = [(one, False), (other, not holds)]
         return self._assume_any([((), both), ((), neither)], block)
 
-    def _assume_forall(self, name: str, body: Formula, forall: Formula, block: Block) -> bool:
+    def _assume_forall(self, name: str, body: Formula, forall: Formula, block: ConstraintBlock) -> bool:
         """Assume a `forall`; where its condition speaks of its own variable alone, by going through its instances."""
         antecedent, consequent = (body.antecedent, body.consequent) if isinstance(body, Implies) else (None, body)
         instances = self.everything
         if antecedent is not None:
             if self._free_variables(antecedent) != (name,):
                 return self._assume_all((), (), forall, True, block)
-            chosen = self._settled((), [(antecedent, True)], {name: instances})
+            chosen = self._build((), [(antecedent, True)], {name: instances})
             if chosen is None:
                 return not self.strict
             instances = chosen.domains[name]
@@ -183,7 +192,7 @@ class Assuming:
                     return False
                 continue
             if mentioned <= {name, *variables}:  # of each instance for itself: it is enough that none is lost
-                if self._settled(variables, claims, {name: instances}, whole=name) is None:
+                if self._build(variables, claims, {name: instances}, whole=name) is None:
                     return False
                 continue
             table = self._table(variables, claims, domains, last=name)
@@ -191,24 +200,26 @@ class Assuming:
                 return False
         return True
 
-    def _assume_for_each(self, instances: int, name: str, atom: Atom, block: Block) -> bool:
+    def _assume_for_each(self, instances: int, name: str, atom: Atom, block: ConstraintBlock) -> bool:
         """Assume an atom for each of the objects that can be put for one of its variables."""
         variables = atom.variables
         if name not in variables:
             return self._assume_atom(atom, True, block)
         if variables in ((name,), (name, name)):
-            alone = Block({name: instances}, self.steps)
+            alone = ConstraintBlock({name: instances}, self.steps)
             return self._assume_atom(atom, True, alone) and alone.domains[name] == instances
         first, second = variables
         other = second if name == first else first
-        edge = Edge(self._reading, atom.predicate, (first, second), True)
+        edge = AtomRelation(self._cached_world, atom.predicate, (first, second), True)
         self.steps.take(instances.bit_count())
         for obj in members(instances):
             if not block.narrow(other, edge.partners(name, 1 << obj, block.domains[other], self.steps)):
                 return False
         return True
 
-    def _assume_strict_failure(self, name: str, antecedent: Formula, consequent: Formula, block: Block) -> bool:
+    def _assume_strict_failure(
+        self, name: str, antecedent: Formula, consequent: Formula, block: ConstraintBlock
+    ) -> bool:
         """Assume that a strict `forall` fails: by a counterexample, or for want of an instance."""
         known = self._once(antecedent, name, block.domains)
         instances = self._table((name,), [(known, True)], block.domains)
@@ -216,7 +227,7 @@ class Assuming:
         return self._assume_any([((name,), counterexample), ((), [(instances, False)])], block)
 
     def _assume_all(
-        self, variables: tuple[str, ...], given: tuple[_Claim, ...], body: Formula, holds: bool, block: Block
+        self, variables: tuple[str, ...], given: tuple[_Claim, ...], body: Formula, holds: bool, block: ConstraintBlock
     ) -> bool:
         """Assume: whatever objects the variables stand for, if the given claims are true, so is the one on the body."""
         match body:
@@ -247,7 +258,7 @@ class Assuming:
             case _:
                 return self._assume_none(variables, (*given, (body, not holds)), block)
 
-    def _assume_none(self, variables: tuple[str, ...], claims: Sequence[_Claim], block: Block) -> bool:
+    def _assume_none(self, variables: tuple[str, ...], claims: Sequence[_Claim], block: ConstraintBlock) -> bool:
         """Assume that no objects for the variables make all claims true."""
         if not variables and len(claims) == 1:
             return self._assume(claims[0][0], not claims[0][1], block)
@@ -258,7 +269,7 @@ class Assuming:
 
     def _table(
         self, variables: Sequence[str], claims: Sequence[_Claim], domains: Domains, last: str | None = None
-    ) -> Table:
+    ) -> RelationTable:
         """For which values of their free variables can all claims be made true by objects for `variables`?
 
         The table covers the values within the domains. If `last` is among its variables, it is the last one.
@@ -269,15 +280,17 @@ class Assuming:
         if last in free:
             del free[last]
             free[last] = None
-        block = self._settled(variables, claims, {name: domains[name] for name in free})
-        return join(block.relations, tuple(free), block.domains, self.steps) if block else Table(tuple(free), {})
+        block = self._build(variables, claims, {name: domains[name] for name in free})
+        return (
+            join(block.relations, tuple(free), block.domains, self.steps) if block else RelationTable(tuple(free), {})
+        )
 
-    def _once(self, formula: Formula, variable: str, domains: Domains) -> Formula | Table:
+    def _once(self, formula: Formula, variable: str, domains: Domains) -> Formula | RelationTable:
         """A formula that will be assumed more than once: as a table, unless it can be had cheaper as it is."""
         quantified = any(isinstance(node, Exists | Forall) for node in subformulas(formula))
         if quantified or len(self._free_variables(formula)) == 1:
             return self._table((), [(formula, True)], {**domains, variable: self.everything})
         return formula
 
-    def _free_variables(self, claim: Formula | Table) -> tuple[str, ...]:
-        return claim.variables if isinstance(claim, Table) else self._structure.free_variables(claim)
+    def _free_variables(self, claim: Formula | RelationTable) -> tuple[str, ...]:
+        return claim.variables if isinstance(claim, RelationTable) else self._structure.free_variables(claim)

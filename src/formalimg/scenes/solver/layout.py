@@ -11,52 +11,53 @@ from collections.abc import Sequence
 from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from formalimg.scenes.box import CANVAS, Box
-from formalimg.scenes.rules import Measure
-from formalimg.scenes.solving.results import MIN_SIDE
+from formalimg.scenes.measures import Measure
+from formalimg.scenes.objects import CANVAS, Box
+from formalimg.scenes.solver.results import MIN_SIDE
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
+
 
 Expression: TypeAlias = Any
 """A linear expression of the constraint solver, or a number."""
 
 
-class Room(NamedTuple):
+class FreeLayout(NamedTuple):
     """Boxes with sides within bounds and a gap between them, on multiples of a unit."""
 
     unit: int
-    least_side: int
-    most_side: int
+    min_side: int
+    max_side: int
     gap: int
     border: int
 
 
-class Grid(NamedTuple):
+class GridLayout(NamedTuple):
     """Boxes in the middle of the cells of a grid."""
 
     columns: int
     rows: int
 
 
-Layout: TypeAlias = Room | Grid
+Layout: TypeAlias = FreeLayout | GridLayout
 
-BARE = Room(1, MIN_SIDE, CANVAS, 0, 0)
+PROOF_LAYOUT = FreeLayout(1, MIN_SIDE, CANVAS, 0, 0)
 """Nothing but the canvas and no overlap: what proofs are about."""
 
-SNUG = Room(1, MIN_SIDE, CANVAS, 4, 0)
+TIGHT_LAYOUT = FreeLayout(1, MIN_SIDE, CANVAS, 4, 0)
 """For scenes that need every bit of room."""
 
 _AXIS = {"xmin": 0, "xmax": 0, "center_x": 0, "ymin": 1, "ymax": 1, "center_y": 1}
 _GAP = 24
 _BORDER = 20
 _STEP = 5  # half sides of neat bodies are multiples of this
-_LEAST_HALF = 25
+_MIN_HALF = 25
 
 
-def comfortable(count: int) -> Room:
+def comfortable_layout(count: int) -> FreeLayout:
     """A room in which so many objects are easy to tell apart."""
-    return Room(10, 60 if count <= 25 else 40, 400, 20, 20)
+    return FreeLayout(10, 60 if count <= 25 else 40, 400, 20, 20)
 
 
 def pitch(cells: int) -> int:
@@ -64,12 +65,12 @@ def pitch(cells: int) -> int:
     return (CANVAS - 2 * _BORDER) // cells
 
 
-def is_roomy(grid: Grid) -> bool:
+def has_large_cells(grid: GridLayout) -> bool:
     """Is every cell large enough to hold an object that can be recognised?"""
-    return all((pitch(cells) - _GAP) // 2 >= _LEAST_HALF + 2 * _STEP for cells in grid)
+    return all((pitch(cells) - _GAP) // 2 >= _MIN_HALF + 2 * _STEP for cells in grid)
 
 
-class Body(Protocol):
+class BoxVariables(Protocol):
     """An object to be placed."""
 
     def measure(self, measure: Measure) -> Expression:
@@ -79,20 +80,20 @@ class Body(Protocol):
         """Where the solver has put it."""
 
 
-class NeatBody:
+class GridBox:
     """A body in the middle of a cell."""
 
-    def __init__(self, model: cp_model.CpModel, grid: Grid, chance: random.Random) -> None:
+    def __init__(self, model: cp_model.CpModel, grid: GridLayout, rng: random.Random) -> None:
         self.model = model
         self.cells = [model.new_int_var(0, cells - 1, "") for cells in grid]
         self.pitches = [pitch(cells) for cells in grid]
         self.halves = []  # in steps
         typical = min(*self.pitches, 330) * 0.36
         for width in self.pitches:
-            most = min(width - _GAP, 400) // 2 // _STEP
-            least = min(most, max(_LEAST_HALF, round(typical / 2)) // _STEP)
-            half = model.new_int_var(least, most, "")
-            model.add_hint(half, min(most, round(typical * chance.uniform(0.85, 1.15) / _STEP)))
+            upper = min(width - _GAP, 400) // 2 // _STEP
+            lower = min(upper, max(_MIN_HALF, round(typical / 2)) // _STEP)
+            half = model.new_int_var(lower, upper, "")
+            model.add_hint(half, min(upper, round(typical * rng.uniform(0.85, 1.15) / _STEP)))
             self.halves.append(half)
         self._area: Expression = None
 
@@ -100,8 +101,8 @@ class NeatBody:
         """A measure as an expression; lengths are doubled."""
         if measure == "area":
             if self._area is None:
-                most = max(width // _STEP for width in self.pitches) ** 2
-                product = self.model.new_int_var(0, most, "")
+                upper = max(width // _STEP for width in self.pitches) ** 2
+                product = self.model.new_int_var(0, upper, "")
                 self.model.add_multiplication_equality(product, self.halves)
                 self._area = product * (2 * _STEP) ** 2
             return self._area
@@ -124,18 +125,18 @@ class NeatBody:
         return Box(x - width, y - height, x + width, y + height)
 
 
-class FreeBody:
+class FreeBox:
     """A body anywhere in a room."""
 
-    def __init__(self, model: cp_model.CpModel, room: Room, preferred: Box) -> None:
+    def __init__(self, model: cp_model.CpModel, room: FreeLayout, preferred: Box) -> None:
         self.model = model
         self.room = room
         low, high = -(-room.border // room.unit), (CANVAS - room.border) // room.unit
-        least, most = -(-room.least_side // room.unit), room.most_side // room.unit
-        self.starts = [model.new_int_var(low, high - least, "") for _ in "xy"]
-        self.sizes = [model.new_int_var(least, min(most, high - low), "") for _ in "xy"]
-        self.ends = [model.new_int_var(low + least, high, "") for _ in "xy"]
-        self.centers = [model.new_int_var(2 * low + least, 2 * high - least, "") for _ in "xy"]  # doubled
+        lower, upper = -(-room.min_side // room.unit), room.max_side // room.unit
+        self.starts = [model.new_int_var(low, high - lower, "") for _ in "xy"]
+        self.sizes = [model.new_int_var(lower, min(upper, high - low), "") for _ in "xy"]
+        self.ends = [model.new_int_var(low + lower, high, "") for _ in "xy"]
+        self.centers = [model.new_int_var(2 * low + lower, 2 * high - lower, "") for _ in "xy"]  # doubled
         for axis in (0, 1):
             start, size, end = self.starts[axis], self.sizes[axis], self.ends[axis]
             model.add(start + size == end)
@@ -150,8 +151,8 @@ class FreeBody:
         unit = self.room.unit
         if measure == "area":
             if self._area is None:
-                side = self.room.most_side // unit
-                product = self.model.new_int_var((self.room.least_side // unit) ** 2, side * side, "")
+                side = self.room.max_side // unit
+                product = self.model.new_int_var((self.room.min_side // unit) ** 2, side * side, "")
                 self.model.add_multiplication_equality(product, self.sizes)
                 self._area = product * unit**2
             return self._area
@@ -167,28 +168,28 @@ class FreeBody:
         return Box(*(solver.value(edge) * self.room.unit for edge in [*self.starts, *self.ends]))
 
 
-def neat_bodies(model: cp_model.CpModel, grid: Grid, count: int, chance: random.Random) -> list[Body]:
+def grid_boxes(model: cp_model.CpModel, grid: GridLayout, count: int, rng: random.Random) -> list[BoxVariables]:
     """Bodies in different cells of a grid."""
-    bodies = [NeatBody(model, grid, chance) for _ in range(count)]
+    bodies = [GridBox(model, grid, rng) for _ in range(count)]
     cells = []
     for body in bodies:
         cell = model.new_int_var(0, grid.columns * grid.rows - 1, "")
         model.add(cell == body.cells[0] + grid.columns * body.cells[1])
         cells.append(cell)
     model.add_all_different(cells)
-    preferred = chance.sample(range(grid.columns * grid.rows), count)
+    preferred = rng.sample(range(grid.columns * grid.rows), count)
     for body, number in zip(bodies, preferred, strict=True):
         model.add_hint(body.cells[0], number % grid.columns)
         model.add_hint(body.cells[1], number // grid.columns)
     return list(bodies)
 
 
-def free_bodies(
-    model: cp_model.CpModel, room: Room, own: Sequence[Expression | None], chance: random.Random
-) -> list[Body]:
+def free_boxes(
+    model: cp_model.CpModel, room: FreeLayout, own: Sequence[Expression | None], rng: random.Random
+) -> list[BoxVariables]:
     """Bodies that do not overlap; one that is not its own (see `own`, a literal for each) lies on another."""
     count = len(own)
-    bodies = [FreeBody(model, room, box) for box in _spread(count, chance)]
+    bodies = [FreeBox(model, room, box) for box in _initial_boxes(count, rng)]
     gap = -(-room.gap // room.unit)
     intervals: list[list[Any]] = [[], []]
     for body, literal in zip(bodies, own, strict=True):
@@ -204,11 +205,11 @@ def free_bodies(
     return list(bodies)
 
 
-def _spread(count: int, chance: random.Random) -> list[Box]:
+def _initial_boxes(count: int, rng: random.Random) -> list[Box]:
     """Boxes spread over the canvas, as a first guess."""
     side = ceil(sqrt(count))
     step = pitch(side)
     half = min(100, round(step * 0.3))
     middles = [_BORDER + step * cell + step // 2 for cell in range(side)]
     cells = [(x // 10 * 10, y // 10 * 10) for y in middles for x in middles]
-    return [Box(x - half, y - half, x + half, y + half) for x, y in chance.sample(cells, count)]
+    return [Box(x - half, y - half, x + half, y + half) for x, y in rng.sample(cells, count)]
