@@ -283,7 +283,8 @@ def test_a_class_is_found_again_in_any_colour() -> None:
 def test_the_same_scene_gives_the_same_bytes_in_another_process() -> None:
     program = (
         "import hashlib; from formalimg.scenes import Box, Scene, SceneObject; from formalimg.scenes.drawing import *;"
-        "scene = Scene.of([SceneObject('cup', Box(10, 20, 333, 444), 'red'), SceneObject('pen', Box(500, 20, 550, 444))]);"
+        "objects = [SceneObject('cup', Box(10, 20, 333, 444), 'red'), SceneObject('pen', Box(500, 20, 550, 444))];"
+        "scene = Scene.of(objects);"
         "print([hashlib.sha256(paint(scene, 256).tobytes()).hexdigest() for paint in (draw, layout_image)])"
     )
     told = {

@@ -1,4 +1,4 @@
-"""The language of instructions: formulas, their vocabulary, structure and meaning."""
+"""Logic: the formula language, its vocabularies, prenex form, exact evaluation, explanations and soft score."""
 
 from formalimg.logic.best_binding import BestBinding, JudgedClause, Prepared, best_binding, prepare
 from formalimg.logic.check import check

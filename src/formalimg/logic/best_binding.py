@@ -1,4 +1,8 @@
-"""Clauses, judged: what the best binding says of each."""
+"""Best binding, the soft score: which clauses of a formula hold when each variable stands for the best object.
+
+`verify` decides whether a formula holds. Where it does not, this scores how much of it does: the share of its clauses,
+which is 1 if and only if the formula holds. The definition is in docs/semantics.md.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class WeightedClause(NamedTuple):
-    """A clause, what it speaks about, and what it counts."""
+    """A clause, its kind, and its weight."""
 
     clause: Clause
     kind: ClauseKind
@@ -35,11 +39,11 @@ class JudgedClause(NamedTuple):
 
     Attributes:
         clause: the clause.
-        kind: what it speaks about; a clause about the instance that a strict `forall` wants is a `condition`.
+        kind: what it is about; a clause about the instance that a strict `forall` requires is a `condition`.
         holds: whether it holds.
-        reason: what can be read off the objects, with numbers; empty if nothing can.
+        reason: evidence from the objects, with numbers; empty if there is none.
         bindings: what its variables stand for, in the order of the clause; empty in a scene without objects.
-        weight: what it counts.
+        weight: its weight.
     """
 
     clause: Clause
@@ -52,10 +56,10 @@ class JudgedClause(NamedTuple):
 
 @dataclass(frozen=True)
 class BestBinding:
-    """The clauses of a formula in a scene.
+    """The clauses of a formula in a scene, under the best binding.
 
     Attributes:
-        clauses: the clauses of the lifted form, each judged.
+        clauses: the clauses of the prenex form, each judged.
         bindings: the number of the object that each variable stands for; empty in a scene without objects.
     """
 
@@ -73,7 +77,7 @@ _NOTHING = "there is nothing in the scene"
 
 
 class ClauseEvaluator:
-    """Says of each clause whether it holds when the variables stand for these objects, and why."""
+    """Judges clauses under a binding: whether each holds, and why."""
 
     def __init__(self, scene: World, style: str | None, truth: TruthTables, play: Mapping[str, int]) -> None:
         self.scene = scene
@@ -82,12 +86,12 @@ class ClauseEvaluator:
         self.bound = {name: BoundObject(name, obj, scene.describe(obj)) for name, obj in play.items()}
 
     def evaluate(self, weighted: WeightedClause, indexed: IndexedClause, objects: Sequence[int]) -> JudgedClause:
-        """The clause, evaluate.
+        """Return the judged clause.
 
         Args:
             weighted: the clause.
-            indexed: the same, its variables called by their places.
-            objects: what the variables stand for, by their places.
+            indexed: the same, its variables by their indices.
+            objects: what the variables stand for, by their indices.
         """
         clause, kind, weight = weighted
         bindings = tuple([self.bound[name] for name in clause.names])
@@ -102,7 +106,7 @@ class ClauseEvaluator:
         return JudgedClause(clause, kind, False, reason, bindings, weight)
 
     def evidence(self, literal: IndexedLiteral, objects: Sequence[int]) -> str:
-        """What can be read off the objects that makes a literal hold or fail."""
+        """Return, as text, what makes a literal hold or fail."""
         if not literal.written:
             return f"the style is '{self.style}'"
         return self.scene.evidence(literal.atom, tuple([objects[place] for place in literal.written]))
@@ -111,14 +115,14 @@ class ClauseEvaluator:
 def evaluate_empty_scene(
     clauses: Sequence[WeightedClause], passed: bool, style: str | None
 ) -> tuple[JudgedClause, ...]:
-    """The clauses in a scene without objects: what speaks of objects holds only if the whole formula does."""
+    """Judge clauses in a scene without objects: clauses about objects hold only if the whole formula does."""
     found = []
     for clause, kind, weight in clauses:
         holds = passed or (not clause.variables and any(_style_holds(literal, style) for literal in clause.literals))
         reason = _NOTHING if clause.variables else f"the style is '{style}'"
         found.append(JudgedClause(clause, kind, holds, reason, (), weight))
     if not passed and all(clause.holds for clause in found):
-        # An `exists` that fails although nothing is said of its variable: what it says of the style fails with it.
+        # An `exists` that fails although no clause has its variable: its clauses about the style fail with it.
         found = [JudgedClause(clause, kind, False, _NOTHING, (), weight) for clause, kind, weight in clauses]
     return tuple(found)
 
@@ -130,7 +134,7 @@ def _style_holds(literal: Literal, style: str | None) -> bool:
 __all__ = ["BestBinding", "JudgedClause", "Prepared", "best_binding", "prepare"]
 
 _MAX_WEIGHT = 1_000_000
-"""With heavier clauses, the share of a play that misses a light one would be rounded to 1."""
+"""With larger weights, the share of a play that misses a light clause would be rounded to 1."""
 
 
 def best_binding(
@@ -142,18 +146,19 @@ def best_binding(
 ) -> BestBinding:
     """Find the binding under which most clauses of a formula hold.
 
-    Each `exists` picks an object so that as many clauses hold as possible, each `forall` so that as few do, in the order
-    of the lifted form and knowing what was picked before.
+    Each `exists` picks an object so that as many clauses hold as possible, each `forall` so that as few do, in the
+    order of the prenex form and knowing what was picked before.
 
     Args:
         formula: a closed formula, parsed or as text.
-        scene: a `Scene`, or anything that answers as a `World`.
-        semantics: how `forall` reads, as for `verify`. Strictly, the instance it wants adds clauses of its own.
+        scene: a `Scene`, or any `World`.
+        semantics: how `forall` reads, as for `verify`. Strictly, the instance it requires adds clauses of its own.
         style: the style of the image, which decides `(IsStyle '…')`.
-        weights: what a clause of each kind counts; 1 if not named.
+        weights: the weight of a clause of each kind; 1 if not given.
 
     Raises:
-        FormulaError: as for `verify` and `to_prenex`, and if variables hang together so tightly that the best binding would
+        FormulaError: as for `verify` and `to_prenex`, and if variables are linked so tightly that the best binding
+        would
             take too long to find (a problem of the kind `size`).
     """
     return prepare(formula, semantics, weights).best_binding(scene, style)
@@ -162,26 +167,26 @@ def best_binding(
 def prepare(
     formula: Formula | str, semantics: Semantics = "strict", weights: Mapping[ClauseKind, int] | None = None
 ) -> Prepared:
-    """A formula made ready for many scenes: what does not hang on the scene is worked out only once.
+    """Prepare a formula for many scenes: what does not depend on the scene is computed only once.
 
     Args:
         formula: a closed formula, parsed or as text.
         semantics: how `forall` reads, as for `verify`.
-        weights: what a clause of each kind counts, in whole literals from 1 to 1,000,000; 1 if not named.
+        weights: the weight of a clause of each kind, an integer from 1 to 1,000,000; 1 if not given.
 
     Raises:
-        FormulaError: if a text is no formula. All else is told when a scene is judged.
-        FormalimgError: if a weight is not such a number.
+        FormulaError: if a text is not a formula. Everything else is checked when a scene is judged.
+        FormalimgError: if a weight is not such an integer.
     """
     for kind, weight in (weights or {}).items():
         if not isinstance(weight, int) or isinstance(weight, bool) or not 1 <= weight <= _MAX_WEIGHT:
-            # The weight is not told: it may have thousands of digits.
+            # The message leaves out the weight: it may have thousands of digits.
             raise FormalimgError(f"the weight of {kind} must be a whole number from 1 to {_MAX_WEIGHT:,}")
     return Prepared(as_formula(formula), semantics, dict(weights or {}))
 
 
 class _PrenexComponent(NamedTuple):
-    """A component: its clauses as they are told, and as they are played."""
+    """A component: its clauses as they are reported, and indexed for the game."""
 
     clauses: tuple[WeightedClause, ...]
     indexed: IndexedComponent
@@ -194,18 +199,18 @@ class _PreparedPrenex(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A formula made ready for many scenes; see `prepare`. May be used by several threads."""
+    """A formula prepared for many scenes; see `prepare`. May be used by several threads."""
 
     formula: Formula
     semantics: Semantics
     weights: Mapping[ClauseKind, int]
 
     def verify(self, scene: World, style: str | None = None) -> Verification:
-        """Whether the formula holds; as `verify`."""
+        """Verify the formula in a scene, as the function `verify`."""
         return self._analyzed.verify(scene, self.semantics, style)
 
     def best_binding(self, scene: World, style: str | None = None) -> BestBinding:
-        """Which clauses hold, and for which objects; as `best_binding`."""
+        """Find the best binding in a scene, as the function `best_binding`."""
         passed = self.verify(scene, style).passed
         parts = self._prenex.parts
         if not len(scene):
@@ -227,7 +232,7 @@ class Prepared:
         return BestBinding(tuple(judged), play)
 
     def share(self, scene: World, style: str | None = None) -> float:
-        """The share of clauses that hold, by weight: that of `best_binding`, sooner, because no reasons are given."""
+        """Return the share of clauses that hold, by weight, as `best_binding` does, but faster: without reasons."""
         if not len(scene):
             return self.best_binding(scene, style).share
         passed = self.verify(scene, style).passed
@@ -244,7 +249,7 @@ class Prepared:
         return held / everything
 
     def _play_components(self, scene: World, style: str | None) -> tuple[TruthTables, list[list[int]]]:
-        """Where literals hold, and what the variables of each component stand for."""
+        """Return where literals hold, and what the variables of each component stand for."""
         from formalimg.logic.payoffs import TruthTables  # here, because it needs numpy
 
         parts, literals = self._prenex
@@ -252,7 +257,7 @@ class Prepared:
         return truth, [self._play(part.indexed, truth) for part in parts]
 
     def _require_agreement(self, all_hold: bool, passed: bool) -> None:
-        # Deciding and playing are two ways to the same answer: a reward must never come from one that went astray.
+        # Verification and the game must agree: a reward must never come from one of them being wrong.
         if all_hold is not passed:
             raise AssertionError(f"the clauses and the formula disagree: {self.formula}")
 
@@ -279,7 +284,7 @@ class Prepared:
         return _PreparedPrenex(tuple(parts), literals)
 
     def _play(self, component: IndexedComponent, truth: TruthTables) -> list[int]:
-        """What each variable stands for."""
+        """Return what each variable stands for."""
         from formalimg.logic.minimax import TooEntangledError, minimax_play
 
         if not component.names:
@@ -287,5 +292,5 @@ class Prepared:
         try:
             return minimax_play(component, truth)
         except TooEntangledError:
-            message = f"{len(component.names)} variables hang together too tightly to find the best objects for them"
+            message = f"{len(component.names)} variables are linked too tightly to find the best objects for them"
             raise FormulaError([Problem("size", message, self.formula.span)]) from None

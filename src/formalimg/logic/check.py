@@ -1,4 +1,4 @@
-"""Is this a well-formed instruction of a suite? All problems at once, each with its place."""
+"""Check a formula against a vocabulary: report all problems at once, each with its position."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def check(
     k: int | None = None,
     single_component: bool = False,
 ) -> list[Problem]:
-    """Everything that is wrong with a formula as an instruction of a suite; an empty list if nothing is.
+    """Return everything that is wrong with a formula as an instruction of a suite; an empty list if nothing is.
 
     Args:
-        formula: a parsed formula, or text (then problems of syntax are reported too).
-        suite: whose vocabulary to check against: a name, a TOML file, or a vocabulary.
+        formula: a parsed formula, or text (then syntax problems are reported too).
+        suite: the vocabulary to check against: a name, a TOML file, or a vocabulary.
         k: if given, the complexity the formula must have.
-        single_component: if true, all variables must hang together.
+        single_component: if true, all variables must be in one component.
     """
     words = vocabulary(suite)
     if isinstance(formula, str | bytes):
@@ -34,7 +34,7 @@ def check(
             return problems
         formula = parsed
     elif formula.span is NOWHERE:
-        formula = parse(str(formula))  # built by code: give every node a place
+        formula = parse(str(formula))  # built by code: give every node a position
     checker = _Checker(words)
     checker.visit(formula, {})
     problems = checker.problems

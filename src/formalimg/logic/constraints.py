@@ -1,8 +1,8 @@
-"""ConstraintBuilder formulas: what a formula says about its variables, as narrower domains and relations between them.
+"""Constraints of formulas: what a formula says about its variables, as narrower domains and relations between them.
 
 An atom of one variable narrows a domain, an atom of two is a relation, `exists` binds a variable to be eliminated. A
-`forall` holds where no counterexample exists, and a counterexample is an `exists` again; where its instances are
-known, it is the consequence's table divided by them. A disjunction is a union of tables, a negation a complement.
+`forall` holds where no counterexample exists, and a counterexample is an `exists` again; where its instances are known,
+it is the table of its consequent divided by them. A disjunction is a union of tables, a negation a complement.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from formalimg.logic.variables import FormulaStructure
 from formalimg.logic.world import World, members
 
 Semantics: TypeAlias = Literal["strict", "classical"]
-"""How `forall` reads: `strict` wants an instance to speak about, `classical` does not."""
+"""How `forall` reads: `strict` requires an instance of its condition, `classical` does not."""
 
 _Claim: TypeAlias = tuple["Formula | RelationTable", bool]
 """Something to be assumed: that a formula or table holds (True) or fails (False)."""
 
 
 class ConstraintBuilder:
-    """What formulas say in one world, under one semantics.
+    """Translates formulas to constraints in one world, under one semantics.
 
     Formulas must bind every name only once (see `rename_apart`), and the world must have no objection to their atoms.
     """
@@ -62,16 +62,16 @@ class ConstraintBuilder:
         self._structure = structure
 
     def block(self, variables: Sequence[str], formulas: Sequence[Formula], domains: Domains) -> ConstraintBlock | None:
-        """All that the formulas say of the variables in the domains; None if they cannot all hold.
+        """Return all that the formulas say of the variables in the domains; None if they cannot all hold.
 
-        `variables`, which range over everything, and what the formulas bind have been eliminated.
+        `variables`, which range over all objects, and the variables that the formulas bind have been eliminated.
         """
         return self._build(variables, [(formula, True) for formula in formulas], domains)
 
     def _build(
         self, variables: Sequence[str], claims: Sequence[_Claim], domains: Domains, whole: str | None = None
     ) -> ConstraintBlock | None:
-        """All that the claims say; None if they cannot all be true, or not for every value of the variable `whole`."""
+        """Return all that the claims say; None if they cannot all be true, or not for every value of `whole`."""
         self.steps.take(len(claims) + 10)
         block = ConstraintBlock({**domains, **dict.fromkeys(variables, self.everything)}, self.steps, variables)
         block.whole = whole
@@ -84,7 +84,7 @@ class ConstraintBuilder:
         return block if block.eliminate_bound() else None
 
     def _assume(self, claim: Formula | RelationTable, holds: bool, block: ConstraintBlock) -> bool:
-        """Narrow a block by the claim that a formula or table holds (or fails); False if that is impossible."""
+        """Narrow a block by the claim that a formula or table holds (or fails); return False if that is impossible."""
         match claim:
             case Atom():
                 return self._assume_atom(claim, holds, block)
@@ -131,7 +131,7 @@ class ConstraintBuilder:
                 return self._assume_all((), (), claim, holds, block)
 
     def _needs_instance(self, body: Formula) -> bool:
-        """Does a `forall` over this body want an instance of the antecedent?"""
+        """Return whether a `forall` over this body requires an instance of the antecedent."""
         return self.strict and isinstance(body, Implies)
 
     def _assume_atom(self, atom: Atom, holds: bool, block: ConstraintBlock) -> bool:
@@ -151,7 +151,7 @@ class ConstraintBuilder:
         return block.narrow(first.name, objects if holds else ~objects)
 
     def style_is(self, atom: Atom) -> bool:
-        """Does an atom about the style hold?"""
+        """Return whether an atom about the style holds."""
         return atom.arguments[0] == Value(self.style or "")
 
     def _bind(self, variable: Variable, block: ConstraintBlock) -> None:
@@ -175,7 +175,7 @@ class ConstraintBuilder:
         return self._assume_any([((), both), ((), neither)], block)
 
     def _assume_forall(self, name: str, body: Formula, forall: Formula, block: ConstraintBlock) -> bool:
-        """Assume a `forall`; where its condition speaks of its own variable alone, by going through its instances."""
+        """Assume a `forall`; where its condition mentions only its own variable, by its instances."""
         antecedent, consequent = (body.antecedent, body.consequent) if isinstance(body, Implies) else (None, body)
         instances = self.everything
         if antecedent is not None:
@@ -191,7 +191,7 @@ class ConstraintBuilder:
                 if not self._assume_for_each(instances, name, claims[0][0], block):
                     return False
                 continue
-            if mentioned <= {name, *variables}:  # of each instance for itself: it is enough that none is lost
+            if mentioned <= {name, *variables}:  # about each instance alone: it is enough that none is lost
                 if self._build(variables, claims, {name: instances}, whole=name) is None:
                     return False
                 continue
@@ -220,7 +220,7 @@ class ConstraintBuilder:
     def _assume_strict_failure(
         self, name: str, antecedent: Formula, consequent: Formula, block: ConstraintBlock
     ) -> bool:
-        """Assume that a strict `forall` fails: by a counterexample, or for want of an instance."""
+        """Assume that a strict `forall` fails: by a counterexample, or because it has no instance."""
         known = self._once(antecedent, name, block.domains)
         instances = self._table((name,), [(known, True)], block.domains)
         counterexample: list[_Claim] = [(known, True), (consequent, False)]
@@ -229,7 +229,7 @@ class ConstraintBuilder:
     def _assume_all(
         self, variables: tuple[str, ...], given: tuple[_Claim, ...], body: Formula, holds: bool, block: ConstraintBlock
     ) -> bool:
-        """Assume: whatever objects the variables stand for, if the given claims are true, so is the one on the body."""
+        """Assume that for all objects for the variables, if the given claims are true, so is the one on the body."""
         match body:
             case Not(inner):
                 return self._assume_all(variables, given, inner, not holds, block)
@@ -270,7 +270,7 @@ class ConstraintBuilder:
     def _table(
         self, variables: Sequence[str], claims: Sequence[_Claim], domains: Domains, last: str | None = None
     ) -> RelationTable:
-        """For which values of their free variables can all claims be made true by objects for `variables`?
+        """Return the values of the free variables for which objects for `variables` make all claims true.
 
         The table covers the values within the domains. If `last` is among its variables, it is the last one.
         """
@@ -286,7 +286,7 @@ class ConstraintBuilder:
         )
 
     def _once(self, formula: Formula, variable: str, domains: Domains) -> Formula | RelationTable:
-        """A formula that will be assumed more than once: as a table, unless it can be had cheaper as it is."""
+        """Return a formula that will be assumed more than once: as a table, unless it is cheaper as it is."""
         quantified = any(isinstance(node, Exists | Forall) for node in subformulas(formula))
         if quantified or len(self._free_variables(formula)) == 1:
             return self._table((), [(formula, True)], {**domains, variable: self.everything})

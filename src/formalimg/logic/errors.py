@@ -1,4 +1,4 @@
-"""Where in the text something stands: spans, lines, columns and the caret under them."""
+"""Errors in formulas, with source positions: lines, columns, and the excerpt with a caret."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EXCERPT_WIDTH = 100
 
 @dataclass(frozen=True)
 class Source:
-    """A text that formulas are read from; turns offsets into lines and columns on demand."""
+    """A text that formulas are parsed from; converts offsets to lines and columns on demand."""
 
     text: str
 
@@ -26,19 +26,19 @@ class Source:
         return [0, *(end.end() for end in re.finditer("\n", self.text))]
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
-        """Line and column of an offset, both counted from 1."""
+        """Return line and column of an offset, both counted from 1."""
         line = bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
     def line_text(self, line: int) -> str:
-        """The text of a line, counted from 1, without its end."""
+        """Return the text of a line, counted from 1, without its line end."""
         start = self._line_starts[line - 1]
         end = self._line_starts[line] - 1 if line < len(self._line_starts) else len(self.text)
         return self.text[start:end]
 
 
 class Span(NamedTuple):
-    """A stretch of source text, by offsets: `start` is its first character, `end` is past its last."""
+    """A range of source text, by offsets: `start` is its first character, `end` is past its last."""
 
     source: Source
     start: int
@@ -56,11 +56,11 @@ class Span(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The stretch itself."""
+        """The text in the range."""
         return self.source.text[self.start : self.end]
 
     def excerpt(self) -> str:
-        """Two lines: the source line (cropped if long) and carets under the stretch."""
+        """Return two lines: the source line (cropped if long) and carets under the range."""
         line, column = self.source.line_and_column(self.start)
         whole = self.source.line_text(line)
         first = column - 1
@@ -76,7 +76,7 @@ class Span(NamedTuple):
 
 
 NOWHERE = Span(Source(""), 0, 0)
-"""The span of a node that was built by code and stands in no text."""
+"""The span of a node that was built by code, not parsed."""
 
 
 ProblemKind = Literal[
@@ -90,20 +90,20 @@ ProblemKind = Literal[
     "complexity",  # not the expected K, or more than one component
     "size",  # too large, or growing too large
     "plausibility",  # fine as a formula, but no image of everyday objects would show it
-    "undecided",  # a question that the given scene cannot answer
+    "undecided",  # an atom that the scene cannot decide
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One object that is wrong with a formula, and where."""
+    """One problem of a formula, and where it is."""
 
     kind: ProblemKind
     message: str
     span: Span
 
     def __post_init__(self) -> None:
-        # Messages quote what was written, which can be endless or hold control characters.
+        # Messages quote the source, which can be very long or contain control characters.
         object.__setattr__(self, "message", truncate(self.message, 150, 200))
 
     @property
@@ -120,16 +120,16 @@ class Problem:
         return f"line {self.line}, column {self.column}: {self.message}"
 
     def render(self) -> str:
-        """The message, then the source line with carets under the place."""
+        """Return the message, then the source line with carets under the position."""
         return f"{self}\n{self.span.excerpt()}"
 
     def to_json(self) -> dict[str, object]:
-        """The problem as plain data."""
+        """Return the problem as plain data."""
         return {"kind": self.kind, "message": self.message, "line": self.line, "column": self.column}
 
 
 class FormulaError(FormalimgError, ValueError):
-    """A formula that cannot be used; `problems` says everything that is wrong with it."""
+    """A formula that cannot be used; `problems` lists everything that is wrong with it."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
@@ -138,7 +138,7 @@ class FormulaError(FormalimgError, ValueError):
         super().__init__(self.problems[0].render() + ending)
 
     def __reduce__(self) -> tuple[type[FormulaError], tuple[tuple[Problem, ...]]]:
-        return type(self), (self.problems,)  # survives the way between processes
+        return type(self), (self.problems,)  # so that it can be pickled
 
     @property
     def line(self) -> int:

@@ -1,7 +1,7 @@
-"""Deciding formulas exactly, with relations instead of assignments.
+"""Exact evaluation of formulas, with relations instead of assignments.
 
-The work grows with the number of variables that hang together at once (one or two for nearly all instructions), not
-with the number of variables. For a formula so entangled that a table would grow too large, the outermost quantifier is
+The work grows with the number of variables that are linked at once (one or two for nearly all instructions), not with
+the number of variables. For a formula so entangled that a table would grow too large, the outermost quantifier is
 decided value by value, each value narrowing what is left. The answer is exact, or there is none: all work is counted in
 steps, and a question that takes more than MAX_STEPS of them is given up.
 """
@@ -23,11 +23,11 @@ Binding: TypeAlias = Mapping[str, int]
 
 
 class TooHardError(FormulaError):
-    """Whether a formula holds in a scene takes too many steps to decide: nobody knows."""
+    """Deciding whether a formula holds in a scene takes too many steps: the answer is unknown."""
 
 
 class Evaluator:
-    """Answers questions about formulas in one world, under one semantics, within MAX_STEPS for all of them together.
+    """Decides formulas in one world, under one semantics, within MAX_STEPS for all questions together.
 
     Formulas must bind every name only once (see `rename_apart`), and the world must have no objection to their atoms.
     All methods but `holds` raise OutOfStepsError when no steps are left.
@@ -36,10 +36,10 @@ class Evaluator:
     def __init__(
         self, world: World, semantics: Semantics, style: str | None, structure: FormulaStructure | None = None
     ) -> None:
-        """Be ready for questions.
+        """Create an evaluator.
 
         Args:
-            world: what is asked about.
+            world: the objects and relations.
             semantics: how `forall` reads.
             style: the style of the image.
             structure: what is known of the formulas from other worlds.
@@ -52,7 +52,7 @@ class Evaluator:
         self.steps = self._builder.steps
 
     def holds(self, formula: Formula, binding: Binding) -> bool:
-        """Does the formula hold when its free variables stand for these objects?
+        """Return whether the formula holds when its free variables stand for these objects.
 
         Raises:
             TooHardError: if that takes too many steps to decide.
@@ -63,7 +63,7 @@ class Evaluator:
             raise TooHardError([_too_hard(formula, len(self.world))]) from None
 
     def satisfiable(self, variables: Sequence[str], formulas: Sequence[Formula], binding: Binding) -> bool:
-        """Are there objects for these variables such that all formulas hold?"""
+        """Return whether there are objects for these variables such that all formulas hold."""
         if not len(self.world):
             return not variables and all(self._holds_in_empty_world(formula) for formula in formulas)
         try:
@@ -73,7 +73,7 @@ class Evaluator:
             return self._satisfiable_by_value(variables, formulas, binding)
 
     def selected(self, variable: str, others: Sequence[str], formulas: Sequence[Formula], binding: Binding) -> int:
-        """The objects for which, put for the variable, there are objects for the others such that all formulas hold."""
+        """Return the objects for `variable` for which some objects for `others` make all formulas hold."""
         try:
             domains = {**_as_domains(binding), variable: self._builder.everything}
             block = self._builder.block(others, formulas, domains)
@@ -89,7 +89,7 @@ class Evaluator:
     def first_binding(
         self, variables: Sequence[str], formulas: Sequence[Formula], binding: Binding
     ) -> dict[str, int] | None:
-        """The first objects, in their order, that can be put for the variables; None if there are none."""
+        """Return the first objects, in scene order, that satisfy the formulas; None if there are none."""
         found = dict(binding)
         for place, name in enumerate(variables):
             possible = self.selected(name, variables[place + 1 :], formulas, found)
@@ -127,7 +127,7 @@ class Evaluator:
                 return _by_truth_table(formula, lambda part: self._holds(part, binding))
 
     def _holds_in_empty_world(self, formula: Formula) -> bool:
-        """Does a closed formula hold in the empty world?"""
+        """Return whether a closed formula holds in the empty world."""
         match formula:
             case Exists():
                 return False
@@ -143,12 +143,12 @@ def _too_hard(formula: Formula, objects: int) -> Problem:
     text = str(formula)
     span = Span(Source(text), 0, len(text)) if formula.span is NOWHERE else formula.span
     among = f"among {objects:,} object{'s' * (objects > 1)}"
-    advice = "use fewer variables that hang together, or a scene with fewer objects"
+    advice = "use fewer linked variables, or a scene with fewer objects"
     return Problem("size", f"this takes too many steps to decide {among}: {advice}", span)
 
 
 def _by_truth_table(formula: Formula, holds: Callable[[Formula], bool]) -> bool:
-    """Does a formula hold, given what of its parts does?"""
+    """Return whether a formula holds, given which of its parts do."""
     match formula:
         case Not(body):
             return not holds(body)

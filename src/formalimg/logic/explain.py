@@ -1,4 +1,4 @@
-"""Proofs in words, as a tree that a reader can follow from top to bottom."""
+"""Explanations: proofs rendered as a text tree that can be read from top to bottom."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _WIDTH = 100
 
 
 def render_proof(proof: Proof) -> str:
-    """The proof as indented lines, ✓ for what holds and ✗ for what fails."""
+    """Render the proof as indented lines, ✓ for what holds and ✗ for what fails."""
     return "\n".join(_lines(proof, ""))
 
 
@@ -30,16 +30,16 @@ def _lines(proof: Proof, margin: str) -> Iterator[str]:
 
 
 def _titled(margin: str, title: str, lines: list[str]) -> Iterator[str]:
-    """Lines beside a title that stands on the first of them."""
+    """Yield lines next to a title on the first of them."""
     for line in lines:
         yield f"{margin}    {title:<6} {line}"
         title = ""
 
 
 def _visible_parts(proof: Proof) -> Iterator[Proof]:
-    """The parts worth a line of their own.
+    """Yield the parts that get a line of their own.
 
-    The parts of an `and` are told in its place. That an object is what its description says it is goes without saying.
+    The parts of an `and` are listed in its place. That an object has the words of its description is left out.
     """
     for part in proof.parts:
         if isinstance(part.formula, And) and part.candidate is None:
@@ -56,7 +56,7 @@ def _headline(proof: Proof) -> str:
 
 
 def _short(formula: Formula) -> str:
-    """A formula on one line: quantifiers by their variables, anything else as it is written, cropped if long."""
+    """Return a formula on one line: quantifiers by their variables, anything else as text, cropped if long."""
     match formula:
         case Exists():
             variables = []
@@ -72,5 +72,5 @@ def _short(formula: Formula) -> str:
 
 
 def _is_word(formula: Formula) -> bool:
-    """Does the formula say which word applies to an object, as (Is ?x 'cup') does?"""
+    """Return whether the formula states that a word applies to an object, as (Is ?x 'cup') does."""
     return isinstance(formula, Atom) and isinstance(formula.arguments[-1], Value) and len(formula.arguments) > 1

@@ -1,11 +1,17 @@
-"""The game over clauses in one pass, where its tables are small: nearly unconditional.
+"""Minimax game over clauses: `exists` picks objects so that many clauses hold, `forall` so that few do.
 
-Forgetting the variables from the last to the first leaves, for each, a table of what its picks are worth; reading these
-from the first to the last gives the play, of equally good objects the first. The tables are smaller if variables that
-one player picks in a row are forgotten in the order that suits best. Then the best play must be the only one, or it
-would hang on that order. So ties are broken in the numbers themselves: each pick also counts by its place in the scene,
-less than any clause or class does, and the more the earlier its variable is picked. Where the numbers would be too
-large for that, the order of the prefix is candidates.
+The players move in the order of the prefix, and each knows the moves before. The value of a position is computed
+without trying all plays: the last variable is eliminated first, by the best number for its player, and what is left is
+a table over its neighbours. Where all tables are small, which is nearly always, this is done in one pass; where they
+are not, move by move; and where a table would be too large, a variable is fixed to one object after the other instead.
+The play is exact, and the same, in all cases.
+
+In one pass, eliminating the variables from the last to the first leaves, for each, a table of the payoffs of its picks;
+backtracking from the first to the last gives the play, of equally good objects the first. The tables are smaller if
+variables that one player picks in a row are eliminated in the best order. Then the best play must be unique, or it
+would depend on that order. So ties are broken in the numbers themselves: each pick also counts by its position in the
+scene, less than any clause or class does, and the more the earlier its variable is picked. Where the numbers would be
+too large for that, the order of the prefix is kept.
 """
 
 from __future__ import annotations
@@ -13,43 +19,82 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from formalimg.logic.minimax_plan import ClauseBatch, ClauseBatches, EliminationStep, ForallBounds, StepSide
-from formalimg.logic.payoffs import BoolArray, IndexedComponent, NumberArray, Payoff, PayoffTable, Scope, TruthTables
+from formalimg.logic.minimax_plan import Candidates, ClauseBatches, EliminationStep, ForallBounds, IntArray, StepSide
+from formalimg.logic.payoffs import IndexedComponent, NumberArray, Payoff, PayoffTable, Scope, TruthTables
 from formalimg.logic.prenex import QuantifierKind
 
-IntArray: TypeAlias = NDArray[np.int64]
+MAX_CELLS = 4_000_000
+"""The maximum cells of a table; above it, a variable is tried value by value."""
 
-Candidates: TypeAlias = list[Sequence[int]]
-"""The objects that each variable may stand for."""
+MAX_WORK = 10_000_000_000
+"""The maximum cells that are filled for one game, which takes some seconds."""
+
+_ARRAY_OVERHEAD = 5_000
+"""The fixed cost of an array operation, in cells."""
+
+_MAX_ARRAY_CELLS = 100_000
+"""Up to this many cells are computed at once; above it, going through the objects of one variable is faster."""
+
+_MAX_ONE_PASS_CELLS = 1_000_000
+"""Up to this many cells per table, a game is played in one pass, which is faster than move by move."""
 
 _TOO_LARGE = 2**62
 """Sums stay below this, so that 64 bits are enough."""
 
 _MAX_BATCH_CELLS = 200_000
-"""Up to so many cells are filled in one go; more leave the cache, and are filled object by object, clause by clause."""
+"""Up to this many cells are filled at once; more would leave the cache: these go object by object, clause by clause."""
+
+
+class TooEntangledError(Exception):
+    """A game would take more than MAX_WORK. Never leaves this package."""
+
+
+class Move(NamedTuple):
+    """The object that a player picks, and the value of the game after it."""
+
+    obj: int
+    value: int
+
+
+def minimax_play(component: IndexedComponent, truth: TruthTables) -> list[int]:
+    """Return the object that each variable stands for if both players play best; of equally good objects the first.
+
+    Args:
+        component: the clauses, and the player of each variable.
+        truth: where their literals hold; there is at least one object.
+
+    Raises:
+        TooEntangledError: if it would take more than MAX_WORK.
+    """
+    play = play_in_one_pass(component, truth, min(_MAX_ONE_PASS_CELLS, MAX_CELLS, MAX_WORK))
+    if play is not None:
+        return play
+    game = _Minimax(component.kinds, truth.objects)
+    left = game.compact(truth.clause_payoffs(component))
+    play = []
+    for variable in range(len(component.kinds)):
+        near, far = _split_connected(variable, left)
+        later = sorted({other for payoff in near for other in payoff.variables} - {variable})
+        obj = game.move(variable, later, near).obj
+        play.append(obj)
+        left = far + [payoff.fix(variable, obj) for payoff in near]
+    return play
+
+
+# --- one pass, where all tables are small
 
 
 def play_in_one_pass(component: IndexedComponent, truth: TruthTables, max_cells: int) -> list[int] | None:
-    """The object that each variable stands for if both players play best; of equally good objects the first.
-
-    Args:
-        component: the clauses, and who picks the object of each variable.
-        truth: where their literals hold.
-        max_cells: the largest table to look at.
-
-    Returns:
-        The play; None if a table would be too large.
-    """
+    """Return the play as `minimax_play` does; None if a table would have more than `max_cells`."""
     objects, kinds, batches = truth.objects, component.kinds, component.batches
     if objects**batches.max_scope > max_cells:
         return None
     reorder = (component.max_payoff + 1) * objects ** len(kinds) < _TOO_LARGE
-    unit = objects ** len(kinds) if reorder else 1  # more than all that breaks ties
+    unit = objects ** len(kinds) if reorder else 1  # larger than the sum of all tie breakers
     tables = list(_tie_breakers(kinds, objects, reorder))
     candidates: Candidates = [range(objects)] * len(kinds)
     forall_bounds = batches.forall_bounds if reorder else ()
@@ -74,11 +119,8 @@ def play_in_one_pass(component: IndexedComponent, truth: TruthTables, max_cells:
     return [candidates[variable][pick] for variable, pick in enumerate(_backtrack(steps, sides))]
 
 
-# --- objects that are left out
-
-
 def _forall_candidates(bounds: ForallBounds, truth: TruthTables, unit: int, ties: IntArray) -> list[int]:
-    """The objects that may be best for a `forall`, by what is said of each alone.
+    """Return the objects that may be best for a `forall`, by the literals about each alone.
 
     Mostly, these are the objects to which its condition applies: others break no clause.
     """
@@ -87,7 +129,7 @@ def _forall_candidates(bounds: ForallBounds, truth: TruthTables, unit: int, ties
 
 
 def _possible_minima(least: IntArray, most: IntArray) -> list[int]:
-    """Which objects can be worth least, each being worth something between these bounds."""
+    """Return the objects that can have the smallest payoff, given the bounds of each."""
     possible = least < most.min()
     possible[most.argmin()] = True
     found: list[int] = possible.nonzero()[0].tolist()
@@ -95,12 +137,12 @@ def _possible_minima(least: IntArray, most: IntArray) -> list[int]:
 
 
 def _condition_applies(bounds: ForallBounds, truth: TruthTables, candidates: Candidates) -> bool:
-    """Whether the condition of a `forall` applies to all objects that are left for it."""
+    """Return whether the condition of a `forall` applies to all its candidates."""
     return not truth.rows(1, bounds.condition).take(candidates[bounds.variable], 1).any()
 
 
 def _narrow_candidates(variable: int, scopes: Sequence[Scope], tables: list[IntArray], candidates: Candidates) -> None:
-    """Leave out more objects that cannot be best for a `forall`, by all that is said. It changes tables and candidates."""
+    """Leave out more objects that cannot be best for a `forall`, in place, by all tables with the variable."""
     least: Any = 0
     most: Any = 0
     touching = [(number, scope.index(variable)) for number, scope in enumerate(scopes) if variable in scope]
@@ -114,12 +156,9 @@ def _narrow_candidates(variable: int, scopes: Sequence[Scope], tables: list[IntA
 
 
 def _largest_sum(steps: Sequence[EliminationStep], candidates: Candidates) -> int:
-    """The cells of the largest sum."""
+    """Return the number of cells of the largest sum."""
     sizes = [len(objects) for objects in candidates]
     return max([prod([sizes[variable] for variable in step.scope]) for step in steps])
-
-
-# --- forgetting, and reading back
 
 
 def _sum_side(side: StepSide, tables: Sequence[IntArray]) -> IntArray:
@@ -136,7 +175,7 @@ def _sum_side(side: StepSide, tables: Sequence[IntArray]) -> IntArray:
 
 
 def _eliminate(step: EliminationStep, summed: Sequence[IntArray]) -> IntArray:
-    """What positions are worth once a variable, that of the first axis, is picked best."""
+    """Return the value of positions once a variable, that of the first axis, is picked best."""
     better = np.maximum if step.maximize else np.minimum
     best: IntArray
     if len(summed) == 1:
@@ -154,7 +193,7 @@ def _eliminate(step: EliminationStep, summed: Sequence[IntArray]) -> IntArray:
 
 
 def _backtrack(steps: Sequence[EliminationStep], sides: Sequence[Sequence[IntArray]]) -> list[int]:
-    """What each variable stands for, from what its picks are worth."""
+    """Return what each variable stands for, from the payoffs of its picks."""
     play: list[Any] = [slice(None)] * len(steps)
     for step, summed in zip(reversed(steps), reversed(sides), strict=True):
         row: Any = None
@@ -165,117 +204,30 @@ def _backtrack(steps: Sequence[EliminationStep], sides: Sequence[Sequence[IntArr
     return play
 
 
-# --- what picks are worth
-
-
 def _add_payoffs(
     selected: ClauseBatches, truth: TruthTables, candidates: Candidates, unit: int, tables: list[IntArray]
 ) -> None:
-    """Add what clauses are worth: to the table of a variable, or as tables of several."""
+    """Add the payoffs of clauses: to the table of a variable, or as tables of several."""
     for batch in selected.batches:
         at_once = truth.objects ** len(batch.scopes[0]) * len(batch.weights) <= _MAX_BATCH_CELLS
-        found_payoffs = (
-            _batch_payoffs(batch, truth, candidates, unit)
-            if at_once
-            else _batch_payoffs_by_clause(batch, truth, candidates, unit)
-        )
+        compute = batch.payoffs if at_once else batch.payoffs_by_clause
+        found = compute(truth, candidates, unit)
         if len(batch.scopes[0]) > 1:
-            tables.extend(found_payoffs)
+            tables.extend(found)
         else:
-            for (variable,), payoff in zip(batch.scopes, found_payoffs, strict=True):
+            for (variable,), payoff in zip(batch.scopes, found, strict=True):
                 tables[variable] = tables[variable] + payoff
-
-
-def _batch_payoffs(batch: ClauseBatch, truth: TruthTables, candidates: Candidates, unit: int) -> IntArray:
-    """What picks are worth by batches clauses: a table for each of their scopes."""
-    payoff: IntArray = _where_true(batch, truth, candidates, slice(None)) * (batch.weights * unit)
-    return payoff if len(batch.scopes) == len(payoff) else np.add.reduceat(payoff, batch.starts)
-
-
-def _batch_payoffs_by_clause(
-    batch: ClauseBatch, truth: TruthTables, candidates: Candidates, unit: int
-) -> list[IntArray]:
-    """The same with less buffer."""
-    found: list[Any] = [0] * len(batch.scopes)
-    for clause in range(len(batch.weights)):
-        scope = int(np.searchsorted(batch.starts, clause, side="right")) - 1
-        [holds] = _where_true(batch, truth, candidates, slice(clause, clause + 1))
-        found[scope] = found[scope] + holds * (batch.weights[clause] * unit)
-    return found
-
-
-def _where_true(batch: ClauseBatch, truth: TruthTables, candidates: Candidates, chosen: slice) -> BoolArray:
-    """Where some of the clauses of a batch hold."""
-    found: Any = None
-    for axes, rows, forall_axes, broadcast in batch.literals:
-        where = truth.rows(axes, rows[chosen])
-        for axis, variable in forall_axes:
-            where = where.take(candidates[variable], axis)
-        spread = where[broadcast]
-        found = spread if found is None else found | spread
-    holds: BoolArray = found
-    return holds
 
 
 @lru_cache(maxsize=1024)
 def _tie_breakers(kinds: tuple[QuantifierKind, ...], objects: int, broken: bool) -> tuple[IntArray, ...]:
-    """For each variable, by how little an earlier object is better for its player; nothing if ties are not broken."""
+    """Return, for each variable, by how little an earlier object is better for its player; zeros if not `broken`."""
     later = np.arange(objects) if broken else np.zeros(objects, np.int64)
     ranks = [objects**place if broken else 1 for place in reversed(range(len(kinds)))]
     return tuple([later * (-rank if kind == "exists" else rank) for kind, rank in zip(kinds, ranks, strict=True)])
 
 
-MAX_CELLS = 4_000_000
-"""The most cells that a table may have; past it, a variable is tried value by value."""
-
-MAX_WORK = 10_000_000_000
-"""The most cells that are filled for one game, which takes some seconds."""
-
-_ARRAY_OVERHEAD = 5_000
-"""How many cells are filled in the time that an array takes however small it is."""
-
-_MAX_ARRAY_CELLS = 100_000
-"""Up to so many cells are computed in one go; for more, it is faster to go through the objects of one variable."""
-
-
-_MAX_ONE_PASS_CELLS = 1_000_000
-"""Up to so many cells in each of its tables, a game is played in one pass, which is faster than move by move."""
-
-
-class TooEntangledError(Exception):
-    """A game would take more than MAX_WORK. Never leaves this package."""
-
-
-class Move(NamedTuple):
-    """The object that a player picks, and what the game is then value."""
-
-    obj: int
-    value: int
-
-
-def minimax_play(component: IndexedComponent, truth: TruthTables) -> list[int]:
-    """The object that each variable stands for if both players play best; of equally good objects the first.
-
-    Args:
-        component: the clauses, and who picks the object of each variable.
-        truth: where their literals hold; there is at least one object.
-
-    Raises:
-        TooEntangledError: if it would take more than MAX_WORK.
-    """
-    play = play_in_one_pass(component, truth, min(_MAX_ONE_PASS_CELLS, MAX_CELLS, MAX_WORK))
-    if play is not None:
-        return play
-    game = _Minimax(component.kinds, truth.objects)
-    left = game.compact(truth.clause_payoffs(component))
-    play = []
-    for variable in range(len(component.kinds)):
-        near, far = _split_connected(variable, left)
-        later = sorted({other for payoff in near for other in payoff.variables} - {variable})
-        obj = game.move(variable, later, near).obj
-        play.append(obj)
-        left = far + [payoff.fix(variable, obj) for payoff in near]
-    return play
+# --- move by move, where tables are larger
 
 
 class _Minimax:
@@ -285,7 +237,7 @@ class _Minimax:
         self.work_left = MAX_WORK
 
     def compact(self, payoffs: Sequence[Payoff]) -> list[Payoff]:
-        """The same payoffs, those of the same variables in one table where there is room for it."""
+        """Return the same payoffs, those of the same variables in one table where that is small enough."""
         tables: dict[tuple[int, ...], NumberArray] = {}
         wide: list[Payoff] = []
         for payoff in payoffs:
@@ -297,7 +249,7 @@ class _Minimax:
         return [*(PayoffTable(variables, values) for variables, values in tables.items()), *wide]
 
     def move(self, variable: int, later: Sequence[int], payoffs: Sequence[Payoff]) -> Move:
-        """The best move, if the later variables are played best."""
+        """Return the best move, if the later variables are played best."""
         self.spend(payoffs)
         order = self.order(later, payoffs)
         if order is None:
@@ -310,10 +262,10 @@ class _Minimax:
         return Move(obj, int(values[obj]))
 
     def order(self, later: Sequence[int], payoffs: Sequence[Payoff]) -> list[int] | None:
-        """In which order to eliminate the later variables; None if a table would be too large.
+        """Return the order in which to eliminate the later variables; None if a table would be too large.
 
-        The last ones go first. Of neighbours in the prefix that belong to the same player, the order of which does not
-        matter, that one which leaves the smallest table.
+        The last ones go first. Of neighbours in the prefix that belong to the same player, whose order does not matter,
+        the one which leaves the smallest table.
         """
         scopes = [frozenset(payoff.variables) for payoff in payoffs]
         remaining = list(later)
@@ -337,7 +289,7 @@ class _Minimax:
         return order
 
     def eliminate(self, variable: int, payoffs: Sequence[Payoff]) -> list[Payoff]:
-        """What the payoffs are value if the variable is played last and best."""
+        """Return the payoffs if the variable is played last and best."""
         touching: list[Payoff] = []
         others: list[Payoff] = []
         for payoff in payoffs:
@@ -360,7 +312,7 @@ class _Minimax:
         return [*others, PayoffTable(left, best)]
 
     def branch(self, variable: int, later: Sequence[int], payoffs: Sequence[Payoff]) -> Move:
-        """The best move, by fixing the variable to one object after the other."""
+        """Return the best move, by fixing the variable to one object after the other."""
         maximize = self.kinds[variable] == "exists"
         following = self.next_branch_variable(later, payoffs)
         rest = [other for other in later if other != following]
@@ -379,7 +331,7 @@ class _Minimax:
         return best
 
     def next_branch_variable(self, later: Sequence[int], payoffs: Sequence[Payoff]) -> int:
-        """Of the variables that may be picked next, because one player picks them in a row, the most entangled one."""
+        """Return the variable with most neighbours, of those that one player picks in a row and may be next."""
         end = 1
         while end < len(later) and self.kinds[later[end]] == self.kinds[later[0]]:
             end += 1
@@ -396,7 +348,7 @@ class _Minimax:
 
 
 def _sum_payoffs(payoffs: Sequence[Payoff], variables: Sequence[int]) -> NumberArray:
-    """The sum of payoffs as an array over these variables."""
+    """Return the sum of payoffs as an array over these variables."""
     total = payoffs[0].broadcast(variables)
     for payoff in payoffs[1:]:
         total = total + payoff.broadcast(variables)
@@ -404,7 +356,7 @@ def _sum_payoffs(payoffs: Sequence[Payoff], variables: Sequence[int]) -> NumberA
 
 
 def _split_connected(variable: int, payoffs: Sequence[Payoff]) -> tuple[list[Payoff], list[Payoff]]:
-    """The payoffs that hang together with a variable, directly or by way of others; and the rest."""
+    """Return the payoffs linked to a variable, directly or through others; and the rest."""
     reached = {variable}
     near: list[Payoff] = []
     far = list(payoffs)

@@ -1,17 +1,36 @@
-"""In which order the variables of a game are forgotten, and what is summed for it: the same for all scenes."""
+"""Plan of the minimax game over clauses: clause batches and the order of variable elimination.
+
+Clauses of the same layout are evaluated in one batch, which is what makes small games fast. The plan does not depend on
+the scene, so it is computed once per component.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formalimg.logic.payoffs import Broadcast, IndexedComponent, IndexedLiteral, Scope, broadcast_index, scope_of
+from formalimg.logic.payoffs import (
+    BoolArray,
+    Broadcast,
+    IndexedComponent,
+    IndexedLiteral,
+    Scope,
+    TruthTables,
+    broadcast_index,
+    scope_of,
+)
 from formalimg.logic.prenex import QuantifierKind
+
+Rows: TypeAlias = NDArray[np.intp]
+IntArray: TypeAlias = NDArray[np.int64]
+
+Candidates: TypeAlias = list[Sequence[int]]
+"""The objects that each variable may stand for."""
 
 
 class StepTable(NamedTuple):
@@ -19,8 +38,8 @@ class StepTable(NamedTuple):
 
     Attributes:
         table: its number.
-        transpose: in which order its axes are taken; None if as they are.
-        broadcast: where axes are put between them, for variables that it does not speak of; None if it speaks of all.
+        transpose: the order of its axes; None if as they are.
+        broadcast: where axes are inserted for variables that it does not have; None if it has all.
     """
 
     table: int
@@ -29,11 +48,11 @@ class StepTable(NamedTuple):
 
 
 class StepSide(NamedTuple):
-    """Tables that are summed up with each other first.
+    """Tables that are summed with each other first.
 
     Attributes:
         tables: the tables.
-        axes: for each variable of the step, itself if one of the tables speaks of it, else None.
+        axes: for each variable of the step, itself if one of the tables has it, else None.
     """
 
     tables: tuple[StepTable, ...]
@@ -41,14 +60,14 @@ class StepSide(NamedTuple):
 
 
 class EliminationStep(NamedTuple):
-    """One variable is forgotten.
+    """The elimination of one variable.
 
     Attributes:
         variable: which.
-        scope: the variables of the tables that speak of it, itself first: along the first axis numbers lie far apart in
+        scope: the variables of the tables that have it, itself first: along the first axis numbers lie far apart in
             memory, and the best of them are found several times faster than along others.
         maximize: whether its player wants a large sum.
-        sides: one or two sides, the sum of which has all these variables; each speaks of the variable.
+        sides: one or two sides, the sum of which has all these variables; each has the variable.
     """
 
     variable: int
@@ -61,14 +80,14 @@ class EliminationStep(NamedTuple):
 def elimination_steps(
     kinds: tuple[QuantifierKind, ...], scopes: tuple[Scope, ...], reorder: bool
 ) -> tuple[EliminationStep, ...]:
-    """The steps in which a game is played.
+    """Return the steps that eliminate all variables of a game.
 
-    The last variables go first. If `reorder`, of neighbours in the prefix that belong to the same player, the order of
-    which does not matter to what they are worth, that one goes which joins the fewest variables.
+    The last variables go first. If `reorder`, of neighbours in the prefix that belong to the same player, whose order
+    does not change the value of the game, the one that joins the fewest variables goes first.
 
     Args:
-        kinds: who picks the object of each variable.
-        scopes: the variables of each table; every variable has one. Each step adds a table behind them.
+        kinds: the player of each variable.
+        scopes: the variables of each table; every variable has one. Each step adds a table after them.
         reorder: whether the order may differ from that of the prefix.
     """
     tables = list(enumerate(scopes))
@@ -94,7 +113,7 @@ def elimination_steps(
 
 
 def _split_sides(tables: Sequence[tuple[int, Scope]], scope: Scope) -> tuple[StepSide, ...]:
-    """One side that speaks of all variables if a single table does, else two that do not: their sum is large."""
+    """Return one side if a single table has all variables, else two that do not: their sum is large."""
     left = sorted(tables, key=lambda table: (-len(table[1]), table[1]))
     sides: list[list[tuple[int, Scope]]] = []
     while left:
@@ -113,9 +132,9 @@ def _split_sides(tables: Sequence[tuple[int, Scope]], scope: Scope) -> tuple[Ste
 def _step_side(tables: Sequence[tuple[int, Scope]], scope: Scope) -> StepSide:
     # Small ones first, and those of the same variables together: then few sums are as large as the last.
     ordered = sorted(tables, key=lambda table: (len(table[1]), table[1], table[0]))
-    spoken = {place for _, table_scope in tables for place in table_scope}
+    covered = {place for _, table_scope in tables for place in table_scope}
     step_tables = tuple(_step_table(number, table_scope, scope) for number, table_scope in ordered)
-    return StepSide(step_tables, tuple(place if place in spoken else None for place in scope))
+    return StepSide(step_tables, tuple(place if place in covered else None for place in scope))
 
 
 def _step_table(number: int, table_scope: Scope, scope: Scope) -> StepTable:
@@ -124,17 +143,13 @@ def _step_table(number: int, table_scope: Scope, scope: Scope) -> StepTable:
     return StepTable(number, transpose, None if len(table_scope) == len(scope) else broadcast_index(scope, table_scope))
 
 
-Rows: TypeAlias = NDArray[np.intp]
-IntArray: TypeAlias = NDArray[np.int64]
-
-
 class LiteralBatch(NamedTuple):
-    """The literals of one place in stacked clauses.
+    """The literals at one position in the clauses of a batch.
 
     Attributes:
         axes: how many variables each has.
-        rows: what they ask for, clause by clause.
-        forall_axes: the variables of theirs that `forall` binds, each behind its axis.
+        rows: the rows of their truth tables, clause by clause.
+        forall_axes: their variables that `forall` binds, each after its axis.
         broadcast: how they are laid out over the variables of the clauses.
     """
 
@@ -145,11 +160,11 @@ class LiteralBatch(NamedTuple):
 
 
 class ClauseBatch(NamedTuple):
-    """Clauses that are laid out alike.
+    """Clauses of the same layout.
 
     Attributes:
         literals: their literals: the first of each clause, the second of each, and so on.
-        weights: what each clause is weight, one below the other.
+        weights: the weight of each clause, as a column.
         scopes: their variables, each set of them once.
         starts: the first clause of each scope.
     """
@@ -159,16 +174,42 @@ class ClauseBatch(NamedTuple):
     scopes: tuple[Scope, ...]
     starts: Rows
 
+    def payoffs(self, truth: TruthTables, candidates: Candidates, unit: int) -> IntArray:
+        """Return the payoff of the clauses: a table for each of their scopes."""
+        payoff: IntArray = self._where_true(truth, candidates, slice(None)) * (self.weights * unit)
+        return payoff if len(self.scopes) == len(payoff) else np.add.reduceat(payoff, self.starts)
+
+    def payoffs_by_clause(self, truth: TruthTables, candidates: Candidates, unit: int) -> list[IntArray]:
+        """Return the same clause by clause, which takes less memory."""
+        found: list[Any] = [0] * len(self.scopes)
+        for clause in range(len(self.weights)):
+            scope = int(np.searchsorted(self.starts, clause, side="right")) - 1
+            [holds] = self._where_true(truth, candidates, slice(clause, clause + 1))
+            found[scope] = found[scope] + holds * (self.weights[clause] * unit)
+        return found
+
+    def _where_true(self, truth: TruthTables, candidates: Candidates, chosen: slice) -> BoolArray:
+        """Return where some of the clauses hold."""
+        found: Any = None
+        for axes, rows, forall_axes, broadcast in self.literals:
+            where = truth.rows(axes, rows[chosen])
+            for axis, variable in forall_axes:
+                where = where.take(candidates[variable], axis)
+            spread = where[broadcast]
+            found = spread if found is None else found | spread
+        holds: BoolArray = found
+        return holds
+
 
 class ForallBounds(NamedTuple):
-    """What a pick for a variable that `forall` binds is weight, as far as what is key of that variable alone tells it.
+    """Bounds on the payoff of a pick for a variable that `forall` binds, from the literals about that variable alone.
 
     Attributes:
         variable: which.
-        rows: what is key of it alone.
-        bounds: what each of these adds, where it holds, to the least and to the most that a pick is weight.
+        rows: the rows of these literals.
+        bounds: what each of these adds, where it holds, to the lower and to the upper bound.
         open_weight: what else may add to each.
-        condition: which of these stand in all its clauses of several literals: they fail where its condition applies.
+        condition: which of these are in all its clauses of several literals: they fail where its condition applies.
     """
 
     variable: int
@@ -180,10 +221,10 @@ class ForallBounds(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ClauseBatches:
-    """All clauses of a component.
+    """All clauses of a component, in batches.
 
     Attributes:
-        kinds: who picks the object of each variable.
+        kinds: the player of each variable.
         batches: the clauses.
     """
 
@@ -192,23 +233,23 @@ class ClauseBatches:
 
     @cached_property
     def scopes(self) -> tuple[Scope, ...]:
-        """The variables of each table that is played over: first each variable alone, then those that clauses join."""
+        """The variables of each table of the game: first each variable alone, then those that clauses join."""
         alone = [(place,) for place in range(len(self.kinds))]
-        return (*alone, *(scope for stack in self.batches for scope in stack.scopes if len(scope) > 1))
+        return (*alone, *(scope for batch in self.batches for scope in batch.scopes if len(scope) > 1))
 
     @cached_property
     def reordered_steps(self) -> tuple[EliminationStep, ...]:
-        """In which steps variables are forgotten, in the order that suits best."""
+        """The elimination steps in the best order."""
         return elimination_steps(self.kinds, self.scopes, True)
 
     @cached_property
     def prefix_steps(self) -> tuple[EliminationStep, ...]:
-        """In which steps variables are forgotten, in the order of the prefix."""
+        """The elimination steps in the order of the prefix."""
         return elimination_steps(self.kinds, self.scopes, False)
 
 
-class _WeightedClause(NamedTuple):
-    """A clause, or what one says of a class besides, and its weight."""
+class _ScopedWeight(NamedTuple):
+    """A clause, or one of its literals about a class, and its weight."""
 
     literals: tuple[IndexedLiteral, ...]
     scope: Scope
@@ -216,18 +257,18 @@ class _WeightedClause(NamedTuple):
 
 
 class ComponentBatches:
-    """A component, stacked.
+    """A component, in batches.
 
     Attributes:
         unconditional: its clauses.
-        forall_bounds: what is known of each variable that `forall` binds.
-        max_scope: the most variables that a clause has.
+        forall_bounds: bounds for each variable that `forall` binds.
+        max_scope: the largest number of variables in a clause.
     """
 
     def __init__(self, component: IndexedComponent) -> None:
-        """ClauseBatch the clauses of a component."""
+        """Batch the clauses of a component."""
         kinds = component.kinds
-        self._weighted = _weighted(component)
+        self._weighted = _scoped_weights(component)
         self.unconditional = _batch_clauses(kinds, self._weighted)
         self.forall_bounds = tuple(
             _bounds_of_forall(place, self._weighted) for place, kind in enumerate(kinds) if kind == "forall"
@@ -244,19 +285,19 @@ class ComponentBatches:
         for literals, _, weight in self._weighted:
             kept = tuple([literal for literal in literals if (literal.scope, literal.row) not in failing])
             scope = scope_of(kept)
-            if scope:  # what is left may speak of the style, or of nothing, and is the same whatever is picked
-                left.append(_WeightedClause(kept, scope, weight))
+            if scope:  # what is left may be about the style, or empty, and is the same whatever is picked
+                left.append(_ScopedWeight(kept, scope, weight))
         return _batch_clauses(self.unconditional.kinds, left)
 
 
-def _weighted(component: IndexedComponent) -> list[_WeightedClause]:
-    """What is weight something, each once: clauses, and what their literals say rightly of classes."""
-    found: dict[object, _WeightedClause] = {}
+def _scoped_weights(component: IndexedComponent) -> list[_ScopedWeight]:
+    """Return what has a payoff, each once: clauses, and their literals about classes."""
+    found: dict[object, _ScopedWeight] = {}
 
     def add(literals: tuple[IndexedLiteral, ...], scope: Scope, weight: int) -> None:
         key = tuple([(literal.row, literal.scope) for literal in literals])
         known = found.get(key)
-        found[key] = _WeightedClause(literals, scope, weight if known is None else weight + known.weight)
+        found[key] = _ScopedWeight(literals, scope, weight if known is None else weight + known.weight)
 
     for clause in component.clauses:
         add(clause.literals, clause.scope, clause.weight * component.clause_unit)
@@ -266,18 +307,18 @@ def _weighted(component: IndexedComponent) -> list[_WeightedClause]:
     return list(found.values())
 
 
-def _batch_clauses(kinds: tuple[QuantifierKind, ...], everything: Sequence[_WeightedClause]) -> ClauseBatches:
-    alike: dict[object, list[_WeightedClause]] = {}
+def _batch_clauses(kinds: tuple[QuantifierKind, ...], everything: Sequence[_ScopedWeight]) -> ClauseBatches:
+    alike: dict[object, list[_ScopedWeight]] = {}
     for weighted in everything:
         scope = weighted.scope
-        # Objects are left out for variables that `forall` binds: so the axes of these have lengths of their own.
+        # Candidates of variables that `forall` binds are narrowed: so their axes have lengths of their own.
         bound = tuple([place if kinds[place] == "forall" else None for place in scope])
         layout = tuple([tuple([scope.index(place) for place in literal.scope]) for literal in weighted.literals])
         alike.setdefault((bound, layout), []).append(weighted)
     return ClauseBatches(kinds, tuple(_batch(found, kinds) for found in alike.values()))
 
 
-def _batch(found: Sequence[_WeightedClause], kinds: Sequence[QuantifierKind]) -> ClauseBatch:
+def _batch(found: Sequence[_ScopedWeight], kinds: Sequence[QuantifierKind]) -> ClauseBatch:
     ordered = sorted(found, key=lambda weighted: weighted.scope)
     scopes = [weighted.scope for weighted in ordered]
     starts = [number for number, scope in enumerate(scopes) if number == 0 or scope != scopes[number - 1]]
@@ -294,7 +335,7 @@ def _batch(found: Sequence[_WeightedClause], kinds: Sequence[QuantifierKind]) ->
     return ClauseBatch(tuple(literals), column, tuple(scopes[start] for start in starts), np.array(starts, np.intp))
 
 
-def _bounds_of_forall(place: int, everything: Sequence[_WeightedClause]) -> ForallBounds:
+def _bounds_of_forall(place: int, everything: Sequence[_ScopedWeight]) -> ForallBounds:
     bounds: dict[int, list[int]] = {}
     left_open = 0
     conditions: list[Collection[int]] = []

@@ -1,8 +1,8 @@
-"""From text to the tree, reporting every problem of form at once.
+"""Parser: from text to the syntax tree, reporting all syntax problems at once.
 
-The parser reads tokens in one pass with a stack of open parentheses, so that depth costs no recursion,
-and builds each node when its parenthesis closes. A list that is no formula is reported and stands as a hole;
-the lists around it are still looked at.
+It reads tokens in one pass with a stack of open parentheses, so that depth costs no recursion, and builds each node
+when its parenthesis closes. A list that is not a formula is reported and replaced by a placeholder; the lists around
+it are still checked.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from formalimg.logic.syntax import (
 from formalimg.logic.vocabulary import closest_match
 
 MAX_CHARACTERS = 100_000
-"""The longest text that is read; a K = 10 formula has about 2,000 characters."""
+"""The maximum length of a formula; a K = 10 formula has about 2,000 characters."""
 
 MAX_DEPTH = 200
-"""The deepest nesting that is read; a K = 10 formula is about 15 deep."""
+"""The maximum nesting depth; a K = 10 formula is about 15 deep."""
 
 OPERATORS = ("and", "or", "not", "implies", "iff", "exists", "forall")
 
-# Sets, because parsing is what takes most of the time of reading a suite.
+# Sets, because parsing takes most of the time of loading a suite.
 _OPERATOR_SET = frozenset(OPERATORS)
 _FORMULAS = frozenset([Atom, Not, And, Or, Implies, Iff, Exists, Forall])
 
 _TOKEN = re.compile(
-    # First of all a plain atom as a whole: most of a formula is made of these, and one token is faster than five.
+    # First, a plain atom as a whole: most of a formula consists of these, and one token is faster than five.
     r"""\( (?!(?i:and|or|not|implies|iff|exists|forall)\s) ([^\s()'"?;]+) \s+ (\?[\w-]+)
            (?: \s+ (\?[\w-]+ | '[^'\n]*') )? \)
       | [()]                        # a parenthesis
@@ -48,7 +48,7 @@ _TOKEN = re.compile(
       | \?[\w-]+                    # a variable
       | [^\s()'"?;]+                # a word
       | ;[^\n]*                     # a comment
-      | \S                          # anything else is a stray sign
+      | \S                          # anything else is a stray character
     """,
     re.VERBOSE,
 )
@@ -62,7 +62,7 @@ class _Symbol(NamedTuple):
 
 
 class _InvalidList(NamedTuple):
-    """A list that was no formula and has been reported."""
+    """Placeholder for a list that was not a formula and has been reported."""
 
     span: Span
 
@@ -71,17 +71,17 @@ _Item: TypeAlias = Formula | Argument | _Symbol | _InvalidList
 
 
 class _OpenList(NamedTuple):
-    """A parenthesis that has been opened and what stands in it so far."""
+    """An open parenthesis and the items after it so far."""
 
     start: int
     items: list[_Item]
 
 
 def parse(text: str | bytes) -> Formula:
-    """Read one formula.
+    """Parse one formula.
 
     Raises:
-        FormulaError: if the text is not a formula; it carries all problems with their places.
+        FormulaError: if the text is not a formula; it carries all problems with their positions.
     """
     formula, problems = read(text)
     if problems or formula is None:
@@ -90,12 +90,12 @@ def parse(text: str | bytes) -> Formula:
 
 
 def as_formula(formula: Formula | str) -> Formula:
-    """The formula itself, or what a text of it parses to."""
+    """Return the formula itself, or parse it if it is text."""
     return parse(formula) if isinstance(formula, str) else formula
 
 
 def read(text: str | bytes) -> tuple[Formula | None, list[Problem]]:
-    """Read one formula and say everything that is wrong with its form; None if there is no formula."""
+    """Parse one formula; return it (None if there is none) and all syntax problems."""
     try:
         source = Source(text if isinstance(text, str) else _decode(text))
     except FormulaError as error:
@@ -115,7 +115,7 @@ def _decode(data: bytes) -> str:
 
 
 def _plain_atom(token: re.Match[str], source: Source) -> Atom:
-    """The atom that one token is: a predicate, a variable, and perhaps one more argument."""
+    """Return the atom that one token is: a predicate, a variable, and perhaps one more argument."""
     predicate, variable, second = token.groups()
     arguments: tuple[Argument, ...] = (Variable(variable[1:], Span(source, *token.span(2))),)
     if second is not None:
@@ -171,7 +171,7 @@ class _Parser:
                 self.report("a variable needs a name after '?', as in ?x", Span(source, start, end))
             elif first in "'\"":
                 self.report("this quote is never closed on its line", Span(source, start, end))
-                return None  # what is a word from here on cannot be known
+                return None  # the tokens after it cannot be known
             elif first != ";":
                 top.append(_Symbol(word, Span(source, start, end)))
         for unclosed in stack[1:]:
@@ -179,7 +179,7 @@ class _Parser:
         return self.only(whole.items) if len(stack) == 1 else None
 
     def only(self, items: list[_Item]) -> Formula | None:
-        """The one formula that the whole text should be."""
+        """Return the one formula that the whole text should be."""
         if not items:
             if not self.problems:
                 end = len(self.source.text)
@@ -194,7 +194,7 @@ class _Parser:
         return None if self.problems or isinstance(first, _InvalidList) else first
 
     def node(self, items: list[_Item], span: Span) -> Formula | _InvalidList:
-        """The node that a closed list is."""
+        """Build the node of a closed list."""
         if not items:
             return self.report("nothing stands between these parentheses", span)
         head, arguments = items[0], items[1:]
@@ -248,7 +248,7 @@ class _Parser:
         return (Implies if head.text == "implies" else Iff)(parts[0], parts[1], span)
 
     def formulas(self, head: _Symbol, items: list[_Item]) -> tuple[Formula, ...] | None:
-        """The items as formulas; those that are not are reported."""
+        """Return the items as formulas; report those that are not."""
         formulas: list[Formula] = []
         for item in items:
             if type(item) in _FORMULAS:

@@ -1,4 +1,7 @@
-"""Clauses in which variables are called by their places in the prefix: worked out once, played in many scenes."""
+"""Payoffs of clauses: truth tables of literals in a scene, and the tables over which the best binding is computed.
+
+Clauses are indexed once per formula, their variables by their position in the prefix; truth tables are read per scene.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +22,19 @@ if TYPE_CHECKING:
 
 
 Scope: TypeAlias = tuple[int, ...]
-"""Places of variables, in the order of the prefix."""
+"""Indices of variables, in the order of the prefix."""
 
 Broadcast: TypeAlias = tuple[slice | None, ...]
-"""An index that lays a table out over more variables than it has."""
+"""A numpy index that broadcasts a table over more variables than it has."""
 
 
 class LiteralKey(NamedTuple):
-    """What a literal asks of a scene: where it holds, with one axis for each of its variables.
+    """What a literal needs from a scene: a truth table with one axis for each of its variables.
 
     Attributes:
         predicate: its predicate.
         word: its word, if it has one.
-        positive: whether the atom is to hold.
+        positive: whether the atom must hold.
         written: the axes of its variables as they are written: (1, 0) if the second comes first in the prefix, (0, 0)
             for one variable twice.
     """
@@ -43,19 +46,19 @@ class LiteralKey(NamedTuple):
 
 
 LiteralIndex: TypeAlias = tuple[dict[LiteralKey, int], dict[LiteralKey, int], dict[LiteralKey, int]]
-"""All that clauses ask for, each with its number: literals without variables, with one, with two."""
+"""The literals of all clauses with their rows: those without variables, with one, with two."""
 
 
 class IndexedLiteral(NamedTuple):
-    """A literal.
+    """A literal with its variables by index.
 
     Attributes:
         atom: the atom.
-        row: the number of what it asks for, among literals with as many variables.
+        row: the row of its truth table, among literals with as many variables.
         scope: its variables, each once.
         written: its variables in the order in which they are written.
-        positive: whether the atom is to hold.
-        is_class: whether it speaks of the class of an object.
+        positive: whether the atom must hold.
+        is_class: whether it states the class of an object.
     """
 
     atom: Atom
@@ -67,12 +70,12 @@ class IndexedLiteral(NamedTuple):
 
 
 class IndexedClause(NamedTuple):
-    """A clause.
+    """A clause with its variables by index.
 
     Attributes:
         literals: its literals.
         scope: its variables.
-        weight: what it counts.
+        weight: its weight.
     """
 
     literals: tuple[IndexedLiteral, ...]
@@ -82,14 +85,14 @@ class IndexedClause(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class IndexedComponent:
-    """Clauses that hang together.
+    """A component with its variables by index.
 
     Attributes:
         names: the variables.
-        kinds: who picks the object of each.
+        kinds: the quantifier of each, which is its player.
         clauses: the clauses.
-        clause_unit: what a clause of weight 1 is worth in a game: one more than all classes together.
-        max_payoff: the most that a play can be worth.
+        clause_unit: the payoff of a clause of weight 1: one more than all classes together.
+        max_payoff: the largest payoff of a play.
     """
 
     names: tuple[str, ...]
@@ -100,33 +103,33 @@ class IndexedComponent:
 
     @cached_property
     def batches(self) -> ComponentBatches:
-        """The clauses as they are weighed in small games: many at once."""
-        from formalimg.logic.minimax_plan import ComponentBatches  # here, because it needs numpy
+        """The clauses in batches that are evaluated at once."""
+        from formalimg.logic.minimax_plan import ComponentBatches  # here, because it imports this module
 
         return ComponentBatches(self)
 
 
 def index_component(component: Component, weights: Sequence[int], index: LiteralIndex) -> IndexedComponent:
-    """A component whose clauses count so much each; what they ask for is added to the index."""
+    """Index a component whose clauses have these weights; add the literals it needs to the index."""
     names = tuple(quantifier.variable for quantifier in component.prefix)
     places = {name: place for place, name in enumerate(names)}
     clauses = tuple(
         _index_clause(clause, places, weight, index) for clause, weight in zip(component.clauses, weights, strict=True)
     )
-    one = 1 + sum(literal.is_class for clause in clauses for literal in clause.literals)
+    unit = 1 + sum(literal.is_class for clause in clauses for literal in clause.literals)
     kinds = tuple(quantifier.kind for quantifier in component.prefix)
-    return IndexedComponent(names, kinds, clauses, one, one * sum(weights) + one - 1)
+    return IndexedComponent(names, kinds, clauses, unit, unit * sum(weights) + unit - 1)
 
 
 def scope_of(literals: Sequence[IndexedLiteral]) -> Scope:
-    """The variables of literals."""
+    """Return the variables of literals."""
     if len(literals) == 1:
         return literals[0].scope
     return tuple(sorted({place for literal in literals for place in literal.scope}))
 
 
 def broadcast_index(scope: Scope, table_scope: Iterable[int]) -> Broadcast:
-    """How a table of some variables is laid out over more of them."""
+    """Return the index that broadcasts a table of some variables over a larger scope."""
     return tuple(slice(None) if place in table_scope else None for place in scope)
 
 
@@ -151,18 +154,18 @@ BoolArray: TypeAlias = NDArray[np.bool]
 
 
 class PayoffTable(NamedTuple):
-    """A number for each choice of objects for some variables. Variables are numbered in the order of the prefix."""
+    """A number for each choice of objects for some variables, which are indexed in the order of the prefix."""
 
     variables: tuple[int, ...]
     values: NumberArray
 
     @property
     def layers(self) -> int:
-        """How many arrays are laid over each other to broadcast it."""
+        """How many arrays are added to broadcast it."""
         return 1
 
     def fix(self, variable: int, obj: int) -> PayoffTable:
-        """What is left once a variable stands for an object."""
+        """Return what is left once a variable stands for an object."""
         if variable not in self.variables:
             return self
         at = self.variables.index(variable)
@@ -170,17 +173,17 @@ class PayoffTable(NamedTuple):
         return PayoffTable(self.variables[:at] + self.variables[at + 1 :], self.values[index])
 
     def broadcast(self, variables: Sequence[int]) -> NumberArray:
-        """The numbers as an array over more variables, of length 1 where they do not matter."""
+        """Return the numbers as an array over more variables, of length 1 where they do not matter."""
         lengths = iter(self.values.shape)
         return self.values.reshape([next(lengths) if variable in self.variables else 1 for variable in variables])
 
     def bounds(self) -> tuple[int, int]:
-        """The smallest and the largest number."""
+        """Return the smallest and the largest number."""
         return int(self.values.min()), int(self.values.max())
 
 
 class ClausePayoff(NamedTuple):
-    """What a clause is worth: its weight where one of its literals holds, 0 elsewhere. Takes no room of its own."""
+    """The payoff of a clause: its weight where one of its literals holds, 0 elsewhere. Needs no array of its own."""
 
     variables: tuple[int, ...]
     literals: tuple[PayoffTable, ...]
@@ -188,25 +191,25 @@ class ClausePayoff(NamedTuple):
 
     @property
     def layers(self) -> int:
-        """How many arrays are laid over each other to broadcast it."""
+        """How many arrays are combined to broadcast it."""
         return len(self.literals)
 
     def fix(self, variable: int, obj: int) -> ClausePayoff:
-        """What is left once a variable stands for an object."""
+        """Return what is left once a variable stands for an object."""
         if variable not in self.variables:
             return self
         left = tuple(literal.fix(variable, obj) for literal in self.literals)
         return ClausePayoff(tuple(other for other in self.variables if other != variable), left, self.weight)
 
     def broadcast(self, variables: Sequence[int]) -> NumberArray:
-        """The worth as an array over more variables, of length 1 where they do not matter."""
+        """Return the payoff as an array over more variables, of length 1 where they do not matter."""
         holds = self.literals[0].broadcast(variables)
         for literal in self.literals[1:]:
             holds = holds | literal.broadcast(variables)
         return holds * self.weight
 
     def bounds(self) -> tuple[int, int]:
-        """A lower and an upper bound of the worth."""
+        """Return a lower and an upper bound of the payoff."""
         certain = any(literal.values.all() for literal in self.literals)
         possible = any(literal.values.any() for literal in self.literals)
         return int(self.weight) * certain, int(self.weight) * possible
@@ -216,15 +219,15 @@ Payoff: TypeAlias = PayoffTable | ClausePayoff
 
 
 class TruthTables:
-    """Reads from a world where literals hold; each atom is asked for once."""
+    """Truth tables of literals in a world; each atom is read once."""
 
     def __init__(self, world: World, style: str | None, literals: LiteralIndex) -> None:
-        """Read all that clauses ask for.
+        """Read the truth tables of all literals.
 
         Args:
-            world: what is asked.
+            world: the objects and relations.
             style: the style of the image.
-            literals: what is asked for.
+            literals: the literals that are needed.
         """
         self.objects = len(world)
         of_style, of_one, of_two = literals
@@ -235,11 +238,11 @@ class TruthTables:
         )
 
     def rows(self, axes: int, rows: NDArray[np.intp]) -> BoolArray:
-        """Where literals with so many variables hold, one after the other, by their numbers."""
+        """Return where literals with this many variables hold, stacked, by their rows."""
         return self._rows[axes].take(rows, 0)
 
     def is_true(self, literal: IndexedLiteral, play: Sequence[int]) -> bool:
-        """Does a literal hold if the variables stand for these objects?"""
+        """Return whether a literal holds if the variables stand for these objects."""
         scope = literal.scope
         rows = self._rows[len(scope)]
         found: bool
@@ -250,15 +253,15 @@ class TruthTables:
         return found
 
     def where(self, literal: IndexedLiteral) -> BoolArray:
-        """Where a literal holds, by its variables in the order of the prefix."""
+        """Return where a literal holds, by its variables in the order of the prefix."""
         found: BoolArray = self._rows[len(literal.scope)][literal.row]
         return found
 
     def clause_payoffs(self, component: IndexedComponent) -> list[Payoff]:
-        """What clauses are worth.
+        """Return the payoffs of the clauses of a component.
 
-        A clause counts more than all classes together: so, in a best play, most clauses hold, and of such plays one
-        is best in which most is said rightly about the classes of objects.
+        A clause counts more than all classes together: so a best play satisfies the most clauses, and among such plays
+        the most literals about classes.
         """
         numbers: type[np.integer] = np.int16 if component.max_payoff < 2**15 else np.int64
         payoffs: list[Payoff] = []
@@ -274,13 +277,13 @@ class TruthTables:
 
 
 def _rows_of_one(world: World, literals: Iterable[LiteralKey]) -> BoolArray:
-    """Where literals of one variable hold, a row for each."""
+    """Return where literals of one variable hold, a row for each."""
     everything = (1 << len(world)) - 1
     sets = []
     for predicate, word, positive, written in literals:
         if len(written) == 1:
             objects = world.having(predicate, word)
-        else:  # the variable stands twice
+        else:  # the same variable twice
             singles = [1 << obj for obj in range(len(world))]
             objects = sum([world.seconds(predicate, single, single) for single in singles])
         sets.append(objects if positive else everything & ~objects)
@@ -288,9 +291,9 @@ def _rows_of_one(world: World, literals: Iterable[LiteralKey]) -> BoolArray:
 
 
 def _rows_of_two(world: World, literals: Iterable[LiteralKey]) -> BoolArray:
-    """Where literals of two variables hold, a table for each."""
+    """Return where literals of two variables hold, a table for each."""
     width = len(world)
-    pairs = getattr(world, "pairs", None)  # some worlds can tell all pairs at once
+    pairs = getattr(world, "pairs", None)  # some worlds return all pairs at once
     known_pairs: dict[str, BoolArray] = {}
     tables = []
     for predicate, _, positive, written in literals:
@@ -305,14 +308,14 @@ def _rows_of_two(world: World, literals: Iterable[LiteralKey]) -> BoolArray:
 
 
 def _pairs_by_sets(world: World, predicate: str) -> BoolArray:
-    """Where a predicate holds, by first and second object."""
+    """Return where a predicate holds, by first and second object."""
     width = len(world)
     everything = (1 << width) - 1
     return _bits_to_rows([world.seconds(predicate, 1 << obj, everything) for obj in range(width)], width)
 
 
 def _bits_to_rows(sets: Sequence[int], width: int) -> BoolArray:
-    """Bit sets as rows of yes and no."""
+    """Return bit sets as rows of booleans."""
     octets = (width + 7) // 8
     packed = b"".join([objects.to_bytes(octets, "little") for objects in sets])
     bits = np.unpackbits(np.frombuffer(packed, np.uint8).reshape(len(sets), octets), axis=1, bitorder="little")

@@ -1,14 +1,14 @@
-"""The lifted form: quantifiers in front, clauses behind, grouped into components that share variables.
+"""Prenex form: quantifiers in front, clauses behind, grouped into components; the complexity K.
 
-A formula is lifted in three steps (FormalImg, Definition 2 and appendix C.1):
+A formula is brought into prenex form in three steps (FormalImg, Definition 2 and appendix C.1):
 
-1. *Matrix*: negations are pushed down to the atoms and every quantifier is taken out in front, in the order of the
-   text, under a name of its own. What stays is a tree of `and` and `or` over literals.
-2. *Clauses*: the matrix is multiplied out into a conjunction of disjunctions of literals.
+1. *Matrix*: negations are pushed down to the atoms and every quantifier is moved to the front, in text order, under a
+   name of its own. What remains is a tree of `and` and `or` over literals.
+2. *Clauses*: the matrix is distributed into a conjunction of disjunctions of literals.
 3. *Components*: clauses that share variables belong together and keep the quantifiers of their own variables.
 
-The lifted form is equivalent to the formula under the classical reading of `forall`, in every scene that has an object
-in it. The strict reading hangs on `implies`, which the lifted form no longer has; so scenes are always verified
+The prenex form is equivalent to the formula under the classical reading of `forall`, in every scene with at least one
+object. The strict reading depends on `implies`, which the prenex form no longer has; so scenes are always verified
 against the formula itself.
 """
 
@@ -38,7 +38,7 @@ from formalimg.logic.syntax import (
 from formalimg.logic.variables import FreshNames, connected, rename_arguments, require_closed
 
 MAX_LITERALS = 50_000
-"""The most literals a lifted form may have: nested `iff`s double them, an `or` of `and`s multiplies them."""
+"""The maximum literals of a prenex form: nested `iff`s double them, an `or` of `and`s multiplies them."""
 
 ClauseKind = OneOf["object", "attribute", "relation", "condition", "style"]
 QuantifierKind = OneOf["exists", "forall"]
@@ -76,13 +76,13 @@ _Matrix: TypeAlias = Literal | _Conjunction | _Disjunction
 
 @dataclass(frozen=True)
 class Clause:
-    """One conjunct of the lifted formula: a literal, or a disjunction of literals."""
+    """One conjunct of the prenex form: a literal, or a disjunction of literals."""
 
     literals: tuple[Literal, ...]
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """FreshNames of the variables in the clause, each once, in the order of the clause."""
+        """Names of the variables in the clause, each once, in the order of the clause."""
         return tuple(dict.fromkeys(name for literal in self.literals for name in literal.atom.variables))
 
     @cached_property
@@ -92,7 +92,7 @@ class Clause:
 
     @cached_property
     def predicates(self) -> tuple[str, ...]:
-        """The predicates in the clause, each once, in the order of the alphabet."""
+        """The predicates in the clause, each once, in alphabetical order."""
         return tuple(sorted({literal.atom.predicate for literal in self.literals}))
 
     @property
@@ -109,10 +109,10 @@ class Clause:
 
     @cached_property
     def kind(self) -> ClauseKind:
-        """What the clause speaks about.
+        """What the clause is about.
 
-        A single literal is an `object` (what an object is), a `style` (no variable), an `attribute` (one variable)
-        or a `relation`; a disjunction, such as "not a watch, or below the cup", is a `condition`.
+        A single literal is an `object` (its class), a `style` (no variable), an `attribute` (one variable) or a
+        `relation`; a disjunction, such as "not a watch, or below the cup", is a `condition`.
         """
         if len(self.literals) > 1:
             return "condition"
@@ -129,7 +129,7 @@ class Clause:
 
 @dataclass(frozen=True)
 class Component:
-    """Clauses that hang together by shared variables, behind the quantifiers of these variables."""
+    """Clauses linked by shared variables, with the quantifiers of these variables."""
 
     prefix: tuple[Quantifier, ...]
     clauses: tuple[Clause, ...]
@@ -146,7 +146,7 @@ class Component:
 
 @dataclass(frozen=True)
 class PrenexForm:
-    """A formula in lifted form: the conjunction of its components."""
+    """A formula in prenex form: the conjunction of its components."""
 
     components: tuple[Component, ...]
 
@@ -157,17 +157,17 @@ class PrenexForm:
 
     @property
     def text(self) -> str:
-        """The lifted form in the notation of formulas; each component parses back to a closed formula."""
+        """The prenex form in the notation of formulas; each component parses back to a closed formula."""
         if len(self.components) == 1:
             return self.components[0].text
         return f"(and {' '.join(component.text for component in self.components)})"
 
 
 def to_prenex(formula: Formula | str) -> PrenexForm:
-    """Bring a closed formula, parsed or as text, into lifted form.
+    """Convert a closed formula, parsed or as text, to prenex form.
 
     Raises:
-        FormulaError: if a variable is unbound, or the form would grow past MAX_LITERALS.
+        FormulaError: if a variable is unbound, or the form would exceed MAX_LITERALS.
     """
     formula = as_formula(formula)
     prefix, matrix = _extract_quantifiers(formula)
@@ -190,19 +190,19 @@ def to_prenex(formula: Formula | str) -> PrenexForm:
 
 
 def clauses(formula: Formula | str) -> list[Clause]:
-    """The clauses of a formula: the conjuncts of its lifted form."""
+    """Return the clauses of a formula: the conjuncts of its prenex form."""
     return list(to_prenex(formula).clauses)
 
 
 def complexity(formula: Formula | str) -> int:
-    """K: the number of variables in the largest component of the formula."""
+    """Return K: the number of variables in the largest component of the formula."""
     return max(component_sizes(formula), default=0)
 
 
 def component_sizes(formula: Formula | str) -> list[int]:
-    """How many variables each component has, in the order of the text; components without variables are left out.
+    """Return how many variables each component has, in text order; components without variables are left out.
 
-    Needs no clause form, so it also answers for formulas whose clauses would be too many.
+    Needs no clause form, so it also works for formulas with too many clauses.
     """
     _, matrix = _extract_quantifiers(as_formula(formula))
     return [len(variables) for variables, _ in connected(_linked_variables(matrix)) if variables]
@@ -212,7 +212,7 @@ def component_sizes(formula: Formula | str) -> list[int]:
 
 
 class _PrenexBuilder:
-    """Walks a formula once, collecting quantifiers and counting literals; `names` are the variables renamed so far."""
+    """Walks a formula once, collecting quantifiers and counting literals."""
 
     def __init__(self, formula: Formula, bound: list[str]) -> None:
         self.formula = formula
@@ -256,21 +256,21 @@ class _PrenexBuilder:
 
 
 _latest: tuple[Formula, list[Quantifier], _Matrix] | None = None
-"""The formula that was lifted last, by identity: K and clauses of one formula are mostly asked for together."""
+"""The last formula converted, by identity: K and clauses of one formula are mostly needed together."""
 
 
 def _extract_quantifiers(formula: Formula) -> tuple[list[Quantifier], _Matrix]:
     global _latest
     latest = _latest
     if latest is None or latest[0] is not formula:
-        lifting = _PrenexBuilder(formula, require_closed(formula))
-        matrix = lifting.matrix(formula, True, {})
-        latest = _latest = (formula, lifting.prefix, matrix)
+        builder = _PrenexBuilder(formula, require_closed(formula))
+        matrix = builder.matrix(formula, True, {})
+        latest = _latest = (formula, builder.prefix, matrix)
     return latest[1], latest[2]
 
 
 def _joined(conjunction: bool, parts: list[_Matrix]) -> _Matrix:
-    """The conjunction or disjunction of the parts; parts of the same kind are merged into it."""
+    """Return the conjunction or disjunction of the parts; parts of the same kind are merged into it."""
     kind = _Conjunction if conjunction else _Disjunction
     flat: list[_Matrix] = []
     for part in parts:
@@ -287,7 +287,7 @@ class _Size(NamedTuple):
 
 
 def _size(matrix: _Matrix) -> _Size:
-    """How large the clause form of a matrix will be."""
+    """Return how large the clause form of a matrix will be."""
     match matrix:
         case _Conjunction(parts):
             sizes = list(map(_size, parts))
@@ -301,7 +301,7 @@ def _size(matrix: _Matrix) -> _Size:
 
 
 def _distribute(matrix: _Matrix) -> list[tuple[Literal, ...]]:
-    """The clauses of a matrix, in the order of the text."""
+    """Return the clauses of a matrix, in text order."""
     match matrix:
         case Literal():
             return [(matrix,)]
@@ -316,10 +316,10 @@ def _distribute(matrix: _Matrix) -> list[tuple[Literal, ...]]:
 
 
 def _linked_variables(matrix: _Matrix) -> list[frozenset[str]]:
-    """Sets of variables such that the components of their overlaps are the components of the clauses.
+    """Return sets of variables whose overlaps have the same components as the clauses.
 
-    An `or` of several parts multiplies out to clauses that each take something from every part, so that, if at
-    least two parts have variables, all of them are linked to each other.
+    Distributing an `or` of several parts gives clauses that each take something from every part, so that, if at least
+    two parts have variables, all of them are linked to each other.
     """
     match matrix:
         case _Conjunction(parts):
@@ -334,7 +334,7 @@ def _linked_variables(matrix: _Matrix) -> list[frozenset[str]]:
 
 
 def _too_large(formula: Formula, size: str) -> FormulaError:
-    message = f"the lifted form would have {size}, the limit is {MAX_LITERALS:,} literals: split the formula"
+    message = f"the prenex form would have {size}, the limit is {MAX_LITERALS:,} literals: split the formula"
     return FormulaError([Problem("size", message, formula.span)])
 
 

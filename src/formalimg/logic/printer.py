@@ -1,4 +1,4 @@
-"""From the tree back to text, on one line or indented."""
+"""Printer: from the syntax tree back to text, on one line or indented."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OPERATORS: dict[type, str] = {Not: "not", And: "and", Or: "or", Implies: "impli
 
 
 def to_text(node: Formula | Argument) -> str:
-    """The text of a node on one line; parsing it gives the node back."""
+    """Return the text of a node on one line; parsing it gives the node back."""
     match node:
         case Variable(name):
             return f"?{name}"
@@ -40,7 +40,7 @@ def to_text(node: Formula | Argument) -> str:
 
 
 def to_pretty_text(formula: Formula, width: int = 88) -> str:
-    """The text of a formula, broken and indented by two wherever a line would pass `width`."""
+    """Return the text of a formula, broken and indented by two wherever a line would exceed `width`."""
     return _break_lines(formula, 0, width)
 
 

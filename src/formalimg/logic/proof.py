@@ -1,6 +1,6 @@
 """Proofs and refutations: why a formula holds or fails in a world, small enough to read.
 
-Their size is bounded by construction. Of many candidates a few are told and the rest counted; only one candidate is
+Their size is bounded by construction. Of many candidates a few are listed and the rest counted; only one candidate is
 followed into a nested formula. So a proof has at most a few lines for each node of the formula, however large the
 search for it was; a search that is too large is given up, and the proof says so.
 """
@@ -19,7 +19,7 @@ from formalimg.logic.variables import existential_block, free_variables
 from formalimg.logic.world import members
 
 MAX_LISTED = 5
-"""How many candidates of one variable, or instances of one condition, are told one by one."""
+"""How many candidates of one variable, or instances of one condition, are listed one by one."""
 
 
 _GAVE_UP = "why that is takes too many steps to find out"
@@ -38,7 +38,7 @@ class BoundObject(NamedTuple):
 
 
 class OtherCandidates(NamedTuple):
-    """Candidates that are not told one by one: how many fail which claim."""
+    """Candidates that are not listed one by one: how many fail which claim."""
 
     number: int
     claim: Formula
@@ -49,16 +49,16 @@ class Proof:
     """Why a formula holds, or why it fails.
 
     Attributes:
-        formula: the formula, with variables named apart.
+        formula: the formula, with variables renamed apart.
         holds: whether it holds.
-        reason: in a few words, with numbers where there are any.
+        reason: a short text, with numbers where there are any.
         bindings: the objects that its quantified variables stand for here.
         conflict: for an `exists` that fails: conditions that cannot hold together. Without one of them they could,
-            but for those that only say what class an object is of; these are kept for the reader.
-        parts: what the reason rests on. For an `exists` that fails: the candidates for one variable, given the
-            bindings of the others, each with the first claim that it fails.
+            except for those that only state the class of an object; these are kept for the reader.
+        parts: the proofs that the reason depends on. For an `exists` that fails: the candidates for one variable, given
+            the bindings of the others, each with the first claim that it fails.
         others: the candidates that are not among the parts.
-        candidate: for a part that tells of a candidate: which one.
+        candidate: for a part about a candidate: which one.
     """
 
     formula: Formula
@@ -71,7 +71,7 @@ class Proof:
     candidate: BoundObject | None = None
 
     def to_json(self) -> dict[str, object]:
-        """The proof as plain data; empty fields are left out."""
+        """Return the proof as plain data; empty fields are left out."""
         data: dict[str, object] = {"holds": self.holds, "formula": str(self.formula)}
         if self.candidate:
             data["candidate"] = self.candidate.to_json()
@@ -89,7 +89,7 @@ class Proof:
 
 
 def prove(formula: Formula, evaluator: Evaluator, binding: Binding | None = None) -> Proof:
-    """Why the formula holds or fails when its free variables stand for these objects.
+    """Return why the formula holds or fails when its free variables stand for these objects.
 
     Where the reasons take too many steps to find, the proof says only that.
 
@@ -132,7 +132,7 @@ class _Prover:
                 return self.every(formula, binding)
 
     def outline(self, formula: Formula, binding: Binding) -> Proof:
-        """Whether a formula holds, with the reason if it is an atom; nothing is followed."""
+        """Return whether a formula holds, with the reason if it is an atom, and without parts."""
         if isinstance(formula, Atom):
             return self.atom(formula, binding)
         return Proof(formula, self.evaluator.holds(formula, binding))
@@ -148,12 +148,12 @@ class _Prover:
         holding = [self.evaluator.holds(part, binding) for part in parts]
         if all(holding):
             return Proof(formula, True, "", (), tuple(self.prove(part, binding) for part in parts))
-        # What holds beside a failure is only named; what fails is followed.
-        told = tuple(
+        # Parts that hold next to a failure are only outlined; those that fail are proved.
+        proofs = tuple(
             self.outline(part, binding) if holds else self.prove(part, binding)
             for part, holds in zip(parts, holding, strict=True)
         )
-        return Proof(formula, False, f"{holding.count(False)} of {len(parts)} conditions fail", (), told)
+        return Proof(formula, False, f"{holding.count(False)} of {len(parts)} conditions fail", (), proofs)
 
     def any_of(self, formula: Formula, parts: Sequence[Formula], binding: Binding) -> Proof:
         for part in parts:
@@ -181,14 +181,14 @@ class _Prover:
         return self.none_fits(formula, variables, claims, binding)
 
     def none_fits(self, formula: Formula, variables: list[str], claims: list[Formula], binding: Binding) -> Proof:
-        """Why no objects fit: claims in conflict, the objects that come closest, and what is wrong with the others."""
+        """Explain why no objects fit: claims in conflict, the closest objects, and what is wrong with the others."""
         conflict = self.conflict(variables, claims, binding)
         *kept, last = conflict
         closest = self.evaluator.first_binding(variables, kept, binding)
         assert closest is not None, "all but the last claim of a conflict can hold together"
         asked = free_variables(last)
         stuck = next((name for name in reversed(variables) if name in asked), None)
-        if stuck is None:  # the claim speaks of no variable bound here
+        if stuck is None:  # the claim has no variable that is bound here
             return Proof(formula, False, "whatever objects are chosen", (), (self.prove(last, closest),))
         involved = {name for claim in conflict for name in free_variables(claim)} - {stuck}
         shown = self.bound([name for name in variables if name in involved], closest)
@@ -197,7 +197,7 @@ class _Prover:
         return Proof(formula, False, f"nothing can be ?{stuck}", shown, candidates, tuple(conflict), others)
 
     def conflict(self, variables: list[str], claims: list[Formula], binding: Binding) -> list[Formula]:
-        """Claims that cannot hold together, as few as can be, and the classes of the objects they speak of.
+        """Return a minimal set of claims that cannot hold together, and the classes of the objects they mention.
 
         The last one is the first claim of the text that cannot hold together with those before it.
         """
@@ -214,7 +214,7 @@ class _Prover:
             without = [other for other in before if other is not claim]
             if not _states_class(claim) and not possible([*without, last]):
                 before = without
-        # Classes of objects that nothing else in the conflict speaks of have no part in it.
+        # Classes of objects that nothing else in the conflict mentions are not part of it.
         spoken_of = {name for claim in [*before, last] if not _states_class(claim) for name in free_variables(claim)}
         spoken_of |= free_variables(last)
         return [*(claim for claim in before if free_variables(claim) <= spoken_of | set(binding)), last]
@@ -222,27 +222,27 @@ class _Prover:
     def candidates(
         self, variable: str, claims: list[Formula], binding: Binding
     ) -> tuple[tuple[Proof, ...], tuple[OtherCandidates, ...]]:
-        """What is wrong with each object that could be put for a variable: those that get furthest first.
+        """Return what is wrong with each candidate for a variable: those that satisfy the most claims first.
 
-        Objects that fail the very first claim, mostly for being something else, are counted; so are those beyond
-        MAX_LISTED, and those whose fault is more than an atom, but for the first, which is followed.
+        Objects that fail the very first claim, mostly for being of another class, are counted; so are those beyond
+        MAX_LISTED, and those that fail more than an atom, except for the first, which is followed.
         """
         failed: list[tuple[int, int]] = []  # how many claims hold before the first that fails, and the object
         for obj in range(len(self.world)):
             tried = {**binding, variable: obj}
             failed.append((next(n for n, claim in enumerate(claims) if not self.evaluator.holds(claim, tried)), obj))
         failed.sort(key=lambda entry: (-entry[0], entry[1]))
-        told: list[Proof] = []
+        listed: list[Proof] = []
         counted: Counter[int] = Counter()
         for passed, obj in failed:
             claim, tried = claims[passed], {**binding, variable: obj}
             promising = passed > 0 or (len(claims) == 1 and not _states_class(claim))
-            if promising and len(told) < MAX_LISTED and (not told or isinstance(claim, Atom)):
+            if promising and len(listed) < MAX_LISTED and (not listed or isinstance(claim, Atom)):
                 proof = self.prove(claim, tried)
-                told.append(replace(proof, candidate=self.bound([variable], tried)[0]))
+                listed.append(replace(proof, candidate=self.bound([variable], tried)[0]))
             else:
                 counted[passed] += 1
-        return tuple(told), tuple(
+        return tuple(listed), tuple(
             OtherCandidates(counted[passed], claims[passed]) for passed in sorted(counted, reverse=True)
         )
 
@@ -261,7 +261,7 @@ class _Prover:
         fitting = concerned & self.evaluator.selected(name, (), [consequent], binding)
         failing = concerned & ~fitting
         count, bad = concerned.bit_count(), failing.bit_count()
-        which = "objects that meet the condition" if antecedent is not None else "things"
+        which = "objects that meet the condition" if antecedent is not None else "objects"
         if not failing:
             names = self.listed(concerned)
             reason = (
@@ -276,7 +276,7 @@ class _Prover:
         return Proof(formula, not failing, reason, self.bound([name], tried), (inner,))
 
     def no_instance(self, formula: Forall, binding: Binding) -> Proof:
-        """No object meets the condition of a `forall`."""
+        """Return the proof for a `forall` whose condition no object meets."""
         assert isinstance(formula.body, Implies)
         if not self.evaluator.strict:
             return Proof(formula, True, "no object meets the condition")

@@ -1,4 +1,10 @@
-"""How much work one question about a formula may take: counted, so that it ends the same way on every machine."""
+"""Relations over objects as tables of bit sets, with the operations of relational algebra, and the budget of steps.
+
+A table over the variables (v1, …, vm) maps the values of all but the last variable to the bit set of values of the last
+one; a table over no variables has the row `()` if it holds. `join` combines tables, `project` and `divide` eliminate
+the last variable as `exists` and `forall` do, `complement` and `union` are negation and disjunction. All work is
+counted in steps, so that a hard formula ends the same way on every machine.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +16,7 @@ from typing import Any, TypeAlias
 from formalimg.logic.world import World, members
 
 MAX_STEPS = 40_000_000
-"""The most steps that are taken for one question: about half a minute, as most steps take about half a microsecond."""
+"""The maximum steps for one question: about half a minute, as most steps take about half a microsecond."""
 
 
 class OutOfStepsError(Exception):
@@ -21,7 +27,7 @@ class StepBudget:
     """The steps that are left for one question.
 
     Attributes:
-        left: how many. Whoever takes a few may subtract them here; whoever takes many calls `take`.
+        left: how many. Subtract a few steps here directly; call `take` for many.
     """
 
     __slots__ = ("left",)
@@ -33,7 +39,7 @@ class StepBudget:
         """Take some steps.
 
         Raises:
-            OutOfStepsError: if more have been taken than there were.
+            OutOfStepsError: if the budget is exceeded.
         """
         self.left -= steps
         if self.left < 0:
@@ -41,21 +47,21 @@ class StepBudget:
 
 
 MAX_ROWS = 100_000
-"""The most rows that are looked at for one table; past it, the formula is decided value by value instead."""
+"""The maximum rows that are examined for one table; above it, the formula is decided value by value instead."""
 
 Domains: TypeAlias = dict[str, int]
 """The values that each variable can still take, as bit sets."""
 
 _Filter: TypeAlias = Callable[[list[int], int], int]
-"""Of the values of one variable, those that fit the values of the variables before it."""
+"""Returns, of the values of one variable, those that fit the values of the variables before it."""
 
 
 class TooWideError(Exception):
-    """A table would take more than MAX_ROWS rows. Never leaves this package."""
+    """A table would have more than MAX_ROWS rows. Never leaves this package."""
 
 
 class RelationTable:
-    """A relation, row by row."""
+    """A relation as rows of bit sets."""
 
     __slots__ = ("_other_way", "rows", "variables")
 
@@ -65,7 +71,7 @@ class RelationTable:
         self._other_way: RelationTable | None = None
 
     def partners(self, known: str, values: int, among: int, steps: StepBudget) -> int:
-        """In a relation of two variables: what, out of a set, fits some of these values of the known variable."""
+        """In a relation of two variables, return the values of `among` related to some value of the known variable."""
         if known == self.variables[0]:
             rows = self.rows
         else:
@@ -79,14 +85,14 @@ class RelationTable:
         return found & among
 
     def fitting(self, last: str, places: Mapping[str, int], steps: StepBudget) -> _Filter:
-        """A filter on the values of `last`, given a list of values in which `places` says where the others stand."""
+        """Return a filter on the values of `last`, by the values of the others at their indices (`places`)."""
         table = self if self.variables[-1] == last else self._turned(last, steps)
         others = [places[name] for name in table.variables[:-1]]
         rows = table.rows
         return lambda values, among: among & rows.get(tuple([values[place] for place in others]), 0)
 
     def _turned(self, last: str, steps: StepBudget) -> RelationTable:
-        """The same relation with another variable at the end."""
+        """Return the same relation with another variable last."""
         steps.take(sum(map(int.bit_count, self.rows.values())) // 4)
         at = self.variables.index(last)
         rows: dict[tuple[int, ...], int] = {}
@@ -99,7 +105,7 @@ class RelationTable:
 
 
 class CachedWorld:
-    """A world, and what has been read from it object by object: a hard formula asks for the same rows again and again."""
+    """A world with a cache of the rows read from it: a hard formula reads the same rows again and again."""
 
     __slots__ = ("_rows", "world")
 
@@ -108,7 +114,7 @@ class CachedWorld:
         self._rows: dict[tuple[str, bool, bool], dict[int, int]] = {}
 
     def rows(self, predicate: str, forward: bool, positive: bool) -> Callable[[int], int]:
-        """What stands in a relation, or does not, to each object: to the first object if `forward`, or to the second."""
+        """Return a function from an object to those related to it, or not related: as first object if `forward`."""
         read = self.world.seconds if forward else self.world.firsts
         everything = (1 << len(self.world)) - 1
         known = self._rows.setdefault((predicate, forward, positive), {})
@@ -126,7 +132,7 @@ class CachedWorld:
 class AtomRelation:
     """A relation that one atom of two variables states, read from the world when needed."""
 
-    __slots__ = ("positive", "predicate", "cached_world", "variables")
+    __slots__ = ("cached_world", "positive", "predicate", "variables")
 
     def __init__(self, cached_world: CachedWorld, predicate: str, variables: tuple[str, str], positive: bool) -> None:
         self.cached_world = cached_world
@@ -135,7 +141,7 @@ class AtomRelation:
         self.positive = positive
 
     def partners(self, known: str, values: int, among: int, steps: StepBudget) -> int:
-        """As for tables."""
+        """Return the values of `among` related to some value of the known variable, as for tables."""
         world = self.cached_world.world
         read = world.seconds if known == self.variables[0] else world.firsts
         if self.positive:
@@ -147,7 +153,7 @@ class AtomRelation:
         return found
 
     def fitting(self, last: str, places: Mapping[str, int], steps: StepBudget) -> _Filter:
-        """As for tables."""
+        """Return a filter on the values of `last`, as for tables."""
         first, second = self.variables
         known = first if last == second else second
         place = places[known]
@@ -161,9 +167,9 @@ Relation: TypeAlias = RelationTable | AtomRelation
 def join(
     relations: Sequence[Relation], variables: tuple[str, ...], domains: Domains, steps: StepBudget
 ) -> RelationTable:
-    """The values of the variables, within their domains, for which all relations hold.
+    """Return the values of the variables, within their domains, for which all relations hold.
 
-    Each row that is looked at is a step, and one more for every four relations.
+    Each row that is examined is a step, and one more for every four relations.
     """
     if not variables:
         return RelationTable((), {(): 1})
@@ -177,7 +183,7 @@ def join(
     rows: dict[tuple[int, ...], int] = {}
     looked_at = 0
 
-    # Handed to itself: if it knew itself by name, only the garbage collector could free it, and all that it knows.
+    # Passed to itself: a closure over its own name would be a reference cycle, which only the garbage collector frees.
     def fill(depth: int, fill_below: Callable[[int, Any], None]) -> None:
         nonlocal looked_at
         looked_at += 1
@@ -199,12 +205,12 @@ def join(
 
 
 def project(table: RelationTable) -> RelationTable:
-    """The table without its last variable: where at least one value of it is left."""
+    """Eliminate the last variable by `exists`: keep rows where at least one value is left."""
     return _without_last(table, table.rows)
 
 
 def divide(table: RelationTable, whole: int) -> RelationTable:
-    """The table without its last variable: where the whole set of values of it is left."""
+    """Eliminate the last variable by `forall`: keep rows where the whole set of values is left."""
     return _without_last(table, [key for key, row in table.rows.items() if row == whole])
 
 
@@ -213,13 +219,13 @@ def _without_last(table: RelationTable, keys: Iterable[tuple[int, ...]]) -> Rela
     for key in keys:
         if key:
             rows[key[:-1]] = rows.get(key[:-1], 0) | 1 << key[-1]
-        else:  # no variable is left: the table says only that it holds
+        else:  # no variable is left: the table only says that it holds
             rows[()] = 1
     return RelationTable(table.variables[:-1], rows)
 
 
 def complement(table: RelationTable, domains: Domains, steps: StepBudget) -> RelationTable:
-    """The values within the domains for which the table does not hold."""
+    """Return the values within the domains for which the table does not hold."""
     if not table.variables:
         return RelationTable((), {} if table.rows else {(): 1})
     *others, last = table.variables
@@ -237,7 +243,7 @@ def complement(table: RelationTable, domains: Domains, steps: StepBudget) -> Rel
 
 
 def union(tables: Sequence[RelationTable], domains: Domains, steps: StepBudget) -> RelationTable:
-    """The values for which at least one of the tables holds, over the variables of all of them."""
+    """Return the values for which at least one of the tables holds, over the variables of all of them."""
     variables = tuple(dict.fromkeys(name for table in tables for name in table.variables))
     rows: dict[tuple[int, ...], int] = {}
     for table in tables:

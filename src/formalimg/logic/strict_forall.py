@@ -1,7 +1,8 @@
-"""Spelling out the strict `forall`: the instance that it wants, said as an `exists` of its own.
+"""Expansion of the strict `forall`: the instance that it requires, as an `exists` of its own.
 
-`(forall ?x (implies A B))`, read strictly, says two objects: some object meets A, and whatever meets A meets B. Lifting
-knows only the classical reading, so the first is written down before a formula is lifted for its clauses.
+`(forall ?x (implies A B))`, read strictly, says two things: some object meets A, and every object that meets A meets B.
+The prenex form has only the classical reading, so the first is made explicit before a formula is converted for its
+clauses.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from formalimg.logic.variables import FreshNames, rename_arguments, require_clos
 
 
 class StrictExpansion(NamedTuple):
-    """A formula whose classical reading, in every scene with an object in it, is the strict reading of another.
+    """A formula whose classical reading, in every scene with at least one object, is the strict reading of another.
 
     Attributes:
         formula: the formula; every quantifier binds a name of its own.
-        presence: the variables of the instances that strict `forall`s want, such as `some_x` for `x`.
+        presence: the variables of the instances that strict `forall`s require, such as `some_x` for `x`.
     """
 
     formula: Formula
@@ -28,13 +29,13 @@ class StrictExpansion(NamedTuple):
 
 
 def expand_strict_forall(formula: Formula) -> StrictExpansion:
-    """Write each strict `(forall ?x (implies A B))` as `(and (exists ?some_x A) (forall ?x (implies A B)))`.
+    """Rewrite each strict `(forall ?x (implies A B))` as `(and (exists ?some_x A) (forall ?x (implies A B)))`.
 
     Raises:
-        FormulaError: if a variable is unbound, or the formula would grow past MAX_LITERALS.
+        FormulaError: if a variable is unbound, or the formula would exceed MAX_LITERALS.
     """
     if _expanded_literals(formula) > MAX_LITERALS:
-        message = f"spelt out, the formula would have more than {MAX_LITERALS:,} literals: nest fewer foralls"
+        message = f"expanded, the formula would have more than {MAX_LITERALS:,} literals: nest fewer foralls"
         raise FormulaError([Problem("size", message, formula.span)])
     spelling = _StrictExpander(formula)
     spelled = spelling.walk(formula, {}, copying=False)
@@ -42,7 +43,7 @@ def expand_strict_forall(formula: Formula) -> StrictExpansion:
 
 
 class _StrictExpander:
-    """One walk through a formula; conditions of strict `forall`s are walked twice, the first time to be copied."""
+    """One walk through a formula; conditions of strict `forall`s are walked twice, the first time as a copy."""
 
     def __init__(self, formula: Formula) -> None:
         self.names = FreshNames(require_closed(formula))
@@ -66,7 +67,7 @@ class _StrictExpander:
                 return self.bind(Exists, variable, body, names, copying)
             case Forall(variable, Implies(antecedent, _) as body, span):
                 rule = self.bind(Forall, variable, body, names, copying)
-                # The game that is played over the clauses wants the instance chosen before the rule is tested.
+                # The minimax game over the clauses needs the instance to be picked before the rule is tested.
                 return And((self.bind(Exists, variable, antecedent, names, copying=True), rule), span)
             case Forall(variable, body):
                 return self.bind(Forall, variable, body, names, copying)
@@ -86,7 +87,7 @@ class _StrictExpander:
 
 
 def _expanded_literals(formula: Formula) -> int:
-    """How many literals the formula will have once it is spelt out."""
+    """Return how many literals the expanded formula will have."""
     match formula:
         case Atom():
             return 1

@@ -1,6 +1,6 @@
-"""The syntax tree of formulas: eight kinds of nodes over variables and quoted values.
+"""Syntax tree of formulas: eight kinds of nodes over variables and quoted values.
 
-Nodes are immutable and compare by meaning: where a node stands in its text (`span`) does not count.
+Nodes are immutable and compare by structure: the position in the source text (`span`) does not count.
 `str(node)` is its text, on one line.
 """
 
@@ -18,7 +18,7 @@ def _somewhere() -> Span:
 
 
 class _Printed:
-    """Gives a node its text."""
+    """Base class that renders a node as text."""
 
     __slots__ = ()
 
@@ -125,7 +125,7 @@ Formula: TypeAlias = Atom | Not | And | Or | Implies | Iff | Exists | Forall
 
 
 def children(formula: Formula) -> tuple[Formula, ...]:
-    """The formulas directly inside a formula, in the order of the text."""
+    """Return the formulas directly inside a formula, in text order."""
     match formula:
         case Atom():
             return ()
@@ -138,7 +138,7 @@ def children(formula: Formula) -> tuple[Formula, ...]:
 
 
 def subformulas(formula: Formula) -> Iterator[Formula]:
-    """The formula and everything inside it, in the order of the text."""
+    """Yield the formula and everything inside it, in text order."""
     pending = [formula]
     while pending:
         formula = pending.pop()
@@ -147,5 +147,5 @@ def subformulas(formula: Formula) -> Iterator[Formula]:
 
 
 def atoms(formula: Formula) -> Iterator[Atom]:
-    """All atoms of a formula, in the order of the text."""
+    """Return an iterator over all atoms of a formula, in text order."""
     return (node for node in subformulas(formula) if type(node) is Atom)

@@ -1,4 +1,4 @@
-"""Variables of a formula: which are free, and renaming so that no two quantifiers share a name."""
+"""Variables of formulas: free and bound variables, renaming apart, and groups of conjuncts that share variables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from formalimg.logic.syntax import (
 
 
 def free_variables(formula: Formula) -> frozenset[str]:
-    """FreshNames of the variables that no quantifier of the formula binds."""
+    """Return the names of the variables that no quantifier of the formula binds."""
     if isinstance(formula, Atom):
         return frozenset(formula.variables)
     inside = frozenset[str]().union(*map(free_variables, children(formula)))
@@ -32,12 +32,16 @@ def free_variables(formula: Formula) -> frozenset[str]:
 
 
 def bound_variables(formula: Formula) -> list[str]:
-    """The variable of each quantifier, in the order of the text."""
+    """Return the variable of each quantifier, in text order."""
     return [node.variable.name for node in subformulas(formula) if isinstance(node, Exists | Forall)]
 
 
 def require_closed(formula: Formula) -> list[str]:
-    """The variable of each quantifier of a closed formula; a FormulaError that names every unbound variable if not."""
+    """Return the variable of each quantifier of a closed formula.
+
+    Raises:
+        FormulaError: naming every unbound variable.
+    """
     bound: list[str] = []
     open_: list[Variable] = []
     _collect_variables(formula, {}, bound, open_)
@@ -47,7 +51,7 @@ def require_closed(formula: Formula) -> list[str]:
 
 
 def unbound(variable: Variable) -> Problem:
-    """The problem that no quantifier binds a variable."""
+    """Return the problem that no quantifier binds a variable."""
     return Problem("scope", f"?{variable.name} is not bound by an exists or forall around it", variable.span)
 
 
@@ -66,15 +70,15 @@ def _collect_variables(formula: Formula, scope: dict[str, None], bound: list[str
 
 
 class FreshNames:
-    """Gives out variable names that are not yet taken: `x`, then `x_1`, `x_2` and so on."""
+    """Issues variable names that are not yet taken: `x`, then `x_1`, `x_2` and so on."""
 
     def __init__(self, written: Iterable[str]) -> None:
         self._written = set(written)
         self._issued: set[str] = set()
-        self._last: dict[str, int] = {}  # the numbers given so far, so that a name used very often stays quick
+        self._last: dict[str, int] = {}  # the last number of each name, so that a name used very often stays fast
 
     def fresh(self, name: str) -> str:
-        """The name itself the first time, then with the first free number behind it."""
+        """Return the name itself the first time, then with the first free number appended."""
         number = self._last.get(name, 0)
         candidate = f"{name}_{number}" if number else name
         while candidate in self._issued or (number and candidate in self._written):
@@ -86,7 +90,7 @@ class FreshNames:
 
 
 def rename_apart(formula: Formula) -> Formula:
-    """The same closed formula with every quantifier binding a name of its own.
+    """Return the same closed formula with every quantifier binding a name of its own.
 
     The first quantifier of a name keeps it; later ones get `_1`, `_2`, … Spans are kept.
     """
@@ -121,12 +125,12 @@ def _rename(formula: Formula, names: Mapping[str, str], fresh: FreshNames) -> Fo
 
 
 def rename_arguments(arguments: tuple[Argument, ...], names: Mapping[str, str]) -> tuple[Argument, ...]:
-    """The arguments with their variables called by their new names."""
+    """Return the arguments with their variables renamed."""
     return tuple(Variable(names[a.name], a.span) if type(a) is Variable and a.name in names else a for a in arguments)
 
 
 def connected(sets: Iterable[frozenset[str]]) -> list[tuple[set[str], list[int]]]:
-    """Group overlapping sets: for each group its variables and the indices of its sets, in order of appearance."""
+    """Group overlapping sets: return each group's variables and the indices of its sets, in order of appearance."""
     groups: list[tuple[set[str], list[int]]] = []
     home: dict[str, int] = {}
     for index, variables in enumerate(sets):
@@ -150,7 +154,7 @@ def connected(sets: Iterable[frozenset[str]]) -> list[tuple[set[str], list[int]]
 
 
 def existential_block(formula: Formula) -> tuple[list[str], list[Formula]]:
-    """The variables of an `exists` and those nested in its conjuncts, and the conjuncts under them."""
+    """Return the variables of an `exists` and of those nested in its conjuncts, and the conjuncts under them."""
     match formula:
         case Exists(variable, body):
             variables, claims = existential_block(body)
@@ -177,27 +181,27 @@ class ConjunctGroup(NamedTuple):
 
 
 class FormulaStructure:
-    """Remembers the structure of formulas, by identity: to compare formulas takes longer than to take them apart.
+    """Cache of free variables and conjunct groups, by identity of the formula: comparing formulas takes longer.
 
     It may be used by several threads. Keep it only as long as the formulas.
     """
 
     def __init__(self) -> None:
-        # With the formula itself: so its identity is given to no other one, unless this was copied or sent elsewhere.
+        # With the formula itself, so that its id is not reused, unless this was copied or pickled.
         self._free: dict[int, tuple[Formula, tuple[str, ...]]] = {}
         self._groups: dict[int, tuple[Formula, tuple[ConjunctGroup, ...]]] = {}
 
     def free_variables(self, formula: Formula) -> tuple[str, ...]:
-        """The variables that nothing in a formula binds, in the order of the text; of an atom all it has."""
+        """Return the free variables of a formula in text order; of an atom all it has."""
         known = self._free.get(id(formula))
         if known is None or known[0] is not formula:
             known = self._free[id(formula)] = (formula, self._find_free(formula))
         return known[1]
 
     def groups(self, formula: Formula) -> tuple[ConjunctGroup, ...]:
-        """The conjuncts of a formula, in groups that share none of the variables it binds by `exists`.
+        """Return the conjuncts of a formula, in groups that share none of the variables it binds by `exists`.
 
-        Each group can be settled for itself, so that it ties only those of the other variables that it mentions.
+        Each group can be decided by itself, so that it links only those of the other variables that it mentions.
         """
         known = self._groups.get(id(formula))
         if known is None or known[0] is not formula:

@@ -1,4 +1,4 @@
-"""Verifying: does a formula hold in a scene? With a proof either way."""
+"""Verify a formula in a scene: whether it holds, with a proof either way."""
 
 from __future__ import annotations
 
@@ -35,15 +35,18 @@ class Verification:
 
     @cached_property
     def proof(self) -> Proof:
-        """Why: a witness for each variable, or what stands in the way. Worked out when first asked for."""
+        """Why: a witness for each variable, or the conflict. Computed on first access."""
         return prove(rename_apart(self.formula), Evaluator(self.scene, self.semantics, self.style))
 
     def explain(self) -> str:
-        """The proof or refutation in words, a screen or two at most; one line if it takes too many steps to find."""
+        """Return the proof or refutation as text, a screen or two at most.
+
+        One line, if it takes too many steps to find.
+        """
         return render_proof(self.proof)
 
     def to_json(self) -> dict[str, object]:
-        """Verification and proof as plain data."""
+        """Return verification and proof as plain data."""
         return {
             "passed": self.passed,
             "semantics": self.semantics,
@@ -60,14 +63,14 @@ def verify(
 
     Args:
         formula: a closed formula, parsed or as text.
-        scene: a `Scene`, or anything that answers as a `World`.
-        semantics: `"strict"`: `(forall ?x (implies A B))` also wants some object for which A holds, and the empty
+        scene: a `Scene`, or any `World`.
+        semantics: `"strict"`: `(forall ?x (implies A B))` also requires some object for which A holds, and the empty
             scene satisfies no quantifier. `"classical"`: as in textbooks.
         style: the style of the image, which decides `(IsStyle '…')`.
 
     Raises:
         FormulaError: if a variable is unbound, or the scene cannot decide an atom; never a silent False.
-        TooHardError: if so many variables hang together that it takes too many steps to decide (a FormulaError with a
+        TooHardError: if so many variables are linked that it takes too many steps to decide (a FormulaError with a
             problem of the kind `size`).
     """
     _require_known_semantics(semantics)
@@ -80,13 +83,13 @@ def _require_known_semantics(semantics: str) -> None:
 
 
 class AnalyzedFormula:
-    """A formula about to be verified: what does not hang on the scene is worked out only once."""
+    """A formula to be verified in many scenes: what does not depend on the scene is computed only once."""
 
     def __init__(self, formula: Formula) -> None:
         """Walk through the formula once.
 
         Args:
-            formula: any; whether it can be decided is told when it is verified.
+            formula: any; whether it can be decided is checked when it is verified.
         """
         self.formula = formula
         self._structure = FormulaStructure()
@@ -98,17 +101,17 @@ class AnalyzedFormula:
         self._named_apart = rename_apart(formula) if scan.names_repeat else formula
 
     def verify(self, scene: World, semantics: Semantics, style: str | None) -> Verification:
-        """As `verify`."""
+        """Verify the formula in a scene, as the function `verify`."""
         _require_known_semantics(semantics)
         if self._is_open or any(_objection(atom, scene, style) is not None for atom in self._shapes.values()):
-            if self.formula.span is NOWHERE:  # built by code: give the problems a place
+            if self.formula.span is NOWHERE:  # built by code: give the problems a position
                 return verify(str(self.formula), scene, semantics, style)
             raise FormulaError(self._problems(scene, style))
         passed = Evaluator(scene, semantics, style, self._structure).holds(self._named_apart, {})
         return Verification(passed, self.formula, scene, semantics, style)
 
     def _problems(self, world: World, style: str | None) -> list[Problem]:
-        """All that keeps the formula from being decided in a world, in the order of the text."""
+        """Return everything that keeps the formula from being decided in a world, in text order."""
         problems = []
         decided: set[object] = set()
         for node in self._unbound_and_atoms:
@@ -124,11 +127,11 @@ class AnalyzedFormula:
 
 
 class _FormulaScan:
-    """One scan that meets everything which could keep a formula from being decided.
+    """One walk that finds everything which could keep a formula from being decided.
 
     Attributes:
-        unbound_and_atoms: variables that nothing binds, and atoms, each behind its variables, in the order of the text.
-        is_open: whether there is such a variable.
+        unbound_and_atoms: unbound variables, and atoms, each after its variables, in text order.
+        is_open: whether there is an unbound variable.
         shapes: the first atom of each shape; a world that does not object to it objects to none of that shape.
         names_repeat: whether a name is bound more than once.
     """
@@ -138,7 +141,7 @@ class _FormulaScan:
         self.is_open = False
         self.shapes: dict[object, Atom] = {}
         self.names_repeat = False
-        self._scope: dict[str, int] = {}  # how many quantifiers around this place bind each name seen so far
+        self._scope: dict[str, int] = {}  # how many enclosing quantifiers bind each name seen so far
 
     def visit(self, formula: Formula) -> None:
         kind = type(formula)
@@ -169,7 +172,7 @@ def _shape(atom: Atom) -> object:
 
 
 def _objection(atom: Atom, world: World, style: str | None) -> str | None:
-    """Why an atom cannot be decided; None if it can."""
+    """Return why an atom cannot be decided; None if it can."""
     if atom.predicate != STYLE:
         return world.objection(atom)
     if len(atom.arguments) != 1 or not isinstance(atom.arguments[0], Value):

@@ -1,4 +1,4 @@
-"""Scenes: what is in an image and where, the rules that decide the geometry, solving and drawing."""
+"""Scenes: objects on a canvas, the rules that decide geometry, the solver, and rendering."""
 
 from typing import TYPE_CHECKING
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         solve,
     )
 
-# So that a program that only verifies starts at once.
+# Lazy, so that a program that only verifies starts quickly.
 __getattr__ = lazy_exports(
     "formalimg.scenes",
     {

@@ -1,4 +1,4 @@
-"""Images of scenes: drawn objects that fill their boxes exactly, labelled boxes, and a sheet of all drawings."""
+"""Rendering of scenes: icons that fill their boxes exactly, labelled layouts, layout PNG files, the contact sheet."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 _OUTLINE_DIVISOR = 450
-"""The outline of objects is this part of the image's width."""
+"""The image's width divided by this is the outline of objects."""
 _MAX_OUTLINE_DIVISOR = 32
-"""The outline is at most this part of the smaller side of its object, so that small objects stay readable."""
+"""The smaller side divided by this is the maximum outline, so that small objects stay readable."""
 _MIN_SIZE, _MAX_SIZE = 64, 8192
 _MIN_FONT_SIZE = 6
 _VERTICAL_PENALTY = 0.6
-"""Words run vertical only where words that run across would be smaller than this part of them."""
+"""Vertical text is used only where horizontal text would be smaller than this fraction of it."""
 _TEXT = "#26272b"
 
 
@@ -37,24 +37,24 @@ class DrawingError(FormalimgError):
 
 
 def drawable_classes() -> tuple[str, ...]:
-    """The classes that have a drawing, in alphabetical order."""
+    """Return the classes that have an icon, in alphabetical order."""
     return tuple(icons())
 
 
 def natural_aspect(label: str) -> float:
-    """Width by height at which a class looks natural; upright boxes may have it the other way round."""
+    """Return the width by height at which a class looks natural; upright boxes may have it the other way round."""
     return _icon(label).aspect
 
 
 def draw(scene: Scene, size: int = 1024) -> Image:
-    """The scene as a square image of `size` pixels: each object drawn in its colour, filling its box exactly.
+    """Render the scene as a square image of `size` pixels: each object drawn in its colour, filling its box exactly.
 
-    Objects are stretched to their boxes, and turned a quarter where that distorts them less. Nothing is painted
+    Icons are stretched to their boxes, and rotated by a quarter turn where that distorts them less. Nothing is painted
     outside a box. Objects of no colour, or of colour "other", get a tint that is none of the colours. Where boxes
     overlap, later objects lie on top.
 
     Raises:
-        DrawingError: if a class has no drawing, a colour is unknown, or a box is too small to be painted.
+        DrawingError: if a class has no icon, a colour is unknown, or a box is too small to be painted.
     """
     objects = [(_icon(obj.label), _known_color(obj), _frame(obj, size)) for obj in scene.objects]
     drawn = [_element(icon, color, frame, size) for icon, color, frame in objects]
@@ -62,10 +62,10 @@ def draw(scene: Scene, size: int = 1024) -> Image:
 
 
 def layout_image(scene: Scene, size: int = 1024) -> Image:
-    """The scene as labelled boxes on white, each outlined in its object's colour: a layout to be shown to a model.
+    """Render the scene as labelled boxes on white, outlined in each object's colour: a layout to be shown to a model.
 
     Raises:
-        DrawingError: if a colour is unknown, or a box is too small for its words.
+        DrawingError: if a colour is unknown, or a box is too small for its label.
     """
     from PIL import Image, ImageDraw
 
@@ -91,7 +91,7 @@ def layout_image(scene: Scene, size: int = 1024) -> Image:
 
 
 def contact_sheet() -> Image:
-    """All drawings with their names, in varied colours, and one drawing in every colour."""
+    """Render all icons with their names, in varied colours, and one icon in every colour."""
     from PIL import ImageDraw
 
     columns, cell, title = 10, 150, 26
@@ -130,7 +130,7 @@ def _icon(label: str) -> Icon:
 
 
 def _known_color(obj: SceneObject) -> str | None:
-    """The object's colour, None if it has none of the vocabulary's."""
+    """Return the object's colour; None if it has none of the vocabulary's."""
     if obj.color is None or obj.color == NO_WORD:
         return None
     if obj.color not in palette().colors:
@@ -140,10 +140,10 @@ def _known_color(obj: SceneObject) -> str | None:
 
 
 def _frame(obj: SceneObject, size: int) -> PixelFrame:
-    """The whole pixels inside the object's box."""
+    """Return the whole pixels inside the object's box."""
     if not _MIN_SIZE <= size <= _MAX_SIZE:
         raise DrawingError(f"an image of {size} pixels cannot be made: ask for {_MIN_SIZE} to {_MAX_SIZE}")
-    # Hundredths, so that the edge of a pixel is not missed by an error of the arithmetic.
+    # Hundredths, so that a rounding error does not miss the edge of a pixel.
     left, top, right, bottom = (round(edge * size / CANVAS, 2) for edge in obj.box)
     x, y = math.ceil(left), math.ceil(top)
     frame = PixelFrame(x, y, math.floor(right) - x, math.floor(bottom) - y)
@@ -175,7 +175,7 @@ def _render(elements: Sequence[str], frames: Sequence[PixelFrame], width: int, h
     )
     image = Image.new("RGB", (width, height), palette().background)
     with Image.open(io.BytesIO(resvg_py.svg_to_bytes(svg_string=svg, skip_system_fonts=True))) as painted:
-        # Drawings keep to their frames, but in a frame of a few pixels the lines inside are thick enough to leave it.
+        # Icons stay inside their frames, but in a frame of a few pixels the lines inside are thick enough to leave it.
         for left, top, across, down in frames:
             image.paste(painted.crop((left, top, left + across, top + down)).convert("RGB"), (left, top))
     return image
@@ -185,7 +185,7 @@ def _render(elements: Sequence[str], frames: Sequence[PixelFrame], width: int, h
 
 
 class _TextFit(NamedTuple):
-    """One way of fit words into a room: in which lines, running vertical or not, and how large."""
+    """One way of fitting text: its font size, its line breaks, and whether it runs upwards."""
 
     points: int
     text: str
@@ -193,7 +193,7 @@ class _TextFit(NamedTuple):
 
 
 def _draw_text(image: Image, words: Sequence[str], room: PixelFrame, largest: int) -> None:
-    """Write the words into the middle of the room, in whichever fit lets them be largest."""
+    """Write the words into the middle of the room, in the fit that allows the largest font."""
     from PIL import Image, ImageDraw
 
     texts = [" ".join(words), "\n".join(words), "\n".join(words).replace(" ", "\n")]
@@ -211,14 +211,14 @@ def _draw_text(image: Image, words: Sequence[str], room: PixelFrame, largest: in
 
 
 def _fit_text(text: str, vertical: bool, room: PixelFrame, largest: int) -> _TextFit:
-    """The text in the largest letters that fit the room, in letters of size 0 if none do."""
+    """Return the text in the largest font that fits the room; font size 0 if none does."""
     from PIL import Image, ImageDraw
 
     across, down = (room.height, room.width) if vertical else (room.width, room.height)
     pen = ImageDraw.Draw(Image.new("L", (1, 1)))
     for points in range(largest, _MIN_FONT_SIZE - 1, -1):
         left, top, right, bottom = pen.multiline_textbbox((0, 0), text, font=_font(points), anchor="mm")
-        # Both sides of the middle must fit: letters are not always as high above it as below.
+        # Both halves must fit: letters do not always extend as far above the middle as below.
         if 2 * max(-left, right) <= across and 2 * max(-top, bottom) <= down:
             return _TextFit(points, text, vertical)
     return _TextFit(0, text, vertical)
@@ -232,11 +232,11 @@ def _font(points: int) -> FreeTypeFont | ImageFont:
 
 
 _CHUNK = "formalimg-layout"
-"""The name of the text in the PNG file that holds the layout, in the published grounding format."""
+"""The key of the PNG text chunk that contains the layout, in the published grounding format."""
 
 
 def layout_file(scene: Scene, size: int = 512) -> bytes:
-    """The bytes of a PNG file that shows a layout as labelled boxes, and holds it as text."""
+    """Return a PNG file that shows a layout as labelled boxes and contains it as a text chunk."""
     from PIL.PngImagePlugin import PngInfo
 
     try:
@@ -251,10 +251,10 @@ def layout_file(scene: Scene, size: int = 512) -> bytes:
 
 
 def read_layout(image: Image) -> Scene:
-    """The layout that `layout_file` wrote into an image.
+    """Read the layout that `layout_file` stored in an image.
 
     Raises:
-        SceneError: if the image holds none, or one that cannot be read.
+        SceneError: if the image contains none, or one that cannot be read.
     """
     written = image.info.get(_CHUNK)
     if not isinstance(written, str):
@@ -263,7 +263,7 @@ def read_layout(image: Image) -> Scene:
         return Scene.from_json(json.loads(written))
     except SceneError:
         raise
-    except ValueError as error:  # no JSON
+    except ValueError as error:  # not JSON
         raise SceneError([f"the layout in this image cannot be read: {error}"]) from error
 
 

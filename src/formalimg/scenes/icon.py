@@ -1,4 +1,10 @@
-"""The tones that objects are painted in, read from `palette.toml` and validated on load."""
+"""Icons: one SVG drawing per class, fitted to a box by moving its points, painted in the tones of `palette.toml`.
+
+Fitting moves points and leaves the pen alone, so that outlines are equally thin however far an icon is stretched.
+To keep that simple, the files use a small part of SVG: `path` (without rotated arcs), `rect`, `circle`, `ellipse`,
+no transforms, and paints that name a role of the palette (`fill="{body}"`). A `stroke-width` is a multiple of the
+outline's. The viewBox is the shape in which the class looks natural, and the icon touches all four of its sides.
+"""
 
 from __future__ import annotations
 
@@ -38,17 +44,17 @@ class Palette:
 
     @property
     def roles(self) -> frozenset[str]:
-        """What a drawing can name as its paint."""
+        """The paints that an icon can name."""
         return frozenset([*Tones._fields, *self.accents])
 
     def paints(self, color: str | None, other: str) -> dict[str, str]:
-        """The paint of each role for an object of this colour, or of this other tint if it has none of the colours."""
+        """Return the paint of each role for an object of this colour, or of the tint `other` if it has none."""
         return {**self.accents, **self.colors.get(color or "", self.others[other])._asdict()}
 
 
 @cache
 def palette() -> Palette:
-    """The palette of all drawings."""
+    """Load the palette of all icons."""
     table = tomllib.loads((files("formalimg.scenes") / "palette.toml").read_text(encoding="utf-8"))
     return Palette(
         _hex(table["background"], "background"),
@@ -76,21 +82,21 @@ _NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)")
 _NUMBERS_PER_COMMAND = {"M": 2, "L": 2, "H": 1, "V": 1, "C": 6, "S": 4, "Q": 4, "T": 2, "A": 7, "Z": 0}
 
 MIN_LINE_WIDTH = 1.1
-"""The thinnest line, in pixels: one of a pixel or less is painted as a hairline, which bleeds into the next pixel."""
+"""The minimum line width in pixels: a line of a pixel or less is a hairline, which bleeds into the next pixel."""
 
 MIN_ROTATION_GAIN = 0.5
-"""A drawing is rotated a quarter if that brings its shape nearer to that of its box by so much (in the logarithm)."""
+"""An icon is rotated if that brings its aspect ratio closer to that of its box by this much (in the logarithm)."""
 
 
 class PathCommand(NamedTuple):
-    """One command of a path with its numbers."""
+    """One command of an SVG path with its numbers."""
 
     command: str
     numbers: tuple[float, ...]
 
 
 class IconShape(NamedTuple):
-    """One shape of a drawing, with the roles of its paints; widths are multiples of the outline's."""
+    """One shape of an icon, with the roles of its paints; widths are multiples of the outline's."""
 
     commands: tuple[PathCommand, ...]
     fill: str | None
@@ -100,7 +106,7 @@ class IconShape(NamedTuple):
 
 
 class PixelFrame(NamedTuple):
-    """Where a drawing goes, in whole pixels."""
+    """Where an icon goes, in whole pixels."""
 
     left: int
     top: int
@@ -110,7 +116,7 @@ class PixelFrame(NamedTuple):
 
 @dataclass(frozen=True)
 class Icon:
-    """The drawing of a class, in its natural shape; `other` names its tint where it has none of the colours."""
+    """The icon of a class, in its natural shape; `other` names its tint where it has none of the colours."""
 
     label: str
     width: float
@@ -120,11 +126,11 @@ class Icon:
 
     @property
     def aspect(self) -> float:
-        """Width by height at which the class looks natural."""
+        """The width by height at which the class looks natural."""
         return self.width / self.height
 
     def svg(self, frame: PixelFrame, paints: Mapping[str, str], pen: float) -> str:
-        """SVG elements that fill the frame exactly, outlined by a pen of this width in pixels, or of the thinnest."""
+        """Return SVG elements that fill the frame exactly, outlined by a pen of this width in pixels or the minimum."""
         pen = max(pen, MIN_LINE_WIDTH)
         return "".join(_element(shape, self._fit(frame, pen), paints, pen) for shape in self.shapes)
 
@@ -139,7 +145,7 @@ class Icon:
 
 
 class _IconTransform(NamedTuple):
-    """Moves the points of a drawing: stretches it and, if rotated, turns it a quarter clockwise."""
+    """Scales the points of an icon and, if `rotated`, turns it a quarter clockwise."""
 
     rotated: bool
     across: float
@@ -163,7 +169,7 @@ class _IconTransform(NamedTuple):
         return f"{command}{_text(*(number for point in points for number in point))}"
 
     def point(self, x: float, y: float, here: bool) -> tuple[float, float]:
-        """Where a point comes to lie; a relative one (not `here`) is only stretched and rotated."""
+        """Return the transformed point; a relative one (not `here`) is only scaled and rotated."""
         moved = (-y * self.across, x * self.down) if self.rotated else (x * self.across, y * self.down)
         return (moved[0] + self.left, moved[1] + self.top) if here else moved
 
@@ -187,17 +193,17 @@ def _element(shape: IconShape, fit: _IconTransform, paints: Mapping[str, str], p
 
 @cache
 def icons() -> Mapping[str, Icon]:
-    """All drawings, by class."""
+    """Load all icons, by class."""
     entries = sorted((files("formalimg.scenes") / "icons").iterdir(), key=lambda entry: entry.name)
     found = [read_icon(entry.name[:-4], entry.read_text("utf-8")) for entry in entries if entry.name.endswith(".svg")]
     return {icon.label: icon for icon in found}
 
 
 def read_icon(label: str, text: str) -> Icon:
-    """The drawing in an SVG file.
+    """Parse the icon in an SVG file.
 
     Raises:
-        FormalimgError: naming what in the file is not of the small part of SVG that drawings use.
+        FormalimgError: naming what in the file is not in the part of SVG that icons use.
     """
     try:
         root = ElementTree.fromstring(text)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Measure = Literal["xmin", "ymin", "xmax", "ymax", "center_x", "center_y", "area"]
 
 _SCAN_LIMIT = 16
-"""Up to so many objects are looked at one by one; for more, it pays to have all objects in order."""
+"""Up to this many objects are compared one by one; for more, a sorted order is faster."""
 
 
 class _SortedObjects(NamedTuple):
@@ -29,7 +29,7 @@ class _SortedObjects(NamedTuple):
 
 
 class Ranking:
-    """The objects of a scene by one measure; answers with bit sets."""
+    """The objects of a scene, ranked by one measure; sets of objects are bit sets."""
 
     def __init__(self, values: Sequence[float]) -> None:
         self.values = values
@@ -43,19 +43,19 @@ class Ranking:
         return _SortedObjects([self.values[obj] for obj in order], lowest)
 
     def smallest(self, objects: int) -> float:
-        """The smallest measure in a set of objects."""
+        """Return the smallest measure in a set of objects."""
         if objects & (objects - 1) == 0:
             return self.values[objects.bit_length() - 1]
         return min([self.values[obj] for obj in members(objects)])
 
     def largest(self, objects: int) -> float:
-        """The largest measure in a set of objects."""
+        """Return the largest measure in a set of objects."""
         if objects & (objects - 1) == 0:
             return self.values[objects.bit_length() - 1]
         return max([self.values[obj] for obj in members(objects)])
 
     def below(self, value: float, among: int) -> int:
-        """The objects, out of a set, whose measure is strictly less than the value."""
+        """Return the objects of a set whose measure is strictly less than the value."""
         if among.bit_count() > _SCAN_LIMIT:
             return among & self._order.lowest[bisect_left(self._order.values, value)]
         values, found = self.values, 0
@@ -67,7 +67,7 @@ class Ranking:
         return found
 
     def above(self, value: float, among: int) -> int:
-        """The objects, out of a set, whose measure is strictly greater than the value."""
+        """Return the objects of a set whose measure is strictly greater than the value."""
         if among.bit_count() > _SCAN_LIMIT:
             return among & ~self._order.lowest[bisect_right(self._order.values, value)]
         values, found = self.values, 0
@@ -79,15 +79,15 @@ class Ranking:
         return found
 
     def between(self, low: float, high: float, among: int) -> int:
-        """The objects, out of a set, whose measure lies strictly between two values."""
+        """Return the objects of a set whose measure lies strictly between two values."""
         if len(self.values) > _SCAN_LIMIT:
             return self.above(low, self.below(high, among))
         return among & sum([1 << obj for obj, value in enumerate(self.values) if low < value < high])
 
     def near(self, value: float, bound: float, among: int) -> int:
-        """The objects, out of a set, whose measure differs from the value by strictly less than the bound."""
+        """Return the objects of a set whose measure differs from the value by strictly less than the bound."""
         if among.bit_count() > _SCAN_LIMIT:
-            # The differences are formed as the rule forms them: value + bound could round to the other side.
+            # The differences are computed as the rule computes them: value + bound could round to the other side.
             start = bisect_left(self._order.values, True, key=lambda other: value - other < bound)
             end = bisect_left(self._order.values, True, key=lambda other: other - value >= bound)
             return among & (self._order.lowest[end] ^ self._order.lowest[start])
@@ -108,13 +108,13 @@ class RankedPair(NamedTuple):
 
 
 _EXACT = 2**25
-"""Sums and areas of whole numbers below this are the same as floats."""
+"""Sums and areas of integers below this are exact as floats."""
 
 _NUMBERS = frozenset({int, float})
 
 
 class Measures:
-    """The measures of some boxes; each is worked out once, when it is first asked for."""
+    """The measures of the boxes of a scene; each is computed on first use."""
 
     def __init__(self, boxes: Sequence[Box]) -> None:
         self._boxes = boxes
@@ -123,14 +123,14 @@ class Measures:
         self._arrays: dict[Measure, NDArray[np.float64]] = {}
 
     def ranked_by(self, measure: Measure) -> Ranking:
-        """The boxes by one measure."""
+        """Return the boxes ranked by one measure."""
         known = self._rankings.get(measure)
         if known is None:
             known = self._rankings[measure] = Ranking([getattr(box, measure) for box in self._boxes])
         return known
 
     def ranked_for(self, predicate: str, rule: PairRule) -> RankedPair:
-        """The boxes by the two measures that a predicate compares."""
+        """Return the boxes ranked by the two measures that a predicate compares."""
         known = self._ranked_pairs.get(predicate)
         if known is None:
             pair = RankedPair(self.ranked_by(rule.first), self.ranked_by(rule.second))
@@ -151,7 +151,7 @@ class Measures:
 
     @cached_property
     def _columns(self) -> Any:
-        """All boxes as one, whose numbers are arrays, so that it measures all at once; None if arrays round them."""
+        """All boxes as one `Box` of arrays, which measures all at once; None if arrays would round numbers."""
         import numpy as np  # here, because most programs that verify never need it
 
         numbers = list(chain.from_iterable(self._boxes))

@@ -1,4 +1,4 @@
-"""Boxes on the canvas and what can be measured on them."""
+"""Objects of a scene: bounding boxes on the canvas, classes and attributes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CANVAS = 1000
 
 
 class Box(NamedTuple):
-    """An upright rectangle on the canvas."""
+    """A bounding box on the canvas."""
 
     xmin: float
     ymin: float
@@ -19,12 +19,12 @@ class Box(NamedTuple):
 
     @property
     def center_x(self) -> float:
-        """Where the centre stands from left to right."""
+        """The x coordinate of the centre."""
         return (self.xmin + self.xmax) / 2
 
     @property
     def center_y(self) -> float:
-        """Where the centre stands from top to bottom."""
+        """The y coordinate of the centre."""
         return (self.ymin + self.ymax) / 2
 
     @property
@@ -37,19 +37,19 @@ class Box(NamedTuple):
 
 
 NO_WORD = "other"
-"""What detectors say where no word of the vocabulary fits."""
+"""The word of detectors where no word of the vocabulary fits."""
 
 
 ATTRIBUTE_PREDICATES = {"HasColor": "color", "HasMaterial": "material", "HasShape": "shape", "HasState": "state"}
-"""The predicates that ask for an attribute of one kind, and which."""
+"""The kind of attribute of each attribute predicate."""
 
 ATTRIBUTE_KINDS = tuple(ATTRIBUTE_PREDICATES.values())
-"""The kinds of attributes, in the order in which they are told."""
+"""The kinds of attributes, in display order."""
 
 
 @dataclass(frozen=True, slots=True)
 class SceneObject:
-    """One object of a scene: its class, its box, and what is known of its looks.
+    """One object of a scene: its class, its box and its attributes.
 
     A colour (material, shape) that is None or "other" is none of the vocabulary's.
     """
@@ -62,7 +62,7 @@ class SceneObject:
     states: tuple[str, ...] = ()
 
     def attributes(self) -> list[tuple[str, str]]:
-        """All words written on the object, each with its kind: `color`, `material`, `shape` or `state`."""
+        """Return all attribute words, each with its kind: `color`, `material`, `shape` or `state`."""
         found = [] if self.color is None else [("color", self.color)]
         if self.material is not None:
             found.append(("material", self.material))
@@ -73,10 +73,10 @@ class SceneObject:
         return found
 
     def values(self, kind: str) -> list[str]:
-        """The words written on the object for one kind of attribute."""
+        """Return the attribute words of one kind."""
         return [word for other, word in self.attributes() if other == kind]
 
     def looks(self) -> str:
-        """The object in words: "red cup"."""
+        """Return the attributes and the class as text, such as "red cup"."""
         words = [self.color, self.material, self.shape, *self.states]
         return " ".join([*[word for word in words if word is not None and word != NO_WORD], self.label])

@@ -1,4 +1,4 @@
-"""Solving: formulas to witness scenes, or to proofs that there are none."""
+"""Solver: turn formulas into witness scenes, or prove that none exists."""
 
 from formalimg.scenes.solver.inequalities import DEFAULT_MARGIN
 from formalimg.scenes.solver.margin import keeps_margin

@@ -1,4 +1,7 @@
-"""Words for what the formula leaves open: pleasant and varied, by seed."""
+"""Appearance of witness scenes: classes, colours and aspect ratios that the formula leaves open.
+
+Words are sampled by seed, so that scenes are varied; boxes get the aspect ratio in which their class looks natural.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ def assign_words(
     mentioned: Mapping[str, Sequence[str]],
     seed: int,
 ) -> list[SceneObject]:
-    """Objects with these boxes and words; words that do not matter are drawn, each before any of them comes twice."""
+    """Return objects with these boxes and words.
+
+    Words that the formula leaves open are sampled, each at most once until all have been used.
+    """
     rng = random.Random(f"looks {seed}")
     known = vocabulary("knolling").words
     chosen: dict[str, list[str]] = {}
@@ -40,12 +46,12 @@ def assign_words(
 
 
 def unmentioned_style(mentioned: Sequence[str]) -> str:
-    """A style that the formula does not mention."""
+    """Return a style that the formula does not mention."""
     return next((style for style in vocabulary("natural").words["style"] if style not in mentioned), "plain")
 
 
 class _WordSampler:
-    """Draws words, none twice before all have come."""
+    """Sample words without replacement, starting over when all have been used."""
 
     def __init__(self, words: list[str], rng: random.Random) -> None:
         self.words = words
@@ -59,7 +65,7 @@ class _WordSampler:
 
 
 _ASPECT_TOLERANCE = 0.2
-"""How far from its natural shape (in the logarithm) an object may be and still look natural."""
+"""The maximum deviation from the natural aspect ratio (in the logarithm) that still looks natural."""
 
 _GAP = 20
 _BORDER = 10
@@ -68,9 +74,9 @@ _MAX_SIDE = 420
 
 
 def fit_aspects(formula: Formula, scene: Scene, margin: int, style: str | None) -> Scene:
-    """The scene with its objects in shapes that suit their classes, as far as the formula keeps its margin.
+    """Return the scene with boxes in the natural aspect ratio of their class, as far as the formula keeps its margin.
 
-    Centres stay where they are, so that rows and columns do; a pen becomes long and thin in its slot.
+    Centres do not move, so rows and columns stay aligned; a pen becomes long and thin in its place.
     """
     for number, obj in enumerate(scene.objects):
         for box in _natural_boxes(obj):
@@ -86,13 +92,16 @@ def fit_aspects(formula: Formula, scene: Scene, margin: int, style: str | None) 
 
 
 def _natural_boxes(obj: SceneObject) -> Iterator[Box]:
-    """Boxes around the same centre, the most natural first: of the same area, shrunk, small; then half-way to it."""
+    """Yield boxes around the same centre, the most natural first.
+
+    These have the same area, are shrunk, or are small; then the same half-way to the natural aspect ratio.
+    """
     width, height = obj.box.xmax - obj.box.xmin, obj.box.ymax - obj.box.ymin
     if obj.label not in drawable_classes() or not width or not height:
         return
     aspect = natural_aspect(obj.label)
     now = log(width / height)
-    target = min(log(aspect), -log(aspect), key=lambda way: abs(way - now))  # drawings may be turned
+    target = min(log(aspect), -log(aspect), key=lambda way: abs(way - now))  # icons may be rotated
     if abs(target - now) <= _ASPECT_TOLERANCE:
         return
     area = width * height
@@ -104,7 +113,7 @@ def _natural_boxes(obj: SceneObject) -> Iterator[Box]:
 
 
 def _centered_box(box: Box, width: float, height: float) -> Box:
-    """A box of about this size with exactly the same centre, on whole coordinates."""
+    """Return a box of about this size with exactly the same centre, on integer coordinates."""
     halves = []
     for low, high, side in ((box.xmin, box.xmax, width), (box.ymin, box.ymax, height)):
         odd = (low + high) % 2 / 2

@@ -1,7 +1,8 @@
-"""The geometric rules as inequalities between whole numbers, with a margin.
+"""Geometric rules as integer inequalities with a margin, and the orders that they imply.
 
-One reading of the rule data serves both the solver, which makes constraints of the inequalities, and the check
-that a scene keeps its margin, which puts in numbers.
+One translation of the rule data serves both the solver, which turns the inequalities into constraints, and the check
+that a scene keeps its margin, which evaluates them. The orders follow from the inequalities, but a solver sees at once
+that an order is circular, and detects it only after a long propagation through the numbers otherwise.
 """
 
 from __future__ import annotations
@@ -17,13 +18,16 @@ from formalimg.scenes.objects import Box
 from formalimg.scenes.rules import RULES_OF_ONE, RULES_OF_TWO, Between, Greater, Less, Near
 
 DEFAULT_MARGIN = 20
-"""How far relations are kept from tipping over: by this much on the canvas, by half as many per cent in area."""
+"""How far relations are kept from flipping: this much on the canvas, half as many per cent in area."""
 
 _WHOLE = 1000  # areas are compared in thousandths
 
 
 class Term(NamedTuple):
-    """A multiple of a measure of the first (0) or second (1) object; lengths count double, so that centres are whole."""
+    """A multiple of a measure of the first (0) or second (1) object.
+
+    Lengths count double, so that centres are integers.
+    """
 
     factor: int
     obj: int
@@ -31,24 +35,24 @@ class Term(NamedTuple):
 
 
 class Inequality(NamedTuple):
-    """The terms add up to at least a bound."""
+    """The sum of the terms is at least a bound."""
 
     terms: tuple[Term, ...]
     bound: int
 
     def holds(self, *boxes: Box) -> bool:
-        """Is it true of these boxes?"""
+        """Return whether the inequality holds for these boxes."""
         total = sum(term.factor * _doubled(boxes[term.obj], term.measure) for term in self.terms)
         return bool(total >= self.bound)
 
 
 Alternatives: TypeAlias = tuple[tuple[Inequality, ...], ...]
-"""Alternatives in which something can be so: all inequalities of one of them hold."""
+"""Alternatives: all inequalities of at least one of them hold."""
 
 
 @cache
 def alternatives(predicate: str, holds: bool, margin: int) -> Alternatives:
-    """The alternatives in which a geometric predicate holds, or fails, at least a margin away from doing the opposite."""
+    """Return the ways in which a geometric predicate holds, or fails, by at least a margin."""
     if predicate in RULES_OF_ONE:
         return _between(RULES_OF_ONE[predicate], holds, margin)
     match RULES_OF_TWO[predicate]:
@@ -62,7 +66,7 @@ def alternatives(predicate: str, holds: bool, margin: int) -> Alternatives:
 
 @cache
 def holds_reflexively(predicate: str) -> bool:
-    """Does a rule on two objects hold when both are the same object? No size or slot makes a difference to that."""
+    """Return whether a rule on two objects holds of an object and itself, whatever its size and position."""
     box = Box(0, 0, 2, 2)
     return RULES_OF_TWO[predicate].holds(box, box)
 
@@ -73,7 +77,7 @@ def _doubled(box: Box, measure: Measure) -> float:
 
 
 def _less(small: Term, large: Term, holds: bool, margin: int) -> Inequality:
-    """The small term is less than the large one; or, if that fails, not less."""
+    """Return the inequality "small term < large term"; if not `holds`, its negation."""
     if not holds:
         small, large = large, small
     if small.measure == "area":
@@ -104,7 +108,7 @@ def _between(rule: Between, holds: bool, margin: int) -> Alternatives:
 
 
 def _at_least(terms: tuple[Term, ...], bound: Fraction, *, strict: bool) -> Inequality:
-    """The terms add up to a length of at least (or, if strict, more than) the bound."""
+    """Return the inequality that the terms sum to a length of at least (strict: more than) the bound."""
     least = ceil(2 * bound)
     return Inequality(terms, least + 1 if strict and least == 2 * bound else least)
 
@@ -116,7 +120,7 @@ _MIDDLES: tuple[Measure, ...] = ("center_x", "center_y")
 
 
 class ImpliedOrder(NamedTuple):
-    """In some order (by centre, or by area), an object comes before another; or, if not strict, not after it."""
+    """In one order (by centre or by area), an object comes before another; if not strict, not after it."""
 
     order: Measure
     first: int  # which of the two arguments
@@ -125,7 +129,7 @@ class ImpliedOrder(NamedTuple):
 
 @cache
 def implied_order(predicate: str, holds: bool) -> ImpliedOrder | None:
-    """The order of two objects that a predicate implies when it holds, or fails."""
+    """Return the order of two objects that a predicate implies when it holds, or when it fails."""
     match RULES_OF_TWO.get(predicate):
         case Less(small, large):
             first = 0
@@ -141,12 +145,12 @@ def implied_order(predicate: str, holds: bool) -> ImpliedOrder | None:
         small, large, first = large, small, 1 - first
     if axis.index(small) < middle or axis.index(large) > middle:
         return None
-    # The middle of the one, its later edge, the earlier edge of the other, its middle: strict if any step is.
+    # Centre of the one, its later edge, the earlier edge of the other, its centre: strict if any step is.
     return ImpliedOrder(axis[middle], first, holds or small != axis[middle] or large != axis[middle])
 
 
 class Separation(NamedTuple):
-    """Along an axis (0: x, 1: y), one of two objects lies wholly before the other."""
+    """Along an axis (0: x, 1: y), one of two objects lies entirely before the other."""
 
     axis: int
     first: int  # which of the two arguments
@@ -154,7 +158,7 @@ class Separation(NamedTuple):
 
 @cache
 def excluded_separations(predicate: str, holds: bool) -> tuple[Separation, ...]:
-    """How two objects cannot lie if a predicate holds of them, or fails."""
+    """Return the separations of two objects that are impossible if a predicate holds, or if it fails."""
     before = implied_order(predicate, holds)
     found = []
     if before is not None and before.order in _MIDDLES:
@@ -167,17 +171,17 @@ def excluded_separations(predicate: str, holds: bool) -> tuple[Separation, ...]:
         case _:
             return tuple(found)
     for number, axis in enumerate(_AXES[:2]):
-        # Wholly before: every measure of the one is less than every measure of the other, but for edges that touch.
+        # Entirely before: every measure of the one is less than every measure of the other, except touching edges.
         if not holds and small in axis and large in axis and (small, large) != (axis[-1], axis[0]):
             found.append(Separation(number, first))
     return tuple(found)
 
 
 class OrderClosure:
-    """Which objects surely come before which, in any of the orders."""
+    """Transitive closure of the strict orders that are certain."""
 
     def __init__(self, count: int, pairs: Iterable[tuple[Measure, int, int]]) -> None:
-        after: dict[Measure, list[int]] = {}  # for each order and object the set of those behind it
+        after: dict[Measure, list[int]] = {}  # for each order and object the set of those after it
         for order, first, second in pairs:
             after.setdefault(order, [0] * count)[first] |= 1 << second
         for behind in after.values():
@@ -189,5 +193,5 @@ class OrderClosure:
         self._after = list(after.values())
 
     def are_distinct(self, one: int, other: int) -> bool:
-        """Is it certain that these are different objects?"""
+        """Return whether two slots are certainly different objects."""
         return any((behind[one] >> other | behind[other] >> one) & 1 for behind in self._after)

@@ -1,4 +1,8 @@
-"""ObjectSlots: the objects of a scene to come, each kept for a variable that needs one, and what is certain of them."""
+"""Instantiation of claims: quantifiers over the object slots of a scene that is to be found.
+
+A slot is an object of that scene, reserved for a variable that needs one. Over a number of slots quantifiers are
+finite, and what is certain already is simplified away.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,7 @@ OTHER_WORD = ""
 """Stands for every word that the formula does not mention."""
 
 WORD_PREDICATES = {"Is": "class", "Has": "color"}
-"""The predicates that are decided by a word on an object, and the kind of the word."""
+"""The predicates that are decided by a word of an object, and the kind of the word."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,20 +43,26 @@ SlotRef: TypeAlias = int | UndecidedSlot
 Binding: TypeAlias = Mapping[str, SlotRef]
 
 Occasion: TypeAlias = tuple[Claim, tuple[SlotRef, ...]]
-"""A claim that wants objects, and what the variables it mentions stand for."""
+"""A claim that needs objects, and what its free variables stand for."""
 
 
 def requirement_key(claim: Claim, binding: Binding) -> Occasion:
-    """The requirement_key that a claim meets under a binding."""
+    """Return the key under which slots are reserved for a claim under a binding."""
     return claim, tuple(binding[name] for name in free_names(claim))
 
 
 @dataclass
 class ObjectSlots:
-    """How many slots there are, which of them each requirement_key has for itself, and the words each may have.
+    """The slots of a scene, which of them are reserved for each requirement, and the words that each may have.
 
-    If they `may_coincide`, several slots can turn out to be one object. `names` are the slots of the variables that
-    an outermost `exists` binds, `certain` all slots that are needed whatever the alternatives.
+    Attributes:
+        may_coincide: whether several slots can turn out to be one object.
+        count: how many slots there are.
+        reserved: the slots reserved for each requirement.
+        words: for each slot, the words of each kind that are still possible.
+        names: the slots of the variables that an outermost `exists` binds.
+        certain: the slots that are needed whatever the alternatives.
+        mentioned: the words of each kind that the formula mentions.
     """
 
     may_coincide: bool
@@ -64,57 +74,57 @@ class ObjectSlots:
     mentioned: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def add(self) -> int:
-        """Make one more slot, of which nothing is certain."""
+        """Add a slot of which nothing is known, and return its number."""
         self.words.append({kind: frozenset([*words, OTHER_WORD]) for kind, words in self.mentioned.items()})
         self.count += 1
         return self.count - 1
 
-    def restrict(self, slot: int, fact: AtomClaim) -> None:
-        """Remember what a fact says of the words of a slot."""
-        kind, word = WORD_PREDICATES[fact.atom.predicate], quoted_word(fact)
+    def restrict(self, slot: int, literal: AtomClaim) -> None:
+        """Restrict the words of a slot by an atom."""
+        kind, word = WORD_PREDICATES[literal.atom.predicate], quoted_word(literal)
         possible = self.words[slot][kind]
-        self.words[slot][kind] = possible & {word} if fact.holds else possible - {word}
+        self.words[slot][kind] = possible & {word} if literal.holds else possible - {word}
 
 
-def quoted_word(fact: AtomClaim) -> str:
-    """The quoted word of a fact."""
-    word = fact.atom.arguments[-1]
+def quoted_word(literal: AtomClaim) -> str:
+    """Return the quoted word of an atom."""
+    word = literal.atom.arguments[-1]
     assert isinstance(word, Value)
     return word.text
 
 
 def mentioned_words(claim: Claim) -> dict[str, tuple[str, ...]]:
-    """The words of each kind that a claim mentions, in alphabetical order."""
+    """Return the words of each kind that a claim mentions, in alphabetical order."""
     found: dict[str, set[str]] = {kind: set() for kind in WORD_PREDICATES.values()}
-    for fact in atom_claims(claim):
-        if fact.atom.predicate in WORD_PREDICATES:
-            found[WORD_PREDICATES[fact.atom.predicate]].add(quoted_word(fact))
+    for literal in atom_claims(claim):
+        if literal.atom.predicate in WORD_PREDICATES:
+            found[WORD_PREDICATES[literal.atom.predicate]].add(quoted_word(literal))
     return {kind: tuple(sorted(words)) for kind, words in found.items()}
 
 
 def distinct_slots(claim: Claim, instances: int) -> ObjectSlots:
-    """ObjectSlots for a neat scene: one for each variable that surely needs an object, all of them different objects."""
+    """Return slots for a neat scene: one per variable that certainly needs an object, all different objects."""
     slots = ObjectSlots(False, mentioned=mentioned_words(claim))
     _reserve(claim, {}, slots, instances, certain=True)
     return slots
 
 
 def shared_slots(claim: Claim) -> ObjectSlots:
-    """ObjectSlots for a proof: one for each variable that may need an object, and any of them may be one object."""
+    """Return slots for a proof: one per variable that may need an object; several may be one object."""
     slots = ObjectSlots(True, mentioned=mentioned_words(claim))
     _reserve(claim, {}, slots, 1, certain=True)
     return slots
 
 
 def _reserve(claim: Claim, binding: dict[str, int], slots: ObjectSlots, instances: int, *, certain: bool) -> None:
-    """Keep slots for what a claim needs; `certain` if the claim has to be true."""
+    """Reserve slots for what a claim needs; `certain` if the claim has to be true."""
     match claim:
         case AtomClaim(atom) if certain and atom.predicate in WORD_PREDICATES:
             slots.restrict(binding[atom.variables[0]], claim)
         case AllOf(parts):
             for part in parts:
                 _reserve(part, binding, slots, instances, certain=certain)
-        case AnyOf(parts) if slots.may_coincide:  # else a slot might be left over
+        case AnyOf(parts) if slots.may_coincide:  # otherwise a slot might be left over
             for part in parts:
                 _reserve(part, binding, slots, instances, certain=False)
         case Some(variable, body):
@@ -144,11 +154,11 @@ _MAX_PARTS = 150_000
 
 
 class _TooLargeError(Exception):
-    """A claim has too many parts over so many slots."""
+    """An instantiated claim has too many parts."""
 
 
 class GroundAtom(NamedTuple):
-    """A fact about slots: a predicate (with its word, if it has one) holds or fails of them."""
+    """A predicate (with its word, if it has one) that holds or fails of slots."""
 
     predicate: str
     objects: tuple[SlotRef, ...]
@@ -165,7 +175,7 @@ class Conjunction:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AtLeast:
-    """So many of the parts are true."""
+    """At least `number` of the parts are true."""
 
     number: int
     parts: tuple[GroundClaim, ...]
@@ -175,7 +185,7 @@ GroundClaim: TypeAlias = bool | GroundAtom | Conjunction | AtLeast
 
 
 def instantiate(claim: Claim, slots: ObjectSlots, instances: int) -> GroundClaim | None:
-    """What a claim says about the slots; None if that would be too much to say."""
+    """Return what a claim says about the slots; None if that has too many parts."""
     try:
         return _Instantiator(slots, instances).instantiate(claim, {})
     except _TooLargeError:
@@ -191,7 +201,7 @@ class _Instantiator:
 
     def instantiate(self, claim: Claim, binding: Binding) -> GroundClaim:
         if isinstance(claim, AtomClaim):
-            return self.fact(claim, binding)
+            return self.literal(claim, binding)
         key = (claim, tuple(binding[name] for name in free_names(claim)))
         if key not in self.known:
             self.known[key] = self.fresh(claim, binding)
@@ -218,7 +228,7 @@ class _Instantiator:
                     rule.append(self.met(claim, variable, condition, binding))
                 return self.all_of(rule)
             case AtomClaim():
-                raise AssertionError("atom_claims are placed at once")
+                raise AssertionError("atoms are instantiated at once")
 
     def some(self, claim: Claim, variable: str, body: Claim, binding: Binding) -> GroundClaim:
         reserved = self.slots.reserved.get(requirement_key(claim, binding))
@@ -229,7 +239,7 @@ class _Instantiator:
         return self.at_least(1, self.for_each(variable, body, binding))
 
     def met(self, claim: Claim, variable: str, condition: Claim, binding: Binding) -> GroundClaim:
-        """Enough slots meet the condition of a `forall`."""
+        """Return the claim that enough slots meet the condition of a `forall`."""
         reserved = self.slots.reserved.get(requirement_key(claim, binding))
         if reserved is not None:
             return self.all_of([self.instantiate(condition, {**binding, variable: slot}) for slot in reserved])
@@ -239,23 +249,23 @@ class _Instantiator:
     def for_each(self, variable: str, body: Claim, binding: Binding) -> list[GroundClaim]:
         return [self.instantiate(body, {**binding, variable: slot}) for slot in range(self.slots.count)]
 
-    def fact(self, fact: AtomClaim, binding: Binding) -> GroundClaim:
-        predicate = fact.atom.predicate
-        objects = tuple(binding[name] for name in fact.atom.variables)
+    def literal(self, literal: AtomClaim, binding: Binding) -> GroundClaim:
+        predicate = literal.atom.predicate
+        objects = tuple(binding[name] for name in literal.atom.variables)
         if len(objects) == 2:
             if objects[0] is objects[1] or objects[0] == objects[1]:
-                return holds_reflexively(predicate) == fact.holds
-            return GroundAtom(predicate, objects, None, fact.holds)
-        if len(fact.atom.arguments) == 1 and objects:
-            return GroundAtom(predicate, objects, None, fact.holds)
-        word = quoted_word(fact)
+                return holds_reflexively(predicate) == literal.holds
+            return GroundAtom(predicate, objects, None, literal.holds)
+        if len(literal.atom.arguments) == 1 and objects:
+            return GroundAtom(predicate, objects, None, literal.holds)
+        word = quoted_word(literal)
         if predicate in WORD_PREDICATES and isinstance(objects[0], int):
             possible = self.slots.words[objects[0]][WORD_PREDICATES[predicate]]
             if word not in possible:
-                return not fact.holds
+                return not literal.holds
             if len(possible) == 1:
-                return fact.holds
-        return GroundAtom(predicate, objects, word, fact.holds)
+                return literal.holds
+        return GroundAtom(predicate, objects, word, literal.holds)
 
     def all_of(self, parts: list[GroundClaim]) -> GroundClaim:
         left = [part for part in parts if part is not True]

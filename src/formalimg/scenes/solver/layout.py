@@ -1,7 +1,7 @@
-"""Bodies: where an object may lie and how large it may be, as variables of the constraint solver.
+"""Layouts: where boxes may lie and how large they may be, as variables of the constraint solver.
 
-A neat body sits in the middle of a cell of a grid; a free one lies anywhere in a room. Both answer with their measures
-as linear expressions, lengths doubled so that centres are whole numbers.
+A box of a grid layout sits in the middle of a cell; one of a free layout lies anywhere. Both return their measures as
+linear expressions, lengths doubled so that centres are integers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Expression: TypeAlias = Any
 
 
 class FreeLayout(NamedTuple):
-    """Boxes with sides within bounds and a gap between them, on multiples of a unit."""
+    """Boxes anywhere, with sides within bounds and a gap between them, on multiples of a unit."""
 
     unit: int
     min_side: int
@@ -43,45 +43,45 @@ class GridLayout(NamedTuple):
 Layout: TypeAlias = FreeLayout | GridLayout
 
 PROOF_LAYOUT = FreeLayout(1, MIN_SIDE, CANVAS, 0, 0)
-"""Nothing but the canvas and no overlap: what proofs are about."""
+"""Only the canvas and no overlap: the layout of proofs."""
 
 TIGHT_LAYOUT = FreeLayout(1, MIN_SIDE, CANVAS, 4, 0)
-"""For scenes that need every bit of room."""
+"""For scenes that need all the space."""
 
 _AXIS = {"xmin": 0, "xmax": 0, "center_x": 0, "ymin": 1, "ymax": 1, "center_y": 1}
 _GAP = 24
 _BORDER = 20
-_STEP = 5  # half sides of neat bodies are multiples of this
+_STEP = 5  # half sides of grid boxes are multiples of this
 _MIN_HALF = 25
 
 
 def comfortable_layout(count: int) -> FreeLayout:
-    """A room in which so many objects are easy to tell apart."""
+    """Return a free layout in which this many objects are easy to tell apart."""
     return FreeLayout(10, 60 if count <= 25 else 40, 400, 20, 20)
 
 
 def pitch(cells: int) -> int:
-    """The distance between the middles of neighbouring cells."""
+    """Return the distance between the centres of neighbouring cells."""
     return (CANVAS - 2 * _BORDER) // cells
 
 
 def has_large_cells(grid: GridLayout) -> bool:
-    """Is every cell large enough to hold an object that can be recognised?"""
+    """Return whether every cell can hold an object that is large enough to be recognised."""
     return all((pitch(cells) - _GAP) // 2 >= _MIN_HALF + 2 * _STEP for cells in grid)
 
 
 class BoxVariables(Protocol):
-    """An object to be placed."""
+    """The variables of one box."""
 
     def measure(self, measure: Measure) -> Expression:
-        """A measure as an expression; lengths are doubled."""
+        """Return a measure as an expression; lengths are doubled."""
 
     def box(self, solver: cp_model.CpSolver) -> Box:
-        """Where the solver has put it."""
+        """Return the box in the solver's solution."""
 
 
 class GridBox:
-    """A body in the middle of a cell."""
+    """A box in the middle of a grid cell."""
 
     def __init__(self, model: cp_model.CpModel, grid: GridLayout, rng: random.Random) -> None:
         self.model = model
@@ -98,7 +98,7 @@ class GridBox:
         self._area: Expression = None
 
     def measure(self, measure: Measure) -> Expression:
-        """A measure as an expression; lengths are doubled."""
+        """Return a measure as an expression; lengths are doubled."""
         if measure == "area":
             if self._area is None:
                 upper = max(width // _STEP for width in self.pitches) ** 2
@@ -117,7 +117,7 @@ class GridBox:
         return _BORDER + self.pitches[axis] // 2
 
     def box(self, solver: cp_model.CpSolver) -> Box:
-        """Where the solver has put it."""
+        """Return the box in the solver's solution."""
         middles = [
             self._first_center(axis) + self.pitches[axis] * solver.value(cell) for axis, cell in enumerate(self.cells)
         ]
@@ -126,7 +126,7 @@ class GridBox:
 
 
 class FreeBox:
-    """A body anywhere in a room."""
+    """A box anywhere in a free layout."""
 
     def __init__(self, model: cp_model.CpModel, room: FreeLayout, preferred: Box) -> None:
         self.model = model
@@ -147,7 +147,7 @@ class FreeBox:
         self._area: Expression = None
 
     def measure(self, measure: Measure) -> Expression:
-        """A measure as an expression; lengths are doubled."""
+        """Return a measure as an expression; lengths are doubled."""
         unit = self.room.unit
         if measure == "area":
             if self._area is None:
@@ -164,12 +164,12 @@ class FreeBox:
         return center - size if measure.endswith("min") else center + size
 
     def box(self, solver: cp_model.CpSolver) -> Box:
-        """Where the solver has put it."""
+        """Return the box in the solver's solution."""
         return Box(*(solver.value(edge) * self.room.unit for edge in [*self.starts, *self.ends]))
 
 
 def grid_boxes(model: cp_model.CpModel, grid: GridLayout, count: int, rng: random.Random) -> list[BoxVariables]:
-    """Bodies in different cells of a grid."""
+    """Create boxes in different cells of a grid."""
     bodies = [GridBox(model, grid, rng) for _ in range(count)]
     cells = []
     for body in bodies:
@@ -187,7 +187,10 @@ def grid_boxes(model: cp_model.CpModel, grid: GridLayout, count: int, rng: rando
 def free_boxes(
     model: cp_model.CpModel, room: FreeLayout, own: Sequence[Expression | None], rng: random.Random
 ) -> list[BoxVariables]:
-    """Bodies that do not overlap; one that is not its own (see `own`, a literal for each) lies on another."""
+    """Create boxes that do not overlap.
+
+    `own` has a literal for each box, or None: where it is false, the box coincides with another and may overlap it.
+    """
     count = len(own)
     bodies = [FreeBox(model, room, box) for box in _initial_boxes(count, rng)]
     gap = -(-room.gap // room.unit)
@@ -206,7 +209,7 @@ def free_boxes(
 
 
 def _initial_boxes(count: int, rng: random.Random) -> list[Box]:
-    """Boxes spread over the canvas, as a first guess."""
+    """Return boxes spread over the canvas, as hints for the solver."""
     side = ceil(sqrt(count))
     step = pitch(side)
     half = min(100, round(step * 0.3))

@@ -1,4 +1,4 @@
-"""Does a scene satisfy a formula with room to spare? Checked without the constraint solver."""
+"""Margin check: whether a scene satisfies a formula with room to spare, without the constraint solver."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _NOT = "not "
 def keeps_margin(
     formula: Formula | str, scene: Scene, margin: int = DEFAULT_MARGIN, *, style: str | None = None
 ) -> bool:
-    """Does the formula hold (strictly), and would it still if every relation it rests on were a margin less clear?
+    """Return whether a formula holds (strictly), and still would if every relation were a margin less clear.
 
-    Relations that must fail are kept from holding in the same way. The margin is a length on the canvas; areas are
-    compared with half as many per cent.
+    This is about the relations that its truth depends on; those that must fail are kept from holding in the same way.
+    The margin is a length on the canvas; areas are compared with half as many per cent.
     """
     if isinstance(formula, str):
         formula = parse(formula)
@@ -43,7 +43,7 @@ def keeps_margin(
 
 
 def _claim_formula(claim: Claim, style: str | None) -> Formula:
-    """A claim as a formula without `not` and style: that an atom fails is a predicate of its own."""
+    """Return a claim as a formula without `not` and style; the negation of an atom is a predicate of its own."""
 
     def inner(part: Claim) -> Formula:
         return _claim_formula(part, style)
@@ -71,7 +71,7 @@ _ANY = Variable("any object")
 
 
 class _MarginWorld:
-    """A scene that calls a relation so, or not so, only if it is by a margin."""
+    """A world over a scene in which a relation holds, or fails, only by a margin."""
 
     def __init__(self, scene: Scene, margin: int) -> None:
         self.scene = scene
@@ -81,11 +81,11 @@ class _MarginWorld:
         return len(self.scene)
 
     def objection(self, atom: Atom) -> str | None:
-        """None: the formula has been verified already."""
+        """Return None: the formula has been verified already."""
         return None
 
     def having(self, predicate: str, value: str | None) -> int:
-        """The objects for which a predicate of one variable is so."""
+        """Return the objects for which a predicate of one variable holds, as a bit set."""
         name, holds = predicate.removeprefix(_NOT), not predicate.startswith(_NOT)
         everything = (1 << len(self.scene)) - 1
         if name in ("True", "False"):
@@ -97,26 +97,26 @@ class _MarginWorld:
         return having if holds else everything & ~having
 
     def seconds(self, predicate: str, firsts: int, among: int) -> int:
-        """The objects b, out of a set, for which predicate(a, b) is so for some a of the firsts."""
+        """Return the objects b of `among` with predicate(a, b) for some a of `firsts`."""
         return sum(1 << b for b in members(among) if any(self._related(predicate, a, b) for a in members(firsts)))
 
     def firsts(self, predicate: str, seconds: int, among: int) -> int:
-        """The objects a, out of a set, for which predicate(a, b) is so for some b of the seconds."""
+        """Return the objects a of `among` with predicate(a, b) for some b of `seconds`."""
         return sum(1 << a for a in members(among) if any(self._related(predicate, a, b) for b in members(seconds)))
 
     def describe(self, obj: int) -> str:
-        """An object in a few words."""
+        """Return a short description of an object."""
         return self.scene.describe(obj)
 
     def evidence(self, atom: Atom, objects: tuple[int, ...]) -> str:
-        """Nothing is told: only the yes or no is wanted."""
+        """Return nothing: only the yes or no is used."""
         return ""
 
     def _related(self, predicate: str, a: int, b: int) -> bool:
         name, holds = predicate.removeprefix(_NOT), not predicate.startswith(_NOT)
         assert name in RULES_OF_TWO
         if a == b:
-            return holds_reflexively(name) == holds  # no error of a detector can part an object from itself
+            return holds_reflexively(name) == holds  # no detector error separates an object from itself
         return _holds_with_margin(
             alternatives(name, holds, self.margin), self.scene.objects[a].box, self.scene.objects[b].box
         )

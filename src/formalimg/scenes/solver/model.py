@@ -1,6 +1,8 @@
-"""The unknowns of a scene to come: words, orders, chosen objects, and slots that are one object.
+"""CP-SAT constraint model of instantiated claims: variables for words, orders, boxes and slots that coincide.
 
-All are made when first asked for, so that what the formula does not speak of stays free.
+Every ground atom gets a variable in one direction only: where the variable is true, the atom holds by the margin. Atoms
+on which the truth of the formula does not depend are not constrained. Variables are created on first use, so that what
+the formula does not mention stays free.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ _LARGEST_AREA, _LARGEST_LENGTH = 1_000_000, 2000  # lengths are doubled
 
 
 class SceneVariables:
-    """The unknowns of so many slots in a layout."""
+    """The variables of a number of slots in a layout."""
 
     def __init__(
         self, model: cp_model.CpModel, slots: ObjectSlots, layout: Layout, closure: OrderClosure, rng: random.Random
@@ -52,7 +54,7 @@ class SceneVariables:
         self.styles: dict[str, Any] = {}
         self.choices: dict[UndecidedSlot, list[Any]] = {}
         self.ranks: dict[tuple[SlotRef, Measure], Any] = {}
-        self.shadow_measures: dict[tuple[UndecidedSlot, Measure], Any] = {}
+        self.undecided_measures: dict[tuple[UndecidedSlot, Measure], Any] = {}
         self.same: dict[tuple[int, int], Any] = {}
         self.own: list[Any] = [None] * slots.count
         self.separations: dict[tuple[int, int, int], Any] = {}
@@ -66,23 +68,23 @@ class SceneVariables:
 
     # --- words
 
-    def word_literal(self, fact: GroundAtom) -> Any:
-        """The literal that a fact about words is so; None if it is about something else."""
-        if fact.word is None:
+    def word_literal(self, atom: GroundAtom) -> Any:
+        """Return the literal that an atom about words is true; None if it is about something else."""
+        if atom.word is None:
             return None
-        if fact.objects:
-            literals = self.words_of(fact.objects[0], WORD_PREDICATES[fact.predicate])
-            literal = literals[fact.word] if fact.word in literals else self.model.new_constant(False)
+        if atom.objects:
+            literals = self.words_of(atom.objects[0], WORD_PREDICATES[atom.predicate])
+            literal = literals[atom.word] if atom.word in literals else self.model.new_constant(False)
         else:
-            literal = self.style_literal(fact.word)
-        return literal if fact.holds else literal.negated()
+            literal = self.style_literal(atom.word)
+        return literal if atom.holds else literal.negated()
 
     def words_of(self, obj: SlotRef, kind: str) -> dict[str, Any]:
-        """For each word that an object may have, the literal that it has it."""
+        """Return, for each word that an object may have, the literal that it has it."""
         key = (obj, kind)
         if key not in self.words:
             if isinstance(obj, UndecidedSlot):
-                self.words[key] = self.shadow_words(obj, kind)
+                self.words[key] = self.undecided_words(obj, kind)
             else:
                 possible = [w for w in (*self.slots.mentioned[kind], OTHER_WORD) if w in self.slots.words[obj][kind]]
                 literals = {word: self.model.new_bool_var("") for word in possible}
@@ -93,7 +95,7 @@ class SceneVariables:
         return self.words[key]
 
     def style_literal(self, word: str) -> Any:
-        """The literal that the image has a style; it has one at most."""
+        """Return the literal that the image has a style; it has one at most."""
         if word not in self.styles:
             literal = self.model.new_bool_var("")
             for other in self.styles.values():
@@ -103,18 +105,18 @@ class SceneVariables:
 
     # --- objects that are chosen among the slots
 
-    def choice(self, shadow: UndecidedSlot) -> list[Any]:
-        """For each slot, the literal that a shadow is there."""
-        if shadow not in self.choices:
+    def choice(self, undecided: UndecidedSlot) -> list[Any]:
+        """Return, for each slot, the literal that an undecided slot is this one."""
+        if undecided not in self.choices:
             literals = [self.model.new_bool_var("") for _ in range(self.slots.count)]
             self.model.add_exactly_one(literals)
-            self.choices[shadow] = literals
-        return self.choices[shadow]
+            self.choices[undecided] = literals
+        return self.choices[undecided]
 
-    def shadow_words(self, shadow: UndecidedSlot, kind: str) -> dict[str, Any]:
-        """The words of the slot that a shadow is at."""
+    def undecided_words(self, undecided: UndecidedSlot, kind: str) -> dict[str, Any]:
+        """Return the words of the slot that an undecided slot is."""
         literals = {word: self.model.new_bool_var("") for word in (*self.slots.mentioned[kind], OTHER_WORD)}
-        for slot, chosen in enumerate(self.choice(shadow)):
+        for slot, chosen in enumerate(self.choice(undecided)):
             theirs = self.words_of(slot, kind)
             for word, literal in literals.items():
                 if word in theirs:
@@ -124,19 +126,19 @@ class SceneVariables:
         return literals
 
     def measure(self, obj: SlotRef, measure: Measure) -> Expression:
-        """A measure of an object; lengths are doubled."""
+        """Return a measure of an object; lengths are doubled."""
         if isinstance(obj, int):
             return self.boxes[obj].measure(measure)
         key = (obj, measure)
-        if key not in self.shadow_measures:
+        if key not in self.undecided_measures:
             variable = self.model.new_int_var(0, _LARGEST_AREA if measure == "area" else _LARGEST_LENGTH, "")
             for slot, chosen in enumerate(self.choice(obj)):
                 self.model.add(variable == self.boxes[slot].measure(measure)).only_enforce_if(chosen)
-            self.shadow_measures[key] = variable
-        return self.shadow_measures[key]
+            self.undecided_measures[key] = variable
+        return self.undecided_measures[key]
 
     def rank(self, obj: SlotRef, order: Measure) -> Any:
-        """The number of an object in an order."""
+        """Return the position of an object in an order."""
         key = (obj, order)
         if key not in self.ranks:
             variable = self.ranks[key] = self.model.new_int_var(0, self.slots.count - 1, "")
@@ -148,7 +150,7 @@ class SceneVariables:
     # --- slots that are one object
 
     def allow_coincidence(self) -> None:
-        """Each slot is an object of its own, or the same object as an earlier slot that is."""
+        """Let each slot be an object of its own, or the same object as an earlier slot that is."""
         for slot in range(self.slots.count):
             earlier = [one for one in range(slot) if self.could_be_same(one, slot)]
             if not earlier:
@@ -162,7 +164,10 @@ class SceneVariables:
             self.model.add_exactly_one([self.own[slot], *(self.same[one, slot] for one in earlier)])
 
     def add_separations(self, gap: int) -> None:
-        """Of two different objects one lies before the other, across or down; atom_claims can exclude some of these alternatives."""
+        """Require of two different objects that one lies before the other, across or down.
+
+        Atoms can exclude some of these separations.
+        """
         edges: tuple[tuple[Measure, Measure], ...] = (("xmax", "xmin"), ("ymax", "ymin"))
         for one, other in combinations(range(self.slots.count), 2):
             alternatives = []
@@ -176,13 +181,13 @@ class SceneVariables:
             self.model.add_bool_or([*alternatives, *copies])
 
     def could_be_same(self, one: int, other: int) -> bool:
-        """Is it not yet certain that two slots are different objects?"""
+        """Return whether two slots may still be the same object."""
         if self.closure.are_distinct(one, other):
             return False
         return all(self.slots.words[one][kind] & self.slots.words[other][kind] for kind in WORD_PREDICATES.values())
 
     def link_coincident(self) -> None:
-        """Whatever is known of one slot is known of those that coincide with it; to be called last."""
+        """Give slots that coincide the same box, ranks and words; to be called last."""
         edges: tuple[Measure, ...] = ("xmin", "ymin", "xmax", "ymax")
         for (one, other), same in self.same.items():
             for edge in edges:
@@ -195,11 +200,11 @@ class SceneVariables:
                     self.link_words(self.words_of(one, kind), self.words_of(other, kind), same)
 
     def constrains_words(self, slot: int, kind: str) -> bool:
-        """Does it matter which word of a kind the slot has?"""
+        """Return whether it matters which word of a kind the slot has."""
         return (slot, kind) in self.words or len(self.slots.words[slot][kind]) <= len(self.slots.mentioned[kind])
 
     def link_words(self, ours: dict[str, Any], theirs: dict[str, Any], same: Any) -> None:
-        """Both have the same word, if they are the same."""
+        """Require the same word of both, if they are the same object."""
         for word in {**ours, **theirs}:
             if word in ours and word in theirs:
                 self.model.add(ours[word] == theirs[word]).only_enforce_if(same)
@@ -220,7 +225,7 @@ class Arrangement(NamedTuple):
 
 
 class SolverAttempt(NamedTuple):
-    """What to solve: how objects are laid out, the margin, the seed, and how long to try (in solver time)."""
+    """One call of the solver: layout, margin, seed, and time limit (in deterministic solver time)."""
 
     layout: Layout
     margin: int
@@ -237,13 +242,13 @@ def arrange(claim: GroundClaim, slots: ObjectSlots, attempt: SolverAttempt) -> A
 
 
 def _certain_orders(claim: GroundClaim) -> Iterator[tuple[Measure, int, int]]:
-    """The strict orders of slots that are certain."""
-    for fact in claim.parts if isinstance(claim, Conjunction) else (claim,):
-        if isinstance(fact, Conjunction):
-            yield from _certain_orders(fact)
-        elif isinstance(fact, GroundAtom):
-            before = implied_order(fact.predicate, fact.holds)
-            objects = fact.objects
+    """Yield the strict orders of slots that are certain."""
+    for atom in claim.parts if isinstance(claim, Conjunction) else (claim,):
+        if isinstance(atom, Conjunction):
+            yield from _certain_orders(atom)
+        elif isinstance(atom, GroundAtom):
+            before = implied_order(atom.predicate, atom.holds)
+            objects = atom.objects
             if before and before.strict and isinstance(objects[0], int) and isinstance(objects[1], int):
                 yield before.order, objects[before.first], objects[1 - before.first]  # type: ignore[misc]
 
@@ -271,7 +276,7 @@ class _ConstraintModel:
         parameters.random_seed = self.attempt.seed % (1 << 31)
         parameters.max_deterministic_time = self.attempt.effort
         parameters.linearization_level = 0
-        # Else what is free shrinks to the smallest size and the first slot, and the hints are lost.
+        # Otherwise free variables shrink to the smallest size and the first position, and the hints are lost.
         parameters.keep_all_feasible_solutions_in_presolve = True
         status = solver.solve(self.model)
         if status == self.cp.INFEASIBLE:
@@ -304,7 +309,7 @@ class _ConstraintModel:
     # --- what is true
 
     def require(self, claim: GroundClaim, when: Any) -> None:
-        """A claim is true, whenever the literal `when` is (always, if that is None)."""
+        """Require that a claim is true whenever the literal `when` is (always, if that is None)."""
         match claim:
             case Conjunction(parts):
                 for part in parts:
@@ -314,12 +319,12 @@ class _ConstraintModel:
             case AtLeast(number, parts):
                 self.enforce(self.model.add(sum(self.literal(part) for part in parts) >= number), when)
             case GroundAtom():
-                self.require_fact(claim, when)
+                self.require_atom(claim, when)
             case False:
                 self.enforce(self.model.add_bool_or([]), when)
 
     def literal(self, claim: GroundClaim) -> Any:
-        """A literal that is true only if the claim is."""
+        """Return a literal that is true only if the claim is."""
         if isinstance(claim, bool):
             return self.model.new_constant(claim)
         if claim not in self.literals:
@@ -334,49 +339,52 @@ class _ConstraintModel:
         if when is not None:
             constraint.only_enforce_if(when)
 
-    def require_fact(self, fact: GroundAtom, when: Any) -> None:
-        word = self.variables.word_literal(fact)
+    def require_atom(self, atom: GroundAtom, when: Any) -> None:
+        word = self.variables.word_literal(atom)
         if word is not None:
             self.enforce(self.model.add_bool_or([word]), when)
             return
-        self.require_order(fact, when)
-        found = alternatives(fact.predicate, fact.holds, self.attempt.margin)
-        same = self.same_literal(fact)
+        self.require_order(atom, when)
+        found = alternatives(atom.predicate, atom.holds, self.attempt.margin)
+        same = self.same_literal(atom)
         if len(found) == 1 and same is None:
-            self.require_way(found[0], fact, when)
+            self.require_way(found[0], atom, when)
             return
         literals = [] if same is None else [same]
         for way in found:
             literals.append(self.model.new_bool_var(""))
-            self.require_way(way, fact, literals[-1])
+            self.require_way(way, atom, literals[-1])
         self.enforce(self.model.add_bool_or(literals), when)
 
-    def require_order(self, fact: GroundAtom, when: Any) -> None:
-        before = implied_order(fact.predicate, fact.holds)
+    def require_order(self, atom: GroundAtom, when: Any) -> None:
+        before = implied_order(atom.predicate, atom.holds)
         if before is not None:
-            first, second = fact.objects[before.first], fact.objects[1 - before.first]
+            first, second = atom.objects[before.first], atom.objects[1 - before.first]
             gap = self.variables.rank(second, before.order) - self.variables.rank(first, before.order)
             self.enforce(self.model.add(gap >= int(before.strict)), when)
 
-        for axis, argument in excluded_separations(fact.predicate, fact.holds):
-            separation = self.variables.separations.get((axis, fact.objects[argument], fact.objects[1 - argument]))  # type: ignore[arg-type]
+        for axis, argument in excluded_separations(atom.predicate, atom.holds):
+            separation = self.variables.separations.get((axis, atom.objects[argument], atom.objects[1 - argument]))  # type: ignore[arg-type]
             if separation is not None:
                 self.enforce(self.model.add_bool_or([separation.negated()]), when)
 
-    def require_way(self, way: Any, fact: GroundAtom, when: Any) -> None:
+    def require_way(self, way: Any, atom: GroundAtom, when: Any) -> None:
         for inequality in way:
             total = sum(
-                term.factor * self.variables.measure(fact.objects[term.obj], term.measure) for term in inequality.terms
+                term.factor * self.variables.measure(atom.objects[term.obj], term.measure) for term in inequality.terms
             )
             self.enforce(self.model.add(total >= inequality.bound), when)
 
-    def same_literal(self, fact: GroundAtom) -> Any:
-        """A literal that both objects of a fact are one, where the fact is then true whatever the margin."""
-        if not self.attempt.margin or len(fact.objects) != 2 or holds_reflexively(fact.predicate) != fact.holds:
+    def same_literal(self, atom: GroundAtom) -> Any:
+        """Return a literal that both objects of an atom are one object.
+
+        None where the atom would not then be true whatever the margin.
+        """
+        if not self.attempt.margin or len(atom.objects) != 2 or holds_reflexively(atom.predicate) != atom.holds:
             return None
-        match fact.objects:
+        match atom.objects:
             case (int(one), int(other)):
                 return self.variables.same.get((min(one, other), max(one, other)))
-            case (int(slot), UndecidedSlot() as shadow) | (UndecidedSlot() as shadow, int(slot)):
-                return self.variables.choice(shadow)[slot]
+            case (int(slot), UndecidedSlot() as undecided) | (UndecidedSlot() as undecided, int(slot)):
+                return self.variables.choice(undecided)[slot]
         return None

@@ -1,7 +1,7 @@
-"""What a formula claims, with every `not` pushed down to the atoms and strict `forall` spelt out.
+"""Negation normal form of formulas, with strict `forall` expanded, and a bound on the objects that it needs.
 
-Claims are what the solver works on: nothing in them is negated but atom_claims, so whatever makes a fact true can only help.
-Claims speak of scenes with at least one object; the empty scene is a case of its own.
+These claims are what the solver works on: only atoms are negated, so whatever makes an atom true can only help. Claims
+are about scenes with at least one object; the empty scene is a case of its own.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ class AtomClaim:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AllOf:
-    """Each part is true."""
+    """Every part is true."""
 
     parts: tuple[Claim, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnyOf:
-    """Some part is true."""
+    """At least one part is true."""
 
     parts: tuple[Claim, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Some:
-    """There is an object of which the body is true."""
+    """The body is true of at least one object."""
 
     variable: str
     body: Claim
@@ -47,7 +47,7 @@ class Some:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Each:
-    """The body is true of each object."""
+    """The body is true of every object."""
 
     variable: str
     body: Claim
@@ -55,7 +55,10 @@ class Each:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Every:
-    """A strict `forall`: each object is an exception or keeps the consequent; if needs_instance, some meet the condition."""
+    """A strict `forall`: each object is an exception or meets the consequent.
+
+    If `needs_instance`, some object meets the condition.
+    """
 
     variable: str
     condition: Claim
@@ -70,14 +73,14 @@ TRIVIAL_CLAIM = AllOf(())
 
 
 def build_claim(formula: Formula, kept: frozenset[int] | None = None) -> Claim:
-    """The claim of a formula that binds every name once; if `kept` is given, of these of its conjuncts alone."""
+    """Return the claim of a formula that binds every name once; with `kept`, of these of its conjuncts only."""
     return _ClaimBuilder(kept).conjunct(formula, True)
 
 
 def conjuncts(formula: Formula) -> list[Formula]:
-    """The pieces that must all hold, through `exists`, `and` and the consequents of `forall`, in the order of the text.
+    """Return the conjuncts that must all hold, through `exists`, `and` and the consequents of `forall`, in text order.
 
-    A strict `forall` gives its condition (something must meet it) and the pieces of its consequent.
+    A strict `forall` gives its condition (some object must meet it) and the conjuncts of its consequent.
     """
     reader = _ClaimBuilder(None)
     reader.conjunct(formula, True)
@@ -163,7 +166,7 @@ def _any_of(parts: list[Claim]) -> Claim:
 
 
 def subclaims(claim: Claim) -> tuple[Claim, ...]:
-    """The claims directly subclaims a claim."""
+    """Return the claims directly inside a claim."""
     match claim:
         case AtomClaim():
             return ()
@@ -176,7 +179,7 @@ def subclaims(claim: Claim) -> tuple[Claim, ...]:
 
 
 def atom_claims(claim: Claim) -> Iterator[AtomClaim]:
-    """All atom_claims of a claim, each node once."""
+    """Yield all atoms of a claim, each node once."""
     pending, seen = [claim], set[int]()
     while pending:
         claim = pending.pop()
@@ -189,15 +192,15 @@ def atom_claims(claim: Claim) -> Iterator[AtomClaim]:
 
 
 def conjunct_atoms(claim: Claim) -> list[AtomClaim]:
-    """The atom_claims that must be true whenever the claim is, found without opening alternatives or quantifiers."""
+    """Return the atoms that must be true whenever the claim is, without opening alternatives or quantifiers."""
     if isinstance(claim, AtomClaim):
         return [claim]
-    return [fact for part in claim.parts for fact in conjunct_atoms(part)] if isinstance(claim, AllOf) else []
+    return [literal for part in claim.parts for literal in conjunct_atoms(part)] if isinstance(claim, AllOf) else []
 
 
-@lru_cache(maxsize=1 << 16)  # by identity, and bounded: claims are made anew for each formula
+@lru_cache(maxsize=1 << 16)  # by identity, and bounded: claims are created for each formula
 def free_names(claim: Claim) -> tuple[str, ...]:
-    """The variables that a claim speaks of without binding them, in order of appearance."""
+    """Return the variables that are free in a claim, in order of appearance."""
     if isinstance(claim, AtomClaim):
         return tuple(dict.fromkeys(claim.atom.variables))
     names = dict.fromkeys(name for part in subclaims(claim) for name in free_names(part))
@@ -206,9 +209,9 @@ def free_names(claim: Claim) -> tuple[str, ...]:
     return tuple(names)
 
 
-@lru_cache(maxsize=1 << 16)  # by identity, and bounded: claims are made anew for each formula
+@lru_cache(maxsize=1 << 16)  # by identity, and bounded: claims are created for each formula
 def needs_object(claim: Claim) -> bool:
-    """Must an object be found somewhere subclaims the claim?"""
+    """Return whether an object must be found somewhere inside the claim."""
     return isinstance(claim, Some | Every) or any(map(needs_object, subclaims(claim)))
 
 
@@ -226,7 +229,13 @@ class Need(NamedTuple):
 
 
 def max_objects_needed(claim: Claim, limit: int) -> int | None:
-    """How many objects suffice if any do; None if that is not known to be at limit `limit`."""
+    """Return how many objects are enough if any number is; None if that is not known to be at most `limit`.
+
+    Take a scene that satisfies a claim, and in it only the objects that some `exists` needs: the first ones, those that
+    they need in turn because of a `forall`, and so on. What holds for each object also holds for each of these, and
+    boxes that do not overlap still do not, so this smaller scene satisfies the claim too. If the chain of needs ends,
+    its length is a bound. A `forall` over cups creates no need for a plate, which is why the chain mostly ends.
+    """
     needs: list[Need] = []
     _collect_needs(claim, {}, needs)
     if len(needs) > _MAX_NEEDS:
@@ -275,23 +284,23 @@ def _collect_needs(claim: Claim, around: Mapping[str, str | None], needs: list[N
 
 
 def _required_class(variable: str, body: Claim) -> str | None:
-    """The class that an object must have for the body to be true of it."""
-    for fact in conjunct_atoms(body):
-        if fact.holds and fact.atom.predicate == "Is" and fact.atom.variables == (variable,):
-            return _word(fact)
+    """Return the class that an object must have for the body to be true of it."""
+    for literal in conjunct_atoms(body):
+        if literal.holds and literal.atom.predicate == "Is" and literal.atom.variables == (variable,):
+            return _word(literal)
     return None
 
 
 def _guard_classes(alternatives: list[Claim], around: Mapping[str, str | None]) -> dict[str, str]:
-    """The classes of variables for which none of these alternatives is true at once."""
+    """Return the classes that variables must have for none of these alternatives to be true at once."""
     found: dict[str, str] = {}
-    for fact in alternatives:
-        if isinstance(fact, AtomClaim) and not fact.holds and fact.atom.predicate == "Is":
-            (name,) = fact.atom.variables
+    for literal in alternatives:
+        if isinstance(literal, AtomClaim) and not literal.holds and literal.atom.predicate == "Is":
+            (name,) = literal.atom.variables
             if name in around:
-                found[name] = _word(fact)
+                found[name] = _word(literal)
     return found
 
 
-def _word(fact: AtomClaim) -> str:
-    return str(getattr(fact.atom.arguments[1], "text", ""))
+def _word(literal: AtomClaim) -> str:
+    return str(getattr(literal.atom.arguments[1], "text", ""))

@@ -1,4 +1,4 @@
-"""What solving ends with: a witness, a proof that there is none, or an error that says it could not be decided."""
+"""Results of the solver: a witness, a proof of unsatisfiability, or an error if neither was found."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ class Witness:
     """A scene that satisfies a formula.
 
     Attributes:
-        scene: the objects, with classes, colours and boxes that do not overlap.
-        formula: the formula.
-        margin: how far the relations on which its truth rests are from tipping over: by this much on the canvas, by
-            half as many per cent in area.
+        scene: the objects, with classes, colours and boxes that do not overlap. formula: the formula. margin: how far
+        the relations on which its truth depends are from flipping: this much on the canvas, half as many
+            per cent in area.
         instances: how many objects (at least) meet the condition of each `forall` that must hold.
         bindings: for each variable that an outermost `exists` binds, the number of its object.
-        style: the style the image must have, if the formula speaks of style.
+        style: the style the image must have, if the formula mentions style.
     """
 
     scene: Scene
@@ -49,7 +48,7 @@ class Witness:
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, object]:
-        """The witness as plain data; the scene in the published grounding format."""
+        """Return the witness as plain data; the scene in the published grounding format."""
         return {
             "satisfiable": True,
             "formula": str(self.formula),
@@ -65,14 +64,14 @@ class Witness:
 class Unsatisfiable:
     """A proof that no scene satisfies a formula. False in conditions.
 
-    It speaks of scenes whose boxes lie on whole coordinates of the canvas, do not overlap, and have sides of at least
+    It covers scenes whose boxes lie on integer coordinates of the canvas, do not overlap, and have sides of at least
     `MIN_SIDE`, and whose objects have one class and one colour each.
 
     Attributes:
         formula: the formula.
-        max_objects: the proof covers scenes of up to so many objects; None if it covers any number.
-        conflict: pieces of the formula that cannot be true together, each with its slot in the text. A piece that
-            is the condition of a `forall` stands for "something meets this condition".
+        max_objects: the proof covers scenes of up to this many objects; None if it covers any number.
+        conflict: conjuncts of the formula that cannot be true together, each with its position in the text. One that is
+            the condition of a `forall` stands for "some object meets this condition".
     """
 
     formula: Formula
@@ -94,7 +93,7 @@ class Unsatisfiable:
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, object]:
-        """The result as plain data."""
+        """Return the result as plain data."""
         return {
             "satisfiable": False,
             "formula": str(self.formula),
