@@ -189,13 +189,13 @@ def alternating_formula(chance: random.Random) -> Formula:
 
     def literal() -> str:
         first, second = chance.sample(names, 2)
-        told = f"({chance.choice(list(RULES_OF_TWO))} ?{first} ?{second})"
+        text = f"({chance.choice(list(RULES_OF_TWO))} ?{first} ?{second})"
         if chance.random() < 0.2:
-            told = f"(Is ?{first} '{chance.choice(CLASSES)}')"
-        return told if chance.random() < 0.6 else f"(not {told})"
+            text = f"(Is ?{first} '{chance.choice(CLASSES)}')"
+        return text if chance.random() < 0.6 else f"(not {text})"
 
-    told = [f"(or {' '.join(literal() for _ in range(chance.choice([1, 1, 2, 3])))})" for _ in range(len(names) * 2)]
-    text = f"(and {' '.join(told)})"
+    clauses = [f"(or {' '.join(literal() for _ in range(chance.choice([1, 1, 2, 3])))})" for _ in range(len(names) * 2)]
+    text = f"(and {' '.join(clauses)})"
     for name in names:
         text = f"({chance.choice(['exists', 'forall'])} ?{name} {text})"
     return parse(text)

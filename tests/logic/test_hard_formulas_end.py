@@ -119,12 +119,12 @@ def test_just_enough_steps_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_steps_do_not_hang_on_the_order_of_sets() -> None:
-    """Strings are hashed differently in every process, unless told otherwise."""
+    """Strings are hashed differently in every process, unless PYTHONHASHSEED is set."""
     program = (
         "from tests.support.hard_formulas import *\n"
         "print([steps_taken(loosely_tied(16, seed), crowd(15)) for seed in range(60)])"
     )
-    told = {
+    outputs = {
         subprocess.run(
             [sys.executable, "-c", program],
             env={**os.environ, "PYTHONHASHSEED": str(seed)},
@@ -135,7 +135,7 @@ def test_steps_do_not_hang_on_the_order_of_sets() -> None:
         ).stdout
         for seed in range(3)
     }
-    assert len(told) == 1, told
+    assert len(outputs) == 1, outputs
 
 
 def test_a_proof_that_takes_too_long_says_so_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,14 +17,7 @@ from PIL import Image
 from formalimg.errors import FormalimgError
 from formalimg.logic import vocabulary
 from formalimg.scenes import CANVAS, Box, Scene, SceneObject
-from formalimg.scenes.drawing import (
-    DrawingError,
-    contact_sheet,
-    draw,
-    drawable_classes,
-    layout_image,
-    natural_aspect,
-)
+from formalimg.scenes.drawing import DrawingError, contact_sheet, draw, drawable_classes, layout_image, natural_aspect
 from formalimg.scenes.icon import PixelFrame, Tones, icons, palette, read_icon
 
 CLASSES = vocabulary("knolling").words["class"]
@@ -287,7 +280,7 @@ def test_the_same_scene_gives_the_same_bytes_in_another_process() -> None:
         "scene = Scene.of(objects);"
         "print([hashlib.sha256(paint(scene, 256).tobytes()).hexdigest() for paint in (draw, layout_image)])"
     )
-    told = {
+    outputs = {
         subprocess.run(
             [sys.executable, "-c", program],
             env={**os.environ, "PYTHONHASHSEED": seed},
@@ -297,7 +290,7 @@ def test_the_same_scene_gives_the_same_bytes_in_another_process() -> None:
         ).stdout
         for seed in ("1", "2")
     }
-    assert len(told) == 1
+    assert len(outputs) == 1
 
 
 def test_an_image_of_a_strange_size_is_refused() -> None:

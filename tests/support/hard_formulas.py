@@ -1,4 +1,4 @@
-"""Formulas whose variables all hang together, and scenes of many objects: too hard to be decided in a few steps."""
+"""Formulas whose variables are all linked, and scenes of many objects: too hard to be decided in a few steps."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from formalimg.logic.best_binding import BestBinding, JudgedClause, Prepared, best_binding, prepare
 from formalimg.logic.check import check
 from formalimg.logic.constraints import Semantics
-from formalimg.logic.errors import FormulaError, Problem, Source, Span
+from formalimg.logic.errors import FormulaError, Problem, SourceText, Span
 from formalimg.logic.evaluation import TooHardError
 from formalimg.logic.parser import parse, read
 from formalimg.logic.prenex import (
@@ -73,7 +73,7 @@ __all__ = [
     "Proof",
     "Quantifier",
     "Semantics",
-    "Source",
+    "SourceText",
     "Span",
     "TooHardError",
     "Value",

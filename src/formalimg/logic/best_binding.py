@@ -16,7 +16,7 @@ from formalimg.logic.constraints import Semantics
 from formalimg.logic.errors import FormulaError, Problem
 from formalimg.logic.parser import as_formula
 from formalimg.logic.prenex import Clause, ClauseKind, Literal, to_prenex
-from formalimg.logic.proof import BoundObject
+from formalimg.logic.proof import VariableBinding
 from formalimg.logic.strict_forall import expand_strict_forall
 from formalimg.logic.syntax import Formula, Value
 from formalimg.logic.verify import AnalyzedFormula, Verification
@@ -50,7 +50,7 @@ class JudgedClause(NamedTuple):
     kind: ClauseKind
     holds: bool
     reason: str
-    bindings: tuple[BoundObject, ...]
+    bindings: tuple[VariableBinding, ...]
     weight: int = 1
 
 
@@ -83,7 +83,7 @@ class ClauseEvaluator:
         self.scene = scene
         self.style = style
         self.truth = truth
-        self.bound = {name: BoundObject(name, obj, scene.describe(obj)) for name, obj in play.items()}
+        self.bound = {name: VariableBinding(name, obj, scene.describe(obj)) for name, obj in play.items()}
 
     def evaluate(self, weighted: WeightedClause, indexed: IndexedClause, objects: Sequence[int]) -> JudgedClause:
         """Return the judged clause.

@@ -105,30 +105,30 @@ class _Checker:
             found = f"{len(atom.arguments)} argument{'s' * (len(atom.arguments) != 1)}"
             self.report("arity", f"{predicate.name} is written ({usage}), here it has {found}", atom.span)
         else:
-            for position, wanted in enumerate(predicate.arguments):
-                self.argument(atom, predicate, position, wanted)
+            for position, kind in enumerate(predicate.arguments):
+                self.argument(atom, predicate, position, kind)
 
-    def argument(self, atom: Atom, predicate: Predicate, position: int, wanted: str) -> None:
+    def argument(self, atom: Atom, predicate: Predicate, position: int, kind: str) -> None:
         argument = atom.arguments[position]
         if isinstance(argument, Variable):
-            if wanted != VARIABLE:
-                message = f"{predicate.name} takes a {wanted} here, not a variable"
+            if kind != VARIABLE:
+                message = f"{predicate.name} takes a {kind} here, not a variable"
                 self.report("argument", message, argument.span)
-        elif wanted == VARIABLE:
+        elif kind == VARIABLE:
             self.report("argument", f"{predicate.name} takes a variable here, not a word", argument.span)
-        elif argument.text not in self.vocabulary.words[wanted]:
-            self.word(predicate, argument, wanted)
+        elif argument.text not in self.vocabulary.words[kind]:
+            self.word(predicate, argument, kind)
 
-    def word(self, predicate: Predicate, value: Value, wanted: str) -> None:
+    def word(self, predicate: Predicate, value: Value, kind: str) -> None:
         others = self.vocabulary.kinds_of(value.text)
         if others:
             taker = self.vocabulary.predicate_taking(others[0])
-            message = f"{predicate.name} takes a {wanted}, and {value} is a {others[0]}: did you mean {taker}?"
+            message = f"{predicate.name} takes a {kind}, and {value} is a {others[0]}: did you mean {taker}?"
             self.report("argument", message, value.span)
             return
-        near = self.vocabulary.nearest_word(value.text, wanted)
-        advice = f"did you mean '{near}'?" if near else f"known are {_format_list(self.vocabulary.words[wanted])}"
-        self.report("word", f"{self.vocabulary.name} has no {wanted} {value}: {advice}", value.span)
+        near = self.vocabulary.nearest_word(value.text, kind)
+        advice = f"did you mean '{near}'?" if near else f"known are {_format_list(self.vocabulary.words[kind])}"
+        self.report("word", f"{self.vocabulary.name} has no {kind} {value}: {advice}", value.span)
 
 
 def _format_list(words: tuple[str, ...], limit: int = 12) -> str:

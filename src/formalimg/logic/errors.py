@@ -16,7 +16,7 @@ _EXCERPT_WIDTH = 100
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceText:
     """A text that formulas are parsed from; converts offsets to lines and columns on demand."""
 
     text: str
@@ -40,7 +40,7 @@ class Source:
 class Span(NamedTuple):
     """A range of source text, by offsets: `start` is its first character, `end` is past its last."""
 
-    source: Source
+    source: SourceText
     start: int
     end: int
 
@@ -75,7 +75,7 @@ class Span(NamedTuple):
         return f"  {before}{shown}{after}\n  {' ' * (len(before) + first - left)}{carets}"
 
 
-NOWHERE = Span(Source(""), 0, 0)
+NOWHERE = Span(SourceText(""), 0, 0)
 """The span of a node that was built by code, not parsed."""
 
 

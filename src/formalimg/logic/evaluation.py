@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from formalimg.logic.constraints import ConstraintBuilder, Semantics
-from formalimg.logic.errors import NOWHERE, FormulaError, Problem, Source, Span
+from formalimg.logic.errors import NOWHERE, FormulaError, Problem, SourceText, Span
 from formalimg.logic.relations import Domains, OutOfStepsError, TooWideError, join
 from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or
 from formalimg.logic.variables import FormulaStructure
@@ -141,9 +141,9 @@ class Evaluator:
 
 def _too_hard(formula: Formula, objects: int) -> Problem:
     text = str(formula)
-    span = Span(Source(text), 0, len(text)) if formula.span is NOWHERE else formula.span
+    span = Span(SourceText(text), 0, len(text)) if formula.span is NOWHERE else formula.span
     among = f"among {objects:,} object{'s' * (objects > 1)}"
-    advice = "use fewer linked variables, or a scene with fewer objects"
+    advice = "use fewer variables that are linked, or a scene with fewer objects"
     return Problem("size", f"this takes too many steps to decide {among}: {advice}", span)
 
 

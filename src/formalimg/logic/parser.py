@@ -10,21 +10,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, TypeAlias
 
-from formalimg.logic.errors import FormulaError, Problem, Source, Span
-from formalimg.logic.syntax import (
-    And,
-    Argument,
-    Atom,
-    Exists,
-    Forall,
-    Formula,
-    Iff,
-    Implies,
-    Not,
-    Or,
-    Value,
-    Variable,
-)
+from formalimg.logic.errors import FormulaError, Problem, SourceText, Span
+from formalimg.logic.syntax import And, Argument, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Value, Variable
 from formalimg.logic.vocabulary import closest_match
 
 MAX_CHARACTERS = 100_000
@@ -97,7 +84,7 @@ def as_formula(formula: Formula | str) -> Formula:
 def read(text: str | bytes) -> tuple[Formula | None, list[Problem]]:
     """Parse one formula; return it (None if there is none) and all syntax problems."""
     try:
-        source = Source(text if isinstance(text, str) else _decode(text))
+        source = SourceText(text if isinstance(text, str) else _decode(text))
     except FormulaError as error:
         return None, list(error.problems)
     reader = _Parser(source)
@@ -108,13 +95,13 @@ def _decode(data: bytes) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        readable = Source(data[: MAX_CHARACTERS * 4].decode("utf-8", errors="replace"))
+        readable = SourceText(data[: MAX_CHARACTERS * 4].decode("utf-8", errors="replace"))
         place = min(len(data[: error.start].decode("utf-8", errors="replace")), len(readable.text))
         message = f"this is not text: byte 0x{data[error.start]:02x} is not valid UTF-8"
         raise FormulaError([Problem("syntax", message, Span(readable, place, place + 1))]) from None
 
 
-def _plain_atom(token: re.Match[str], source: Source) -> Atom:
+def _plain_atom(token: re.Match[str], source: SourceText) -> Atom:
     """Return the atom that one token is: a predicate, a variable, and perhaps one more argument."""
     predicate, variable, second = token.groups()
     arguments: tuple[Argument, ...] = (Variable(variable[1:], Span(source, *token.span(2))),)
@@ -125,7 +112,7 @@ def _plain_atom(token: re.Match[str], source: Source) -> Atom:
 
 
 class _Parser:
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceText) -> None:
         self.source = source
         self.problems: list[Problem] = []
 
@@ -237,9 +224,9 @@ class _Parser:
             if parts is None:
                 return _InvalidList(span)
             return (And if head.text == "and" else Or)(parts, span)
-        wanted = 1 if head.text == "not" else 2
-        if len(items) != wanted:
-            number = "one formula" if wanted == 1 else "two formulas"
+        expected = 1 if head.text == "not" else 2
+        if len(items) != expected:
+            number = "one formula" if expected == 1 else "two formulas"
             return self.report(f"{head.text} takes exactly {number}, here it has {len(items)}", span)
         if parts is None:
             return _InvalidList(span)

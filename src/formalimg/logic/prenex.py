@@ -24,17 +24,7 @@ from typing import NamedTuple, TypeAlias
 
 from formalimg.logic.errors import FormulaError, Problem
 from formalimg.logic.parser import as_formula
-from formalimg.logic.syntax import (
-    And,
-    Atom,
-    Exists,
-    Forall,
-    Formula,
-    Iff,
-    Implies,
-    Not,
-    Or,
-)
+from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or
 from formalimg.logic.variables import FreshNames, connected, rename_arguments, require_closed
 
 MAX_LITERALS = 50_000
@@ -334,7 +324,7 @@ def _linked_variables(matrix: _Matrix) -> list[frozenset[str]]:
 
 
 def _too_large(formula: Formula, size: str) -> FormulaError:
-    message = f"the prenex form would have {size}, the limit is {MAX_LITERALS:,} literals: split the formula"
+    message = f"the lifted form would have {size}, the limit is {MAX_LITERALS:,} literals: split the formula"
     return FormulaError([Problem("size", message, formula.span)])
 
 

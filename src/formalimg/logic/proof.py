@@ -25,7 +25,7 @@ MAX_LISTED = 5
 _GAVE_UP = "why that is takes too many steps to find out"
 
 
-class BoundObject(NamedTuple):
+class VariableBinding(NamedTuple):
     """A variable and the object it stands for."""
 
     variable: str
@@ -64,11 +64,11 @@ class Proof:
     formula: Formula
     holds: bool
     reason: str = ""
-    bindings: tuple[BoundObject, ...] = ()
+    bindings: tuple[VariableBinding, ...] = ()
     parts: tuple[Proof, ...] = ()
     conflict: tuple[Formula, ...] = ()
     others: tuple[OtherCandidates, ...] = ()
-    candidate: BoundObject | None = None
+    candidate: VariableBinding | None = None
 
     def to_json(self) -> dict[str, object]:
         """Return the proof as plain data; empty fields are left out."""
@@ -186,8 +186,8 @@ class _Prover:
         *kept, last = conflict
         closest = self.evaluator.first_binding(variables, kept, binding)
         assert closest is not None, "all but the last claim of a conflict can hold together"
-        asked = free_variables(last)
-        stuck = next((name for name in reversed(variables) if name in asked), None)
+        mentioned = free_variables(last)
+        stuck = next((name for name in reversed(variables) if name in mentioned), None)
         if stuck is None:  # the claim has no variable that is bound here
             return Proof(formula, False, "whatever objects are chosen", (), (self.prove(last, closest),))
         involved = {name for claim in conflict for name in free_variables(claim)} - {stuck}
@@ -280,13 +280,13 @@ class _Prover:
         assert isinstance(formula.body, Implies)
         if not self.evaluator.strict:
             return Proof(formula, True, "no object meets the condition")
-        wanted = self.prove(Exists(formula.variable, formula.body.antecedent), binding)
-        return Proof(formula, False, "no object meets the condition, and strict forall wants one", (), (wanted,))
+        instance = self.prove(Exists(formula.variable, formula.body.antecedent), binding)
+        return Proof(formula, False, "no object meets the condition, and strict forall wants one", (), (instance,))
 
     # --- names
 
-    def bound(self, variables: Sequence[str], binding: Binding) -> tuple[BoundObject, ...]:
-        return tuple(BoundObject(name, binding[name], self.world.describe(binding[name])) for name in variables)
+    def bound(self, variables: Sequence[str], binding: Binding) -> tuple[VariableBinding, ...]:
+        return tuple(VariableBinding(name, binding[name], self.world.describe(binding[name])) for name in variables)
 
     def listed(self, objects: int) -> str:
         names = [self.world.describe(obj) for obj in members(objects)]

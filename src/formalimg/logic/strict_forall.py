@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from formalimg.logic.errors import FormulaError, Problem
 from formalimg.logic.prenex import MAX_LITERALS
-from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Variable, children
+from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Implies, Variable, children, map_children
 from formalimg.logic.variables import FreshNames, rename_arguments, require_closed
 
 
@@ -37,9 +37,9 @@ def expand_strict_forall(formula: Formula) -> StrictExpansion:
     if _expanded_literals(formula) > MAX_LITERALS:
         message = f"expanded, the formula would have more than {MAX_LITERALS:,} literals: nest fewer foralls"
         raise FormulaError([Problem("size", message, formula.span)])
-    spelling = _StrictExpander(formula)
-    spelled = spelling.walk(formula, {}, copying=False)
-    return StrictExpansion(spelled, frozenset(spelling.presence))
+    expander = _StrictExpander(formula)
+    expanded = expander.walk(formula, {}, copying=False)
+    return StrictExpansion(expanded, frozenset(expander.presence))
 
 
 class _StrictExpander:
@@ -53,16 +53,6 @@ class _StrictExpander:
         match formula:
             case Atom(predicate, arguments, span):
                 return Atom(predicate, rename_arguments(arguments, names), span)
-            case Not(body, span):
-                return Not(self.walk(body, names, copying), span)
-            case And(parts, span):
-                return And(tuple(self.walk(part, names, copying) for part in parts), span)
-            case Or(parts, span):
-                return Or(tuple(self.walk(part, names, copying) for part in parts), span)
-            case Implies(first, second, span):
-                return Implies(self.walk(first, names, copying), self.walk(second, names, copying), span)
-            case Iff(first, second, span):
-                return Iff(self.walk(first, names, copying), self.walk(second, names, copying), span)
             case Exists(variable, body):
                 return self.bind(Exists, variable, body, names, copying)
             case Forall(variable, Implies(antecedent, _) as body, span):
@@ -71,6 +61,8 @@ class _StrictExpander:
                 return And((self.bind(Exists, variable, antecedent, names, copying=True), rule), span)
             case Forall(variable, body):
                 return self.bind(Forall, variable, body, names, copying)
+            case _:
+                return map_children(formula, lambda part: self.walk(part, names, copying))
 
     def bind(
         self,

@@ -6,7 +6,7 @@ Nodes are immutable and compare by structure: the position in the source text (`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -135,6 +135,21 @@ def children(formula: Formula) -> tuple[Formula, ...]:
             return (first, second)
         case Not(body) | Exists(_, body) | Forall(_, body):
             return (body,)
+
+
+def map_children(formula: Formula, transform: Callable[[Formula], Formula]) -> Formula:
+    """Return the formula with the formulas directly inside it transformed, in text order."""
+    match formula:
+        case Atom():
+            return formula
+        case And(parts, span) | Or(parts, span):
+            return type(formula)(tuple(map(transform, parts)), span)
+        case Implies(first, second, span) | Iff(first, second, span):
+            return type(formula)(transform(first), transform(second), span)
+        case Not(body, span):
+            return Not(transform(body), span)
+        case Exists(variable, body, span) | Forall(variable, body, span):
+            return type(formula)(variable, transform(body), span)
 
 
 def subformulas(formula: Formula) -> Iterator[Formula]:

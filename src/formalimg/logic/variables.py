@@ -13,12 +13,9 @@ from formalimg.logic.syntax import (
     Exists,
     Forall,
     Formula,
-    Iff,
-    Implies,
-    Not,
-    Or,
     Variable,
     children,
+    map_children,
     subformulas,
 )
 
@@ -104,24 +101,12 @@ def _rename(formula: Formula, names: Mapping[str, str], fresh: FreshNames) -> Fo
     match formula:
         case Atom(predicate, arguments, span):
             return Atom(predicate, rename_arguments(arguments, names), span)
-        case Not(body, span):
-            return Not(_rename(body, names, fresh), span)
-        case And(parts, span):
-            return And(tuple(_rename(part, names, fresh) for part in parts), span)
-        case Or(parts, span):
-            return Or(tuple(_rename(part, names, fresh) for part in parts), span)
-        case Implies(antecedent, consequent, span):
-            return Implies(_rename(antecedent, names, fresh), _rename(consequent, names, fresh), span)
-        case Iff(left, right, span):
-            return Iff(_rename(left, names, fresh), _rename(right, names, fresh), span)
-        case Exists(variable, body, span):
+        case Exists(variable, body, span) | Forall(variable, body, span):
             name = fresh.fresh(variable.name)
             inner = {**names, variable.name: name}
-            return Exists(Variable(name, variable.span), _rename(body, inner, fresh), span)
-        case Forall(variable, body, span):
-            name = fresh.fresh(variable.name)
-            inner = {**names, variable.name: name}
-            return Forall(Variable(name, variable.span), _rename(body, inner, fresh), span)
+            return type(formula)(Variable(name, variable.span), _rename(body, inner, fresh), span)
+        case _:
+            return map_children(formula, lambda part: _rename(part, names, fresh))
 
 
 def rename_arguments(arguments: tuple[Argument, ...], names: Mapping[str, str]) -> tuple[Argument, ...]:

@@ -6,16 +6,7 @@ from formalimg._util.lazy import lazy_exports
 from formalimg.scenes.grounding import SceneError
 from formalimg.scenes.measures import Measure
 from formalimg.scenes.objects import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, CANVAS, Box, SceneObject
-from formalimg.scenes.rules import (
-    ALIGNMENT,
-    RULES_OF_ONE,
-    RULES_OF_TWO,
-    Between,
-    Greater,
-    Less,
-    Near,
-    PairRule,
-)
+from formalimg.scenes.rules import ALIGNMENT, RULES_OF_ONE, RULES_OF_TWO, Between, Greater, Less, Near, PairRule
 from formalimg.scenes.scene import Relation, Scene
 
 if TYPE_CHECKING:

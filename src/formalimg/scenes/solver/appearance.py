@@ -19,10 +19,7 @@ from formalimg.scenes.solver.margin import keeps_margin
 
 
 def assign_words(
-    boxes: Sequence[Box],
-    words: Sequence[Mapping[str, str]],
-    mentioned: Mapping[str, Sequence[str]],
-    seed: int,
+    boxes: Sequence[Box], words: Sequence[Mapping[str, str]], mentioned: Mapping[str, Sequence[str]], seed: int
 ) -> list[SceneObject]:
     """Return objects with these boxes and words.
 

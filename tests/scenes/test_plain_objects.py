@@ -55,13 +55,13 @@ LARGE = st.builds(int.__add__, st.sampled_from([0, 2**25, 2**27, 2**53]), st.int
 @settings(max_examples=tries(150, 1000), deadline=None)
 @given(st.lists(st.tuples(*[st.one_of(LARGE, st.floats())] * 4), max_size=4))
 def test_arrays_never_round(numbers: list[tuple[float, float, float, float]]) -> None:
-    """Numbers of any size: all pairs at once are those of the rules, or are not told at once."""
+    """Numbers of any size: all pairs at once are those of the rules, or None."""
     boxes = [Box(*four) for four in numbers]
     scene = Scene.of(SceneObject("cup", box) for box in boxes)
     for predicate, rule in RULES_OF_TWO.items():
-        told = scene.pairs(predicate)
-        if told is not None:
-            assert told.tolist() == [[rule.holds(first, second) for second in boxes] for first in boxes]
+        pairs = scene.pairs(predicate)
+        if pairs is not None:
+            assert pairs.tolist() == [[rule.holds(first, second) for second in boxes] for first in boxes]
 
 
 def test_areas_that_arrays_would_round_are_compared_exactly() -> None:

@@ -35,7 +35,7 @@ LIFTED = {
     "(exists ?x (or (and (Is ?x 'a') (Is ?x 'b')) (and (Is ?x 'c') (Is ?x 'd'))))":
         "(exists ?x (and (or (Is ?x 'a') (Is ?x 'c')) (or (Is ?x 'a') (Is ?x 'd'))"
         " (or (Is ?x 'b') (Is ?x 'c')) (or (Is ?x 'b') (Is ?x 'd'))))",
-    # a name that is bound twice is told apart
+    # a name that is bound twice is renamed apart
     "(and (exists ?x (Is ?x 'a')) (exists ?x (Is ?x 'b')))":
         "(and (exists ?x (Is ?x 'a')) (exists ?x_1 (Is ?x_1 'b')))",
     "(exists ?x (and (Is ?x 'a') (exists ?x (exists ?x_1 (LeftOf ?x ?x_1)))))":
