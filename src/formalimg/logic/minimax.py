@@ -124,14 +124,14 @@ def _forall_candidates(bounds: ForallBounds, truth: TruthTables, unit: int, ties
 
     Mostly, these are the objects to which its condition applies: others break no clause.
     """
-    least, most = (bounds.bounds @ truth.rows(1, bounds.rows) + bounds.open_weight) * unit + ties
-    return _possible_minima(least, most)
+    low, high = (bounds.bounds @ truth.rows(1, bounds.rows) + bounds.open_weight) * unit + ties
+    return _possible_minima(low, high)
 
 
-def _possible_minima(least: IntArray, most: IntArray) -> list[int]:
+def _possible_minima(low: IntArray, high: IntArray) -> list[int]:
     """Return the objects that can have the smallest payoff, given the bounds of each."""
-    possible = least < most.min()
-    possible[most.argmin()] = True
+    possible = low < high.min()
+    possible[high.argmin()] = True
     found: list[int] = possible.nonzero()[0].tolist()
     return found
 
@@ -143,13 +143,13 @@ def _condition_applies(bounds: ForallBounds, truth: TruthTables, candidates: Can
 
 def _narrow_candidates(variable: int, scopes: Sequence[Scope], tables: list[IntArray], candidates: Candidates) -> None:
     """Leave out more objects that cannot be best for a `forall`, in place, by all tables with the variable."""
-    least: Any = 0
-    most: Any = 0
+    low: Any = 0
+    high: Any = 0
     touching = [(number, scope.index(variable)) for number, scope in enumerate(scopes) if variable in scope]
     for number, axis in touching:
         others = tuple([other for other in range(tables[number].ndim) if other != axis])
-        least, most = least + tables[number].min(others), most + tables[number].max(others)
-    possible = _possible_minima(least, most)
+        low, high = low + tables[number].min(others), high + tables[number].max(others)
+    possible = _possible_minima(low, high)
     for number, axis in touching:
         tables[number] = tables[number].take(possible, axis)
     candidates[variable] = [candidates[variable][obj] for obj in possible]
@@ -321,8 +321,8 @@ class _Minimax:
             fixed = [payoff.fix(variable, obj) for payoff in payoffs]
             bounds = [payoff.bounds() for payoff in fixed]
             if best is not None:
-                least, most = sum(low for low, _ in bounds), sum(high for _, high in bounds)
-                if most <= best.value if maximize else least >= best.value:
+                lower, upper = sum(low for low, _ in bounds), sum(high for _, high in bounds)
+                if upper <= best.value if maximize else lower >= best.value:
                     continue
             value = self.move(following, rest, fixed).value
             if best is None or (value > best.value if maximize else value < best.value):

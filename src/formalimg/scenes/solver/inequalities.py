@@ -109,8 +109,8 @@ def _between(rule: Between, holds: bool, margin: int) -> Alternatives:
 
 def _at_least(terms: tuple[Term, ...], bound: Fraction, *, strict: bool) -> Inequality:
     """Return the inequality that the terms sum to a length of at least (strict: more than) the bound."""
-    least = ceil(2 * bound)
-    return Inequality(terms, least + 1 if strict and least == 2 * bound else least)
+    doubled = ceil(2 * bound)
+    return Inequality(terms, doubled + 1 if strict and doubled == 2 * bound else doubled)
 
 
 _AXES: tuple[tuple[Measure, ...], ...] = (("xmin", "center_x", "xmax"), ("ymin", "center_y", "ymax"), ("area",))

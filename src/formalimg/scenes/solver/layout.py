@@ -128,11 +128,11 @@ class GridBox:
 class FreeBox:
     """A box anywhere in a free layout."""
 
-    def __init__(self, model: cp_model.CpModel, room: FreeLayout, preferred: Box) -> None:
+    def __init__(self, model: cp_model.CpModel, layout: FreeLayout, preferred: Box) -> None:
         self.model = model
-        self.room = room
-        low, high = -(-room.border // room.unit), (CANVAS - room.border) // room.unit
-        lower, upper = -(-room.min_side // room.unit), room.max_side // room.unit
+        self.layout = layout
+        low, high = -(-layout.border // layout.unit), (CANVAS - layout.border) // layout.unit
+        lower, upper = -(-layout.min_side // layout.unit), layout.max_side // layout.unit
         self.starts = [model.new_int_var(low, high - lower, "") for _ in "xy"]
         self.sizes = [model.new_int_var(lower, min(upper, high - low), "") for _ in "xy"]
         self.ends = [model.new_int_var(low + lower, high, "") for _ in "xy"]
@@ -141,18 +141,18 @@ class FreeBox:
             start, size, end = self.starts[axis], self.sizes[axis], self.ends[axis]
             model.add(start + size == end)
             model.add(2 * start + size == self.centers[axis])
-            model.add_hint(start, round(preferred[axis] / room.unit))
-            model.add_hint(end, round(preferred[axis + 2] / room.unit))
-            model.add_hint(size, round(preferred[axis + 2] / room.unit) - round(preferred[axis] / room.unit))
+            model.add_hint(start, round(preferred[axis] / layout.unit))
+            model.add_hint(end, round(preferred[axis + 2] / layout.unit))
+            model.add_hint(size, round(preferred[axis + 2] / layout.unit) - round(preferred[axis] / layout.unit))
         self._area: Expression = None
 
     def measure(self, measure: Measure) -> Expression:
         """Return a measure as an expression; lengths are doubled."""
-        unit = self.room.unit
+        unit = self.layout.unit
         if measure == "area":
             if self._area is None:
-                side = self.room.max_side // unit
-                product = self.model.new_int_var((self.room.min_side // unit) ** 2, side * side, "")
+                side = self.layout.max_side // unit
+                product = self.model.new_int_var((self.layout.min_side // unit) ** 2, side * side, "")
                 self.model.add_multiplication_equality(product, self.sizes)
                 self._area = product * unit**2
             return self._area
@@ -165,39 +165,39 @@ class FreeBox:
 
     def box(self, solver: cp_model.CpSolver) -> Box:
         """Return the box in the solver's solution."""
-        return Box(*(solver.value(edge) * self.room.unit for edge in [*self.starts, *self.ends]))
+        return Box(*(solver.value(edge) * self.layout.unit for edge in [*self.starts, *self.ends]))
 
 
 def grid_boxes(model: cp_model.CpModel, grid: GridLayout, count: int, rng: random.Random) -> list[BoxVariables]:
     """Create boxes in different cells of a grid."""
-    bodies = [GridBox(model, grid, rng) for _ in range(count)]
+    boxes = [GridBox(model, grid, rng) for _ in range(count)]
     cells = []
-    for body in bodies:
+    for box in boxes:
         cell = model.new_int_var(0, grid.columns * grid.rows - 1, "")
-        model.add(cell == body.cells[0] + grid.columns * body.cells[1])
+        model.add(cell == box.cells[0] + grid.columns * box.cells[1])
         cells.append(cell)
     model.add_all_different(cells)
     preferred = rng.sample(range(grid.columns * grid.rows), count)
-    for body, number in zip(bodies, preferred, strict=True):
-        model.add_hint(body.cells[0], number % grid.columns)
-        model.add_hint(body.cells[1], number // grid.columns)
-    return list(bodies)
+    for box, number in zip(boxes, preferred, strict=True):
+        model.add_hint(box.cells[0], number % grid.columns)
+        model.add_hint(box.cells[1], number // grid.columns)
+    return list(boxes)
 
 
 def free_boxes(
-    model: cp_model.CpModel, room: FreeLayout, own: Sequence[Expression | None], rng: random.Random
+    model: cp_model.CpModel, layout: FreeLayout, own: Sequence[Expression | None], rng: random.Random
 ) -> list[BoxVariables]:
     """Create boxes that do not overlap.
 
     `own` has a literal for each box, or None: where it is false, the box coincides with another and may overlap it.
     """
     count = len(own)
-    bodies = [FreeBox(model, room, box) for box in _initial_boxes(count, rng)]
-    gap = -(-room.gap // room.unit)
+    boxes = [FreeBox(model, layout, preferred) for preferred in _initial_boxes(count, rng)]
+    gap = -(-layout.gap // layout.unit)
     intervals: list[list[Any]] = [[], []]
-    for body, literal in zip(bodies, own, strict=True):
+    for box, literal in zip(boxes, own, strict=True):
         for axis in (0, 1):
-            extent = (body.starts[axis], body.sizes[axis] + gap, body.ends[axis] + gap)
+            extent = (box.starts[axis], box.sizes[axis] + gap, box.ends[axis] + gap)
             intervals[axis].append(
                 model.new_interval_var(*extent, "")
                 if literal is None
@@ -205,7 +205,7 @@ def free_boxes(
             )
     if count > 1:
         model.add_no_overlap_2d(*intervals)
-    return list(bodies)
+    return list(boxes)
 
 
 def _initial_boxes(count: int, rng: random.Random) -> list[Box]:

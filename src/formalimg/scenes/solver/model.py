@@ -284,7 +284,7 @@ class _ConstraintModel:
         if status not in (self.cp.OPTIMAL, self.cp.FEASIBLE):
             return "undecided"
         return Arrangement(
-            tuple(body.box(solver) for body in self.variables.boxes),
+            tuple(box.box(solver) for box in self.variables.boxes),
             tuple(self.found_words(slot, solver) for slot in range(self.slots.count)),
             tuple(self.found_same(slot, solver) for slot in range(self.slots.count)),
             next((word for word, literal in self.variables.styles.items() if solver.boolean_value(literal)), None),
