@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formalimg.baselines.board import GAP
-from formalimg.baselines.cast import MAX_OBJECTS
+from formalimg.baselines.mentions import MAX_OBJECTS
+from formalimg.baselines.placement import GAP
 from formalimg.baselines.reader import imagine as read
 from formalimg.baselines.scatter import imagine as scatter
 from formalimg.logic import parse, verify, vocabulary

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from formalimg.baselines.known_words import Cue
-from formalimg.baselines.noticing import Mention, notice
+from formalimg.baselines.mentions import Cue, Mention, notice
 from formalimg.logic import parse, vocabulary
 from formalimg.suites.wording import realize
 

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image, ImageChops
 
 from formalimg.baselines import open_baseline
-from formalimg.baselines.artist import Baseline
 from formalimg.baselines.oracle import imagine
+from formalimg.baselines.registry import Baseline
 from formalimg.logic import parse, verify
 from formalimg.models import Failed, Generated, ImageRequest, Refused
 from formalimg.scenes import Box, Scene, SceneObject, draw

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from formalimg.baselines.cast import Cast
-from formalimg.baselines.noticing import notice
-from formalimg.baselines.reader.sentence import read_sentence
+from formalimg.baselines.mentions import Cast, notice
+from formalimg.baselines.sentence_parser import read_sentence
 from formalimg.logic import Atom, Formula, Value, Variable, atoms
 from tests.baselines.knolling import knolling
 

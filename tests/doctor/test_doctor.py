@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from formalimg.doctor import examination, examine, try_known_answers
+from formalimg.doctor import checks, examine, try_known_answers
 from formalimg.judges import Grounder, Grounding, LoadedImage, SceneJudge, Unscored, open_grounder
 from formalimg.models import Setting
 from formalimg.scenes import Scene
@@ -47,7 +47,7 @@ def test_a_sound_evaluator_gives_all_known_answers() -> None:
 
 @pytest.mark.parametrize("grounder", [Blind(), Turned()], ids=["blind", "turned"])
 def test_a_broken_evaluator_is_found_out(grounder: Grounder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examination, "open_judge", lambda suite: SceneJudge(grounder))
+    monkeypatch.setattr(checks, "open_judge", lambda suite: SceneJudge(grounder))
     broken = {finding.name: finding.detail for finding in examine() if finding.state == "broken"}
     assert list(broken) == ["known answers"]
     assert "must be" in broken["known answers"]

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.judges.certification import CONDITIONS, Certificate, Reading, certify, impostors, random_scenes
-from formalimg.judges.certification.matching import MIN_OVERLAP, match, overlap
-from formalimg.judges.icons import IconGrounder, ground_icons
-from formalimg.judges.judge import Grounding, LoadedImage
-from formalimg.judges.verdict import Unscored
+from formalimg.judges.base import Grounding, LoadedImage, Unscored
+from formalimg.judges.certification import Certificate, Reading, certify
+from formalimg.judges.certification_images import CONDITIONS, impostors, random_scenes
+from formalimg.judges.grounders.icons import IconGrounder, ground_icons
+from formalimg.judges.iou import MIN_OVERLAP, match, overlap
 from formalimg.models import Setting
 from formalimg.scenes import CANVAS, MIN_SIDE, Box, Scene, SceneObject, draw
 from tests.support.sizes import tries

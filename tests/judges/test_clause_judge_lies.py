@@ -11,8 +11,7 @@ import pytest
 
 from formalimg import Box, Scene, SceneObject, parse
 from formalimg.judges import Unscored, Verdict
-from formalimg.judges.clause_judge import ClauseJudge
-from formalimg.judges.clause_judge.findings import normalized
+from formalimg.judges.clause_judge import ClauseJudge, normalized
 from formalimg.models.chat import Unanswered
 from formalimg.scenes import Relation
 from formalimg.suites import FormulaSpec, Item

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFilter
 
-from formalimg.judges.detector.colors import color_in, lab
+from formalimg.judges.grounders.pixel_colors import color_in, lab
 from formalimg.logic import vocabulary
 from formalimg.scenes import Box, Scene, SceneObject, draw, drawable_classes, natural_aspect
 from tests.support.sizes import tries

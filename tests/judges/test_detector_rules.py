@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import open_grounder
-from formalimg.judges.certification.matching import overlap
-from formalimg.judges.detector.family import family_of
-from formalimg.judges.detector.rules import MIN_SIDE, Found, sift
+from formalimg.judges.grounders.detector import MIN_SIDE, Found, family_of, sift
+from formalimg.judges.iou import overlap
 from formalimg.scenes import CANVAS, Box
 
 NUMBERS = st.floats(-300, 1300)

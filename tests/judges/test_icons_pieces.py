@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
 
-from formalimg.judges.icons.pieces import Cells, connected, outermost
+from formalimg.judges.grounders.icon_segmentation import Cells, connected, outermost
 
 MASKS = arrays(np.bool_, array_shapes(min_dims=2, max_dims=2, max_side=12), elements=st.booleans())
 

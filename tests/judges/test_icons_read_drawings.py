@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from PIL import Image, ImageFilter
 
 import formalimg
-from formalimg.judges.certification import random_scenes
-from formalimg.judges.icons import IconGrounder, ground_icons
-from formalimg.judges.judge import Grounding, LoadedImage
-from formalimg.judges.verdict import Unscored
+from formalimg.judges.base import Grounding, LoadedImage, Unscored
+from formalimg.judges.certification_images import random_scenes
+from formalimg.judges.grounders.icons import IconGrounder, ground_icons
 from formalimg.logic import verify, vocabulary
 from formalimg.scenes import CANVAS, Box, Scene, SceneObject, draw, drawable_classes, natural_aspect
 from tests.support.sizes import tries

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from formalimg.judges import QuestionJudge, Unscored, Verdict
-from formalimg.judges.question_judge.answers import yes_or_no
+from formalimg.judges.question_judge import yes_or_no
 from formalimg.models.chat import Answered, Unanswered
 from tests.support.concept_items import CAT, GLASS, NOTHING, RED, answers_by, concept_item, questions_in
 from tests.support.scripted_chat import ScriptedChat, Spoil, numbered

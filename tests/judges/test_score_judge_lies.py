@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from formalimg.judges import ScoreJudge, Unscored, Verdict
-from formalimg.judges.score_judge.answers import published_scores, score_of
+from formalimg.judges.score_judge import published_scores, score_of
 from formalimg.models.answer_schema import answer_schema
 from formalimg.models.chat import Unanswered
 from tests.support.concept_items import NOTHING

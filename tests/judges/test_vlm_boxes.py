@@ -11,10 +11,17 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from formalimg.judges import LoadedImage
-from formalimg.judges.showing import LONGEST_SIDE, MOST_PIXELS, shown, size_on_grid
-from formalimg.judges.vlm_grounder import box_convention
-from formalimg.judges.vlm_grounder.answers import SeenThing, SeenThings
-from formalimg.judges.vlm_grounder.rules import Sent, Told, problem_with, same_object, sift
+from formalimg.judges.chat_images import LONGEST_SIDE, MOST_PIXELS, shown, size_on_grid
+from formalimg.judges.grounders.vlm import (
+    SeenThing,
+    SeenThings,
+    Sent,
+    Told,
+    box_convention,
+    problem_with,
+    same_object,
+    sift,
+)
 from formalimg.scenes import Box
 from tests.support.scripted_chat import numbered
 

@@ -6,10 +6,8 @@ from random import Random
 
 import numpy as np
 
-from formalimg.baselines.board import SCALES, spots
-from formalimg.baselines.cast import Cast
-from formalimg.baselines.known_words import Cue
-from formalimg.baselines.noticing import Mention, Noticed, notice
+from formalimg.baselines.mentions import Cast, Cue, Mention, Noticed, notice
+from formalimg.baselines.placement import SCALES, spots
 from formalimg.scenes import Box, Scene
 
 

@@ -1,6 +1,5 @@
 """The doctor: is this installation fit to give numbers that can be trusted?"""
 
-from formalimg.doctor.examination import Finding, examine
-from formalimg.doctor.known_answers import Answer, try_known_answers
+from formalimg.doctor.checks import Answer, Finding, examine, try_known_answers
 
 __all__ = ["Answer", "Finding", "examine", "try_known_answers"]
