@@ -11,7 +11,7 @@ import pytest
 
 from formalimg import Box, Scene, SceneObject, parse
 from formalimg.judges import Unscored, Verdict
-from formalimg.judges.clause_judge import ClauseJudge, normalized
+from formalimg.judges.clause_judge import ClauseJudge, normalize_clause
 from formalimg.models.chat import Unanswered
 from formalimg.scenes import Relation
 from formalimg.suites import FormulaSpec, Item
@@ -105,8 +105,8 @@ def test_only_blanks_may_differ() -> None:
     )
     assert verdict(answer).passed
     assert len(chat.conversations) == 1
-    assert normalized("(or (not (Is ?x 'toy  car') ) (On ?x ?y))") == "(or (not (Is ?x 'toy car')) (On ?x ?y))"
-    assert normalized("(Is ?x 'toycar')") != normalized("(Is ?x 'toy car')")
+    assert normalize_clause("(or (not (Is ?x 'toy  car') ) (On ?x ?y))") == "(or (not (Is ?x 'toy car')) (On ?x ?y))"
+    assert normalize_clause("(Is ?x 'toycar')") != normalize_clause("(Is ?x 'toy car')")
 
 
 def test_a_clause_left_out_is_not_taken_for_either_although_the_verdict_is_true() -> None:

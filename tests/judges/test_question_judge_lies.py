@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from formalimg.judges import QuestionJudge, Unscored, Verdict
-from formalimg.judges.question_judge import yes_or_no
+from formalimg.judges.question_judge import parse_yes_no
 from formalimg.models.chat import Answered, Unanswered
 from tests.support.concept_items import CAT, GLASS, NOTHING, RED, answers_by, concept_item, questions_in
 from tests.support.scripted_chat import ScriptedChat, Spoil, numbered
@@ -111,9 +111,9 @@ def test_only_blanks_quotes_and_one_full_stop_may_stand_around_the_word(text: st
     wanted = word in ("yes", "no") and word in text.lower()
     # Rare blanks, such as the form feed, may go either way; they never make a yes of a no.
     if all(letter in _AROUND or letter.isprintable() for letter in text):
-        assert (yes_or_no(text) is not None) is wanted
-    if yes_or_no(text) is not None:
-        assert yes_or_no(text) is ("yes" in text.lower())
+        assert (parse_yes_no(text) is not None) is wanted
+    if parse_yes_no(text) is not None:
+        assert parse_yes_no(text) is ("yes" in text.lower())
 
 
 @given(st.lists(st.integers(-1, 5), max_size=6))

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from formalimg.judges import ScoreJudge, Unscored, Verdict
-from formalimg.judges.score_judge import published_scores, score_of
+from formalimg.judges.score_judge import parse_score, published_scores
 from formalimg.models.answer_schema import answer_schema
 from formalimg.models.chat import Unanswered
 from tests.support.concept_items import NOTHING
@@ -98,7 +98,7 @@ def test_only_numbers_from_0_to_1_are_scores_also_in_quotes(given_: object) -> N
         digits = [whole, rest] if dot else [whole]
         if all(piece.isascii() and piece.isdigit() for piece in digits) and float(given_) <= 1:
             wanted = float(given_)
-    found = score_of(given_)
+    found = parse_score(given_)
     assert found == wanted
     assert str(found) != "-0.0"
 

@@ -1,4 +1,4 @@
-"""From a name such as `builtin/icons` to a judge: each suite decides how it judges with what is named."""
+"""Registry of judges and grounders: from a name such as `builtin/icons` to a judge; the suite decides how it is used."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from formalimg.suites import suite as suite_of
 if TYPE_CHECKING:
     from formalimg.models import ChatModel
 
-
 ICONS = "builtin/icons"
 DETECTORS = "detector/"
 """Names that begin with this are open-vocabulary detectors."""
 
-_SHOWN_BY_BOXES = ("knolling",)
-"""Suites of formulas that speak of boxes and colours only, so that a grounder sees all and logic judges."""
+_GROUNDED_SUITES = ("knolling",)
+"""Suites whose formulas need boxes and colours only: a grounder sees everything, and logic judges."""
 
-_OF_GROUNDERS = ("requests", "boxes", "prompts")
-_OF_CLAUSE_JUDGES = ("decide", "answers", "prompts")
-_OF_QUESTION_JUDGES = ("requests", "prompts")
-_OF_SCORE_JUDGES = ("persona", "answers", "prompts")
-"""Options that say how a chat model is used; all others are its own."""
+# Options that say how a chat model is used; all others belong to the model.
+_GROUNDER_OPTIONS = ("requests", "boxes", "prompts")
+_CLAUSE_OPTIONS = ("decide", "answers", "prompts")
+_QUESTION_OPTIONS = ("requests", "prompts")
+_SCORE_OPTIONS = ("persona", "answers", "prompts")
+_JUDGE_OPTIONS = (*_GROUNDER_OPTIONS, *_CLAUSE_OPTIONS, *_QUESTION_OPTIONS, *_SCORE_OPTIONS)
 
-_Opener: TypeAlias = Callable[[str, str | None, Mapping[str, str] | None], Judge]
-"""Opens a judge for a suite, from its name, if there is one, and its options."""
+_Factory: TypeAlias = Callable[[str, str | None, Mapping[str, str] | None], Judge]
+"""Creates a judge for a suite, from its name, if there is one, and its options."""
 
 
 def open_judge(
@@ -39,7 +39,7 @@ def open_judge(
     options: Mapping[str, str] | None = None,
     task: Literal["image", "layout"] | str = "image",
 ) -> Judge:
-    """The judge of this name for a suite; without a name, the one that works offline.
+    """Return the judge of this name for a suite; without a name, the one that works offline.
 
     A chat model is used as the suite needs it: Knolling asks it for boxes and leaves the verdict to logic, Natural asks
     it for a verdict on each clause, ConceptMix asks it one question for each concept, and CF-World asks it for a score
@@ -50,7 +50,7 @@ def open_judge(
         name: `builtin/icons`, `detector/…`, or a chat model such as `openai/gpt-4o`.
         options: `requests` and `boxes` (Knolling), `decide` and `answers` (Natural), `requests` (ConceptMix), `persona`
             and `answers` (CF-World and its probes), `prompts` (a folder), and those of the model that is named.
-        task: what is to be judged. Layouts are judged by logic alone, and nobody looks.
+        task: what is to be judged. Layouts are judged by logic alone.
 
     Raises:
         FormalimgError: if there is no such judge, it cannot judge the suite, or an option is wrong.
@@ -59,19 +59,20 @@ def open_judge(
         if name not in (None, LayoutJudge.name) or options:
             raise FormalimgError(f"layouts are judged by logic alone, not by {name or 'options'}: leave the judge out")
         return LayoutJudge()
-    return _OPENERS[suite_of(suite).kind](suite, name, options)
+    return _FACTORIES[suite_of(suite).kind](suite, name, options)
 
 
 def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Grounder:
-    """The grounder of this name: `builtin/icons`, `detector/…`, or a chat model such as `openai/gpt-4o`.
+    """Return the grounder of this name: `builtin/icons`, `detector/…`, or a chat model such as `openai/gpt-4o`.
 
     Raises:
         FormalimgError: if there is none, or an option is wrong.
     """
+    # Each is imported here, so that others start faster.
     if name == ICONS:
         if options:
             raise FormalimgError(f"{ICONS} has no options, but {', '.join(options)} was given")
-        from formalimg.judges.grounders.icons import IconGrounder  # heavy, and needed only here
+        from formalimg.judges.grounders.icons import IconGrounder
 
         return IconGrounder()
     if name.startswith("builtin/"):
@@ -80,93 +81,90 @@ def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Ground
         from formalimg.judges.grounders.detector import open_detector
 
         return open_detector(name.removeprefix(DETECTORS), options or {})
-    from formalimg.judges.grounders.vlm import REQUESTS, VlmGrounder  # here, so that other judges start faster
+    from formalimg.judges.grounders.vlm import REQUESTS, VlmGrounder
 
-    chat, own = _chat_model(name, options, _OF_GROUNDERS, "a grounder", {"requests": REQUESTS})
+    chat, own = _open_chat(name, options, _GROUNDER_OPTIONS, "a grounder", {"requests": REQUESTS})
     return VlmGrounder(chat, **own)
 
 
-def _judge_of_formulas(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
-    if suite in _SHOWN_BY_BOXES:
+def _formula_judge(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
+    if suite in _GROUNDED_SUITES:
         return SceneJudge(open_grounder(name or ICONS, options))
-    if name is None:
-        raise FormalimgError(f"{_nobody_offline(suite)}, or make the images only, with `formalimg generate`")
-    if _sees_boxes_only(name):
-        raise FormalimgError(f"{name} sees boxes and colours only, and {suite} asks for more: name a chat model")
-    from formalimg.judges.clause_judge import ANSWERS, ClauseJudge  # here, so that other judges start faster
+    name = _require_chat(suite, name, f"and {suite} asks for more")
+    from formalimg.judges.clause_judge import ANSWERS, ClauseJudge
 
-    chat, own = _chat_model(name, options, _OF_CLAUSE_JUDGES, suite, {"answers": ANSWERS})
+    chat, own = _open_chat(name, options, _CLAUSE_OPTIONS, suite, {"answers": ANSWERS})
     return ClauseJudge(chat, **own)
 
 
-def _judge_of_concepts(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
-    if name is None:
-        raise FormalimgError(
-            f"{_nobody_offline(suite)}; or make the images only, with `formalimg generate`, and let people answer: "
-            "`formalimg agree` reads their votes from a CSV file"
-        )
-    if _sees_boxes_only(name):
-        raise FormalimgError(f"{name} sees boxes and colours only, and cannot answer questions: name a chat model")
-    from formalimg.judges.question_judge import REQUESTS, QuestionJudge  # here, so that other judges start faster
+def _question_judge(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
+    advice = (
+        "; or make the images only, with `formalimg generate`, and let people answer: "
+        "`formalimg agree` reads their votes from a CSV file"
+    )
+    name = _require_chat(suite, name, "and cannot answer questions", advice)
+    from formalimg.judges.question_judge import REQUESTS, QuestionJudge
 
-    chat, own = _chat_model(name, options, _OF_QUESTION_JUDGES, suite, {"requests": REQUESTS})
+    chat, own = _open_chat(name, options, _QUESTION_OPTIONS, suite, {"requests": REQUESTS})
     return QuestionJudge(chat, **own)
 
 
-def _judge_of_counterfactuals(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
-    if name is None:
-        raise FormalimgError(f"{_nobody_offline(suite)}, or make the images only, with `formalimg generate`")
-    if _sees_boxes_only(name):
-        raise FormalimgError(f"{name} sees boxes and colours only, and cannot give scores: name a chat model")
-    from formalimg.judges.score_judge import ANSWERS, ScoreJudge  # here, so that other judges start faster
+def _score_judge(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
+    name = _require_chat(suite, name, "and cannot give scores")
+    from formalimg.judges.score_judge import ANSWERS, ScoreJudge
 
-    chat, own = _chat_model(name, options, _OF_SCORE_JUDGES, suite, {"answers": ANSWERS})
+    chat, own = _open_chat(name, options, _SCORE_OPTIONS, suite, {"answers": ANSWERS})
     return ScoreJudge(chat, **own)
 
 
-_OPENERS: Mapping[Kind, _Opener] = {
-    "formula": _judge_of_formulas,
-    "concepts": _judge_of_concepts,
-    "counterfactual": _judge_of_counterfactuals,
+_FACTORIES: Mapping[Kind, _Factory] = {
+    "formula": _formula_judge,
+    "concepts": _question_judge,
+    "counterfactual": _score_judge,
 }
-"""How suites are judged, by the kind of what their items ask for."""
+"""How suites are judged, by kind."""
 
 
-def _nobody_offline(suite: str) -> str:
-    return (
-        f"there is no judge for {suite} that works offline: name a chat model that can see, as in "
-        "--judge gemini/gemini-3-pro-preview"
-    )
+def _require_chat(
+    suite: str, name: str | None, why_not: str, advice: str = ", or make the images only, with `formalimg generate`"
+) -> str:
+    """Return the name of the chat model; refuse a missing name, and grounders that find boxes and colours only."""
+    if name is None:
+        raise FormalimgError(
+            f"there is no judge for {suite} that works offline: name a chat model that can see, as in "
+            f"--judge gemini/gemini-3-pro-preview{advice}"
+        )
+    if name == ICONS or name.startswith(DETECTORS):
+        raise FormalimgError(f"{name} sees boxes and colours only, {why_not}: name a chat model")
+    return name
 
 
-def _sees_boxes_only(name: str) -> bool:
-    return name == ICONS or name.startswith(DETECTORS)
-
-
-def _chat_model(
+def _open_chat(
     name: str,
     options: Mapping[str, str] | None,
-    ours: tuple[str, ...],
+    own_keys: tuple[str, ...],
     user: str,
-    in_words: Mapping[str, tuple[str, ...]],
+    choices: Mapping[str, tuple[str, ...]],
 ) -> tuple[ChatModel, dict[str, Any]]:
-    """The chat model with the options that are its own, and the options that say how it is used.
+    """Return the chat model with its own options, and the options that say how it is used.
 
-    Options in several words have hyphens on a command line, so that they need no quotes: per-class for per class.
+    Values of several words have hyphens on a command line, so that they need no quotes: per-class for per class.
     """
     from formalimg.models import open_chat_model
 
-    given = dict(options or {})
-    for key in (*_OF_GROUNDERS, *_OF_CLAUSE_JUDGES, *_OF_QUESTION_JUDGES, *_OF_SCORE_JUDGES):
-        if key in given and key not in ours:
-            raise FormalimgError(f"{user} has no option {key!r}: it knows {', '.join(ours)}, and those of the model")
-    own: dict[str, Any] = {key: given.pop(key) for key in ours if key in given}
-    for key, known in in_words.items():
+    model_options = dict(options or {})
+    for key in _JUDGE_OPTIONS:
+        if key in model_options and key not in own_keys:
+            known = ", ".join(own_keys)
+            raise FormalimgError(f"{user} has no option {key!r}: it knows {known}, and those of the model")
+    own: dict[str, Any] = {key: model_options.pop(key) for key in own_keys if key in model_options}
+    for key, values in choices.items():
         if key in own:
-            written = {words.replace(" ", "-"): words for words in known}
-            if own[key].replace(" ", "-") not in written:
-                raise FormalimgError(f"unknown {key} {own[key]!r}: known are {', '.join(written)}")
-            own[key] = written[own[key].replace(" ", "-")]
+            by_slug = {value.replace(" ", "-"): value for value in values}
+            slug = own[key].replace(" ", "-")
+            if slug not in by_slug:
+                raise FormalimgError(f"unknown {key} {own[key]!r}: known are {', '.join(by_slug)}")
+            own[key] = by_slug[slug]
     if "prompts" in own:
         own["prompts"] = Path(own["prompts"])
-    return open_chat_model(name, given), own
+    return open_chat_model(name, model_options), own

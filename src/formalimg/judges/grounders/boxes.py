@@ -1,4 +1,4 @@
-"""Boxes as models write them down, and the same boxes on the canvas."""
+"""Box conventions: how families of models write bounding boxes (`boxes.toml`), and the same boxes on the canvas."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from typing import Any
 from formalimg.errors import FormalimgError
 from formalimg.scenes import CANVAS, Box
 
-MIN_SIDE = 1.0
-"""Boxes less wide or high than this, on the canvas of 1000, hold no object. Fractions taken for thousandths are such."""
+MIN_BOX_SIDE = 1.0
+"""Boxes with a smaller side, on the canvas of 1000, hold no object; fractions read as thousandths are such."""
 
 
 @dataclass(frozen=True)
 class BoxConvention:
-    """How a model writes boxes down.
+    """How a model writes boxes.
 
     Attributes:
         name: how users write it, such as `xyxy-1000`.
-        order: which of xmin, ymin, xmax and ymax comes when.
+        order: the order of xmin, ymin, xmax and ymax.
         span: the coordinate of the right and the bottom edge; None if that is the size of the image in pixels.
-        words: how boxes are asked for.
+        text: the instruction for the model, with `{width}` and `{height}` of the image.
     """
 
     name: str
     order: tuple[str, ...]
     span: float | None
-    words: str
+    text: str
 
     @property
     def in_pixels(self) -> bool:
-        """Do the numbers depend on the size of the image as it is sent?"""
+        """Whether the numbers depend on the size of the image as it is sent."""
         return self.span is None
 
-    def asked_for(self, width: int, height: int) -> str:
-        """The words that ask for boxes in an image of this size."""
-        return self.words.format(width=width, height=height)
+    def instruction(self, width: int, height: int) -> str:
+        """Return the text that asks for boxes in an image of this size."""
+        return self.text.format(width=width, height=height)
 
     def on_canvas(self, numbers: Sequence[float], width: int, height: int) -> Box | str:
-        """The box on the canvas, or what is wrong with the numbers: nothing is swapped, cut or guessed.
+        """Return the box on the canvas, or what is wrong with the numbers: nothing is swapped, clipped or guessed.
 
         Args:
             numbers: as the model wrote them.
@@ -51,47 +51,40 @@ class BoxConvention:
             height: of the image as it was sent, in pixels.
         """
         written = f"[{', '.join(f'{number:g}' for number in numbers)}]"
+        form = f"[{', '.join(self.order)}]"
         if len(numbers) != 4:
-            return f"the box {written} is not {self._form()}"
+            return f"the box {written} is not {form}"
         named = dict(zip(self.order, numbers, strict=True))
         spans = {"x": self.span or width, "y": self.span or height}
-        reach = f"{self._form()} goes from 0 to {self._reach(width, height)}"
+        limits = f"{width} across and {height} down" if self.span is None else f"{self.span:g}"
         if not all(0 <= number <= spans[name[0]] for name, number in named.items()):
-            return f"the box {written} leaves the image: {reach}"
+            return f"the box {written} leaves the image: {form} goes from 0 to {limits}"
         if named["xmin"] > named["xmax"] or named["ymin"] > named["ymax"]:
-            return f"the box {written} has its corners swapped: it must be {self._form()}"
+            return f"the box {written} has its corners swapped: it must be {form}"
         box = Box(**{name: round(number / spans[name[0]] * CANVAS, 2) for name, number in named.items()})
-        if min(box.xmax - box.xmin, box.ymax - box.ymin) < MIN_SIDE:
-            return f"the box {written} is too small to hold an object: {reach}"
+        if min(box.xmax - box.xmin, box.ymax - box.ymin) < MIN_BOX_SIDE:
+            return f"the box {written} is too small to hold an object: {form} goes from 0 to {limits}"
         return box
 
-    def _form(self) -> str:
-        return f"[{', '.join(self.order)}]"
 
-    def _reach(self, width: int, height: int) -> str:
-        return f"{width} across and {height} down" if self.span is None else f"{self.span:g}"
-
-
-def box_convention(model: str, wish: str = "auto") -> BoxConvention:
-    """The box convention of a model.
+def box_convention(model: str, convention: str = "auto") -> BoxConvention:
+    """Return the box convention of a model.
 
     Args:
         model: its name; with `auto`, the family it belongs to decides.
-        wish: `auto`, or the name of a convention.
+        convention: `auto`, or the name of a convention.
 
     Raises:
         FormalimgError: if there is no such convention.
     """
     table = _table()
-    name = wish if wish != "auto" else _family(model, table["families"])["boxes"]
+    name = convention
+    if convention == "auto":
+        name = next(one["boxes"] for one in table["families"] if re.search(one["pattern"], model, re.IGNORECASE))
     entry = table["conventions"].get(name)
     if entry is None:
-        raise FormalimgError(f"unknown boxes {wish!r}: known are auto, {', '.join(table['conventions'])}")
+        raise FormalimgError(f"unknown boxes {convention!r}: known are auto, {', '.join(table['conventions'])}")
     return BoxConvention(name, tuple(entry["order"]), entry.get("span"), entry["words"])
-
-
-def _family(model: str, families: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
-    return next(family for family in families if re.search(family["pattern"], model, re.IGNORECASE))
 
 
 @cache

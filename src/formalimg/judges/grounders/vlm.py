@@ -1,8 +1,7 @@
-"""Front."""
+"""The VLM grounder: ask a vision-language model for the objects in an image, with boxes and colours."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,16 +11,26 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict
 
-from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, LoadedImage, Unscored
-from formalimg.judges.chat_images import Shown, question_about, shown
-from formalimg.judges.chat_judge import NoAnswer, Understood, added, ask_until_understood
+from formalimg.judges.chat_images import ChatImage
+from formalimg.judges.chat_judge import ChatJudge, NoValidAnswer, ValidAnswer, check_option, total_cost
 from formalimg.judges.grounders.boxes import BoxConvention, box_convention
 from formalimg.judges.iou import overlap
 from formalimg.logic import vocabulary
 from formalimg.models import ChatModel, Setting
-from formalimg.prompts import load_prompts
 from formalimg.scenes import Box, Scene, SceneObject
+
+GroundingRequests: TypeAlias = Literal["per class", "all at once"]
+REQUESTS: tuple[GroundingRequests, ...] = get_args(GroundingRequests)
+"""How several classes can be asked for."""
+
+NO_COLOR = "other"
+SAME_OBJECT = 0.7
+"""Boxes of one class that overlap by so much (intersection over union) are one object."""
+
+_SPELLINGS = {"grey": "gray"}
+
+# Answer types. Models are sent their names, fields and docstrings as a JSON schema.
 
 
 class SeenThing(BaseModel):
@@ -42,95 +51,170 @@ class SeenThings(BaseModel):
     objects: list[SeenThing]
 
 
-Plain: TypeAlias = dict[str, object]
-"""An entry as the model wrote it, or an object, as plain data."""
+class VlmGrounder(ChatJudge):
+    """Ask a chat model for the objects in an image: class, colour and box of each.
 
-NO_COLOR = "other"
-SAME_OBJECT = 0.7
-"""Boxes that overlap by so much (intersection over union) are one object."""
+    Only the requested classes are looked for. If the answer for one of them is missing or not valid, the image is
+    `Unscored`, never a scene without these objects. Evidence, all plain data:
 
-_SPELLINGS = {"grey": "gray"}
+    - `answers`: for each request, the classes in it (`asked_for`) and the answers, word for word (`raw`);
+    - `served`: what was actually used, as far as the provider says;
+    - `dropped`, `recolored`, `merged`, `two_labels`: what the rules changed; only where they did.
+    """
+
+    prompt_folder = "vlm_grounder"
+    retry_prompt = "grounder-again"
+    rules = {"grounding_rules": 1}
+    """The version of the rules from answers to scenes: raise it whenever a scene may come out differently."""
+
+    def __init__(
+        self,
+        chat: ChatModel,
+        *,
+        requests: GroundingRequests = "per class",
+        boxes: str = "auto",
+        colors: Sequence[str] | None = None,
+        prompts: Path | None = None,
+    ) -> None:
+        """Create a grounder that asks this chat model.
+
+        Args:
+            chat: the chat model; it must accept images.
+            requests: one request for each class, as published, or one for all of them.
+            boxes: how the model writes boxes: `xyxy-1000`, `yxyx-1000`, `pixels` or `unit`; `auto` goes by its name.
+            colors: the names of the colours; None for those of Knolling.
+            prompts: a folder with prompts of the user that replace ours.
+
+        Raises:
+            FormalimgError: if an option is wrong.
+        """
+        check_option("requests", requests, REQUESTS)
+        self._per_class = requests == "per class"
+        self._boxes = box_convention(chat.name, boxes)
+        self._colors = tuple(vocabulary("knolling").words["color"] if colors is None else colors)
+        super().__init__(
+            chat,
+            {"requests": requests, "boxes": self._boxes.name, "colors": ", ".join(self._colors)},
+            {"prompt": "grounder-per-class" if self._per_class else "grounder-all-at-once"},
+            prompts,
+        )
+
+    def questions(self, classes: Sequence[str]) -> int:
+        """Return how many requests are sent per image, for these classes; they are sent one after the other."""
+        return len(classes) if self._per_class else min(1, len(classes))
+
+    async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
+        """Find the objects of these classes in an image."""
+        if not classes:
+            return Unscored("not understood", "no class is named that could be looked for")
+        encoded = await self._encode(image, on_grid=self._boxes.in_pixels)
+        frame = BoxFrame(self._boxes, encoded.width, encoded.height)
+        valid: list[ClassAnswer] = []
+        answers: list[dict[str, object]] = []
+        cost: float | None = 0.0
+        served: Mapping[str, Setting] = {}
+        for group in [(one,) for one in classes] if self._per_class else [tuple(classes)]:
+            answer = await self._request(encoded, frame, group)
+            cost = total_cost((cost, answer.cost))
+            answers.append({"asked_for": list(group), "raw": list(answer.raw)})
+            if isinstance(answer, NoValidAnswer):
+                return Unscored(answer.reason, f"{', '.join(group)}: {answer.detail}", {"answers": answers}, cost)
+            valid.append(ClassAnswer(group, answer.value))
+            served = answer.served
+        result = resolve_objects(valid, frame, self._colors)
+        evidence: dict[str, object] = {"answers": answers, "served": dict(served), **result.evidence()}
+        return Grounding(Scene.of(result.objects), evidence=evidence, cost=cost)
+
+    async def _request(
+        self, image: ChatImage, frame: BoxFrame, classes: Sequence[str]
+    ) -> ValidAnswer[SeenThings] | NoValidAnswer:
+        names = [label.replace("_", " ") for label in classes]
+        values = {
+            "class": names[0],
+            "classes": ", ".join(names),
+            "colors": ", ".join(self._colors),
+            "box": self._boxes.instruction(image.width, image.height),
+        }
+        return await self._ask(image, values, SeenThings, partial(find_problem, frame=frame))
 
 
-class Sent(NamedTuple):
-    """How boxes were asked for: in which convention, in an image of which size."""
+class BoxFrame(NamedTuple):
+    """What the numbers of a box mean: the convention, and the size of the image that was sent."""
 
     convention: BoxConvention
     width: int
     height: int
 
     def box(self, seen: SeenThing) -> Box | str:
-        """The box of an object on the canvas, or what is wrong with it."""
+        """Return the box of an object on the canvas, or what is wrong with it."""
         return self.convention.on_canvas(seen.box_2d, self.width, self.height)
 
 
-@dataclass(frozen=True)
-class Sifted:
-    """Objects by rule, and what became of the rest; all but the objects is plain data.
-
-    Attributes:
-        objects: what is there.
-        dropped: entries under other labels than those asked for.
-        recolored: entries whose colour is not in the vocabulary.
-        merged: entries that repeat an object that was told before.
-        two_labels: objects that share a box with one of another class; both are kept.
-    """
-
-    objects: tuple[SceneObject, ...]
-    dropped: list[Plain]
-    recolored: list[Plain]
-    merged: list[Plain]
-    two_labels: list[list[Plain]]
-
-    def evidence(self) -> dict[str, object]:
-        """What became of the rest, where anything did."""
-        found = {name: getattr(self, name) for name in ("dropped", "recolored", "merged", "two_labels")}
-        return {name: entries for name, entries in found.items() if entries}
-
-
-def problem_with(answer: SeenThings, sent: Sent) -> str | None:
-    """What cannot be right about an answer: the first boxes that are none; None if all can be."""
-    wrong = [box for box in map(sent.box, answer.objects) if isinstance(box, str)]
-    if not wrong:
-        return None
-    return "; ".join(wrong[:3]) + (f"; and {len(wrong) - 3} more boxes are wrong" if len(wrong) > 3 else "")
-
-
-class Told(NamedTuple):
-    """An answer, and the classes it was asked for."""
+class ClassAnswer(NamedTuple):
+    """A valid answer, and the classes that were asked for."""
 
     classes: Sequence[str]
     answer: SeenThings
 
 
-def sift(told: Iterable[Told], sent: Sent, colors: Sequence[str]) -> Sifted:
-    """The objects that were told, by these rules.
+@dataclass(frozen=True)
+class ResolvedObjects:
+    """The objects that the rules accept, and what became of the rest; all but the objects is plain data.
 
-    1. An entry counts if its label is one of the classes it was asked for, whatever its case and with blanks,
-       hyphens or underscores. Others are dropped.
+    Attributes:
+        objects: the objects of the scene.
+        dropped: entries under other labels than those asked for.
+        recolored: entries whose colour is not in the vocabulary.
+        merged: entries that repeat an earlier object.
+        two_labels: objects that share a box with one of another class; both are kept.
+    """
+
+    objects: tuple[SceneObject, ...]
+    dropped: list[dict[str, object]]
+    recolored: list[dict[str, object]]
+    merged: list[dict[str, object]]
+    two_labels: list[list[dict[str, object]]]
+
+    def evidence(self) -> dict[str, object]:
+        """Return what became of the rest, where the rules changed anything."""
+        found = {name: getattr(self, name) for name in ("dropped", "recolored", "merged", "two_labels")}
+        return {name: entries for name, entries in found.items() if entries}
+
+
+def find_problem(answer: SeenThings, frame: BoxFrame) -> str | None:
+    """Return the first boxes of an answer that are not valid, in words for the model; None if all are."""
+    wrong = [box for box in map(frame.box, answer.objects) if isinstance(box, str)]
+    if not wrong:
+        return None
+    return "; ".join(wrong[:3]) + (f"; and {len(wrong) - 3} more boxes are wrong" if len(wrong) > 3 else "")
+
+
+def resolve_objects(answers: Iterable[ClassAnswer], frame: BoxFrame, colors: Sequence[str]) -> ResolvedObjects:
+    """Return the objects in valid answers, by these rules.
+
+    1. An entry counts if its label is one of the classes it was asked for; case, blanks, hyphens and underscores do
+       not matter. Others are dropped.
     2. A colour that is not in the vocabulary is "other".
-    3. Entries of one class whose boxes overlap by 0.7 are one object: the one told first stays.
+    3. Entries of one class whose boxes overlap by 0.7 are one object: the first one stays.
     4. Objects of different classes are never merged, even if their boxes are the same.
-
-    Boxes must have been found right before; see `problem_with`.
     """
     objects: list[SceneObject] = []
-    dropped: list[Plain] = []
-    recolored: list[Plain] = []
-    merged: list[Plain] = []
-    for classes, answer in told:
-        words = {_folded(word): word for word in classes}
+    dropped: list[dict[str, object]] = []
+    recolored: list[dict[str, object]] = []
+    merged: list[dict[str, object]] = []
+    for classes, answer in answers:
+        labels = {_normalize(label): label for label in classes}
         for seen in answer.objects:
-            label, color = words.get(_folded(seen.label)), _color(seen.color, colors)
+            label, color = labels.get(_normalize(seen.label)), _color(seen.color, colors)
             if label is None:
                 dropped.append({**seen.model_dump(), "asked_for": list(classes)})
                 continue
             if color is None:
                 recolored.append(seen.model_dump())
-            box = sent.box(seen)
-            assert isinstance(box, Box), box
+            box = frame.box(seen)
+            assert isinstance(box, Box), box  # `find_problem` has checked it
             obj = SceneObject(label, box, color or NO_COLOR)
-            if any(same_object(obj, other) for other in objects):
+            if any(is_same_object(obj, other) for other in objects):
                 merged.append(seen.model_dump())
             else:
                 objects.append(obj)
@@ -139,138 +223,24 @@ def sift(told: Iterable[Told], sent: Sent, colors: Sequence[str]) -> Sifted:
         for one, other in combinations(objects, 2)
         if one.label != other.label and overlap(one.box, other.box) >= SAME_OBJECT
     ]
-    return Sifted(tuple(objects), dropped, recolored, merged, two_labels)
+    return ResolvedObjects(tuple(objects), dropped, recolored, merged, two_labels)
 
 
-def same_object(one: SceneObject, other: SceneObject) -> bool:
-    """Are these two reports of one object?"""
+def is_same_object(one: SceneObject, other: SceneObject) -> bool:
+    """Return whether these two entries are one object."""
     return one.label == other.label and overlap(one.box, other.box) >= SAME_OBJECT
 
 
-def _color(word: str, colors: Sequence[str]) -> str | None:
-    """The word of the vocabulary that is meant, "other" if that was said; None for any other word."""
-    folded = _folded(word)
-    known = {_folded(color): color for color in (*colors, NO_COLOR)}
-    return known.get(_SPELLINGS.get(folded, folded))
+def _color(name: str, colors: Sequence[str]) -> str | None:
+    """Return the colour of the vocabulary that is meant, or "other" if it says so; None for any other word."""
+    normalized = _normalize(name)
+    known = {_normalize(color): color for color in (*colors, NO_COLOR)}
+    return known.get(_SPELLINGS.get(normalized, normalized))
 
 
-def _folded(word: str) -> str:
-    return " ".join(word.casefold().replace("_", " ").replace("-", " ").split())
+def _normalize(name: str) -> str:
+    return " ".join(name.casefold().replace("_", " ").replace("-", " ").split())
 
 
-def _plain(obj: SceneObject) -> Plain:
+def _plain(obj: SceneObject) -> dict[str, object]:
     return {"label": obj.label, "color": obj.color, "box_2d": list(obj.box)}
-
-
-RULES = 1
-"""The version of the rules from answers to scenes: a new number wherever a scene may come out differently."""
-
-Requests: TypeAlias = Literal["per class", "all at once"]
-REQUESTS: tuple[Requests, ...] = get_args(Requests)
-"""How a chat model can be asked for several classes."""
-
-
-class VlmGrounder:
-    """Asks a chat model that can see for the objects in an image: class, colour and box of each.
-
-    Only the classes that matter to whoever asks are looked for. If the answer for one of them is missing or makes no
-    sense, nothing is said about the image: it is `Unscored`, never a scene without these objects. Its evidence, all
-    plain data:
-
-    - `answers`: for each request, what it asked for and what came back, word for word;
-    - `served`: what was really used, as far as the provider says;
-    - `dropped`, `recolored`, `merged`, `two_labels`: what the rules did; only where they did anything.
-    """
-
-    def __init__(
-        self,
-        chat: ChatModel,
-        *,
-        requests: Requests = "per class",
-        boxes: str = "auto",
-        colors: Sequence[str] | None = None,
-        prompts: Path | None = None,
-    ) -> None:
-        """A grounder that asks this chat model.
-
-        Args:
-            chat: who looks.
-            requests: one request for each class, as published, or one for all of them.
-            boxes: how the model writes boxes: `xyxy-1000`, `yxyx-1000`, `pixels` or `unit`; `auto` goes by its name.
-            colors: the words for colours; None for those of Knolling.
-            prompts: a folder with the user's own texts in place of ours.
-
-        Raises:
-            FormalimgError: if an option is wrong.
-        """
-        if requests not in REQUESTS:
-            raise FormalimgError(f"unknown requests {requests!r}: known are {', '.join(REQUESTS)}")
-        self._chat = chat
-        self._requests = requests
-        self._boxes = box_convention(chat.name, boxes)
-        self._colors = tuple(vocabulary("knolling").words["color"] if colors is None else colors)
-        texts = load_prompts(Path(__file__).parents[1] / "prompts" / "vlm_grounder", prompts)
-        self._prompt = texts["grounder-per-class" if requests == "per class" else "grounder-all-at-once"]
-        self._again = texts["grounder-again"]
-
-    @property
-    def name(self) -> str:
-        """The name of the chat model."""
-        return self._chat.name
-
-    @property
-    def settings(self) -> Mapping[str, Setting]:
-        """The settings of the chat model, how it is asked, with which texts, and the version of the rules."""
-        return {
-            **self._chat.settings,
-            "requests": self._requests,
-            "boxes": self._boxes.name,
-            "colors": ", ".join(self._colors),
-            "prompt": str(self._prompt),
-            "prompt_again": str(self._again),
-            "grounding_rules": RULES,
-        }
-
-    @property
-    def concurrency(self) -> int:
-        """As many images as the chat model takes questions: the questions about one image follow each other."""
-        return self._chat.concurrency
-
-    def questions(self, classes: Sequence[str]) -> int:
-        """How many questions are asked about an image, for these classes."""
-        return len(classes) if self._requests == "per class" else min(1, len(classes))
-
-    async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
-        """The objects of these classes in an image."""
-        if not classes:
-            return Unscored("not understood", "no class is named that could be looked for")
-        view = await asyncio.to_thread(shown, image, on_grid=self._boxes.in_pixels)
-        sent = Sent(self._boxes, view.width, view.height)
-        told: list[Told] = []
-        answers: list[dict[str, object]] = []
-        cost: float | None = 0.0
-        served: Mapping[str, Setting] = {}
-        for asked in [(one,) for one in classes] if self._requests == "per class" else [tuple(classes)]:
-            found = await self._ask(view, sent, asked)
-            cost = added(cost, found.cost)
-            answers.append({"asked_for": list(asked), "raw": list(found.raw)})
-            if isinstance(found, NoAnswer):
-                return Unscored(found.reason, f"{', '.join(asked)}: {found.detail}", {"answers": answers}, cost)
-            told.append(Told(asked, found.value))
-            served = found.served
-        sifted = sift(told, sent, self._colors)
-        evidence: dict[str, object] = {"answers": answers, "served": dict(served), **sifted.evidence()}
-        return Grounding(Scene.of(sifted.objects), evidence=evidence, cost=cost)
-
-    async def _ask(self, view: Shown, sent: Sent, classes: Sequence[str]) -> Understood[SeenThings] | NoAnswer:
-        plain = [word.replace("_", " ") for word in classes]
-        words = {
-            "class": plain[0],
-            "classes": ", ".join(plain),
-            "colors": ", ".join(self._colors),
-            "box": self._boxes.asked_for(view.width, view.height),
-        }
-        question = question_about(view.attachment, self._prompt, words)
-        return await ask_until_understood(
-            self._chat, question, SeenThings, partial(problem_with, sent=sent), self._again
-        )
