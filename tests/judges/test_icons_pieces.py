@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
 
-from formalimg.judges.grounders.icon_segmentation import Cells, connected, outermost
+from formalimg.judges.grounders.icon_segmentation import Cells, connected_components, outermost
 
 MASKS = arrays(np.bool_, array_shapes(min_dims=2, max_dims=2, max_side=12), elements=st.booleans())
 
@@ -32,13 +32,13 @@ def _flooded(mask: NDArray[np.bool_]) -> list[Cells]:
 
 @given(MASKS)
 def test_pieces_are_what_a_flood_fills(mask: NDArray[np.bool_]) -> None:
-    assert sorted(connected(mask)) == sorted(_flooded(mask))
+    assert sorted(connected_components(mask)) == sorted(_flooded(mask))
 
 
 @given(MASKS)
 def test_the_outermost_pieces_lie_in_no_other(mask: NDArray[np.bool_]) -> None:
     flooded = set(_flooded(mask))
-    outer = [cells for cells in flooded if not any(other.holds(cells) for other in flooded - {cells})]
+    outer = [cells for cells in flooded if not any(other.contains(cells) for other in flooded - {cells})]
     assert sorted(outermost(flooded)) == sorted(outer)
 
 
@@ -46,9 +46,9 @@ def test_what_lies_inside_an_outline_belongs_to_it() -> None:
     mask = np.ones((7, 7), np.bool_)
     mask[1:6, 1:6] = False
     mask[3, 3] = True
-    assert len(connected(mask)) == 2
-    assert outermost(connected(mask)) == [Cells(0, 0, 7, 7)]
+    assert len(connected_components(mask)) == 2
+    assert outermost(connected_components(mask)) == [Cells(0, 0, 7, 7)]
 
 
 def test_nothing_has_no_pieces() -> None:
-    assert connected(np.zeros((5, 9), np.bool_)) == []
+    assert connected_components(np.zeros((5, 9), np.bool_)) == []

@@ -12,12 +12,12 @@ from PIL import Image
 
 from formalimg.judges import LoadedImage
 from formalimg.judges.chat_images import MAX_PIXELS, MAX_SIDE, encode_image, size_on_grid
+from formalimg.judges.grounders.boxes import box_convention
 from formalimg.judges.grounders.vlm import (
     BoxFrame,
     ClassAnswer,
     SeenThing,
     SeenThings,
-    box_convention,
     find_problem,
     is_same_object,
     resolve_objects,

@@ -9,7 +9,7 @@ from formalimg.judges.registry import open_grounder, open_judge
 from formalimg.judges.scene_judge import LayoutJudge, SceneJudge, clause_parts, formula_part, judge_grounding
 
 if TYPE_CHECKING:
-    from formalimg.judges.certification import PUBLISHED_PARSER, Certificate, Reading, certify
+    from formalimg.judges.certification import PUBLISHED_PARSER, Certificate, ConditionResult, certify
     from formalimg.judges.certification_images import CONDITIONS, impostors, random_scenes
     from formalimg.judges.clause_judge import ClauseJudge
     from formalimg.judges.grounders.boxes import BoxConvention, box_convention
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __getattr__ = lazy_exports(
     "formalimg.judges",
     {
-        "certification": ["PUBLISHED_PARSER", "Certificate", "Reading", "certify"],
+        "certification": ["PUBLISHED_PARSER", "Certificate", "ConditionResult", "certify"],
         "certification_images": ["CONDITIONS", "impostors", "random_scenes"],
         "clause_judge": ["ClauseJudge"],
         "grounders.icons": ["IconGrounder", "ground_icons"],
@@ -40,6 +40,7 @@ __all__ = [
     "BoxConvention",
     "Certificate",
     "ClauseJudge",
+    "ConditionResult",
     "Grounder",
     "Grounding",
     "IconGrounder",
@@ -49,7 +50,6 @@ __all__ = [
     "Match",
     "Part",
     "QuestionJudge",
-    "Reading",
     "SceneJudge",
     "ScoreJudge",
     "Unscored",

@@ -1,4 +1,4 @@
-"""What a judge says about an image: a verdict made of parts, or why there is none."""
+"""Contracts of judges and grounders: `Judge`, `Grounder`, `LoadedImage`, `Verdict`, `Part`, `Unscored`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from formalimg.suites import Item
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-
 UnscoredReason: TypeAlias = Literal[
     "no image",  # the image model has not answered yet
     "refused",  # the image model declined
@@ -23,21 +22,21 @@ UnscoredReason: TypeAlias = Literal[
     "too large",  # more pixels than anyone should decode
     "not understood",  # the judge looked, and cannot tell
     "judge failed",  # the judge did not answer
-    "not judged",  # nobody has looked yet
+    "not judged",  # no judge has looked yet
 ]
 
 
 @dataclass(frozen=True)
 class Part:
-    """One graded piece of a verdict: a clause, a question, a dimension.
+    """One graded part of a verdict: a clause, a question, a dimension.
 
     Attributes:
-        name: what was asked, such as the text of a clause.
-        kind: what sort of object was asked, such as object, attribute, relation, condition, style.
+        name: what was checked, such as the text of a clause.
+        kind: the kind of check, such as object, attribute, relation, condition, style.
         score: 0 to 1.
-        weight: how much it counts.
+        weight: its weight in the score of the verdict.
         about: the words by which failures are grouped, such as the predicates of a clause.
-        reason: why, in a few words, with numbers where there are any.
+        reason: a short explanation, with numbers where there are any.
     """
 
     name: str
@@ -48,7 +47,7 @@ class Part:
     reason: str = ""
 
     def to_json(self) -> dict[str, object]:
-        """The part as plain data."""
+        """Return the part as plain data."""
         return {
             "name": self.name,
             "kind": self.kind,
@@ -60,7 +59,7 @@ class Part:
 
     @classmethod
     def from_json(cls, data: Mapping[str, object]) -> Part:
-        """The part that `to_json` wrote."""
+        """Return the part that `to_json` wrote."""
         name, kind, score, weight, about, reason = (data[key] for key in cls.__dataclass_fields__)
         if not (isinstance(score, int | float) and isinstance(weight, int | float) and isinstance(about, list)):
             raise FormalimgError(f"not a part of a verdict: {data!r}")
@@ -69,14 +68,14 @@ class Part:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a judge found in an image.
+    """The judgement on an image.
 
     Attributes:
-        passed: does the image show all that the item asks for?
-        parts: what was asked, piece by piece.
-        evidence: what the judge saw and why it decided so, as plain data; see each judge for its keys. Judges that
-            explain themselves in words do so under `explanation`.
-        cost: what judging cost, in US dollars; None if nobody knows the price.
+        passed: whether the image shows all that the item asks for.
+        parts: what the item asks for, part by part.
+        evidence: what the judge saw and why it decided so, as plain data; see each judge for its keys. A text that
+            explains the verdict is under `explanation`.
+        cost: the cost of judging in US dollars; None if the price is unknown.
     """
 
     passed: bool
@@ -86,7 +85,7 @@ class Verdict:
 
     @property
     def score(self) -> float:
-        """How much of what was asked is shown: the weighted share of the parts; 1 if and only if all of it is."""
+        """The weighted mean of the scores of the parts; 1 if and only if every part is fully shown."""
         weight = sum(part.weight for part in self.parts)
         if not weight:
             return float(self.passed)
@@ -98,10 +97,10 @@ class Unscored:
     """No verdict, and why: never a 0, never left out of the count.
 
     Attributes:
-        reason: the sort of reason.
+        reason: the kind of reason.
         detail: what happened, in one line.
         evidence: what the judge saw, if it looked.
-        cost: what it cost all the same, in US dollars; None if nobody knows the price.
+        cost: the cost nevertheless, in US dollars; None if the price is unknown.
     """
 
     reason: UnscoredReason
@@ -115,8 +114,8 @@ class LoadedImage:
     """An image to be judged.
 
     Attributes:
-        data: the file as the image model gave it: PNG, JPEG or WebP.
-        pil: the same decoded, upright, in RGB.
+        data: the file as the image model returned it: PNG, JPEG or WebP.
+        pil: the decoded image, upright, in RGB.
     """
 
     data: bytes
@@ -127,7 +126,7 @@ class Judge(Engaged, Protocol):
     """Item and image in, verdict out."""
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """What the image shows of what the item asks. What cannot be told is `Unscored`, never a guess."""
+        """Judge whether the image shows what the item asks for. What cannot be decided is `Unscored`, never a guess."""
         ...
 
 
@@ -136,10 +135,10 @@ class Grounding:
     """What a grounder saw in an image.
 
     Attributes:
-        scene: the objects, on a canvas of 1000 by 1000 whatever the image's size.
-        confidence: 0 to 1; how sure the grounder is that this is all of it. Below its own threshold it says `Unscored`.
+        scene: the objects, on a canvas of 1000 by 1000 whatever the size of the image.
+        confidence: 0 to 1; how sure the grounder is that this is all of it. Below its threshold it returns `Unscored`.
         evidence: anything else worth keeping, as plain data, such as raw answers.
-        cost: what looking cost, in US dollars; None if nobody knows the price.
+        cost: the cost of grounding in US dollars; None if the price is unknown.
     """
 
     scene: Scene
@@ -152,10 +151,10 @@ class Grounder(Engaged, Protocol):
     """Image in, scene out."""
 
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
-        """The objects in an image.
+        """Find the objects in an image.
 
         Args:
             image: the image; a grounder looks at nothing else.
-            classes: the classes that matter to whoever asks. A grounder may report others too.
+            classes: the classes that matter to the caller. A grounder may report others too.
         """
         ...

@@ -1,9 +1,11 @@
-"""Front."""
+"""Certification: measure precision and recall of a grounder on drawings whose content is known.
+
+A grounder for drawings must also refuse images that are not drawings.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import io
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
@@ -11,25 +13,29 @@ from typing import NamedTuple, TypeVar
 from PIL import Image
 
 from formalimg._util.aio import run_sync
+from formalimg._util.images import png_bytes
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounder, Grounding, LoadedImage, Unscored
 from formalimg.judges.certification_images import CONDITIONS, impostors, random_scenes
 from formalimg.judges.iou import match
 from formalimg.scenes import Scene, draw, drawable_classes
 
+_A = TypeVar("_A")
+_B = TypeVar("_B")
+
 
 @dataclass(frozen=True)
-class Reading:
-    """How images were read under one condition.
+class ConditionResult:
+    """Counts of true, found and matched objects under one condition.
 
     Attributes:
-        condition: what happened to the images.
-        images: how many were shown.
-        refused: how many of them the grounder said nothing about. What is on them counts as not found.
-        objects: how many objects are on the images.
-        found: how many objects the grounder reported.
-        matched: how many of these are right: same class, and a box that overlaps by 0.9 (intersection over union).
-        colored: how many of the matched have the right colour.
+        condition: the name of the image degradation.
+        images: the number of images.
+        refused: images that the grounder left unscored; their objects count as not found.
+        objects: the true number of objects.
+        found: the number of objects that the grounder reported.
+        matched: how many of these are right: same class, and a box with an IoU of 0.9.
+        colored: how many of the matched objects have the right colour.
     """
 
     condition: str
@@ -42,12 +48,12 @@ class Reading:
 
     @property
     def precision(self) -> float:
-        """The share of what was found that is there; 0 if nothing was found."""
+        """The share of the found objects that are right; 0 if nothing was found."""
         return _share(self.matched, self.found)
 
     @property
     def recall(self) -> float:
-        """The share of what is there that was found."""
+        """The share of the true objects that were found."""
         return _share(self.matched, self.objects)
 
     @property
@@ -61,7 +67,7 @@ class Reading:
         return _share(self.colored, self.matched)
 
     def to_json(self) -> dict[str, object]:
-        """Counts and shares as plain data."""
+        """Return counts and shares as plain data."""
         return {
             # The exported names of two counts are those of earlier certificates.
             **{{"images": "pictures", "objects": "things"}.get(name, name): n for name, n in self.__dict__.items()},
@@ -72,8 +78,8 @@ class Reading:
         }
 
 
-class Published(NamedTuple):
-    """Shares that somebody printed."""
+class PublishedShares(NamedTuple):
+    """Shares as printed in a paper."""
 
     precision: float
     recall: float
@@ -81,57 +87,57 @@ class Published(NamedTuple):
     color_accuracy: float
 
 
-PUBLISHED_PARSER = Published(0.967, 0.978, 0.972, 0.954)
-"""What the authors of FormalImg report of their parser, on 100 images with labels refined by hand: another task."""
+PUBLISHED_PARSER = PublishedShares(0.967, 0.978, 0.972, 0.954)
+"""The authors of FormalImg on their parser, on 100 images with labels refined by hand, which is another task."""
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """How a grounder did.
+    """The certificate of a grounder.
 
     Attributes:
         grounder: its name.
-        scenes: how many scenes were drawn.
-        seed: from which they were made.
-        readings: how it read them, under one condition after the other.
-        impostors: how many images that are no drawings it was shown.
+        scenes: the number of random scenes.
+        seed: the seed of the scenes.
+        results: the counts under each condition.
+        impostors: the number of images that are not drawings.
         impostors_refused: how many of them it refused, as it should.
     """
 
     grounder: str
     scenes: int
     seed: int
-    readings: tuple[Reading, ...]
+    results: tuple[ConditionResult, ...]
     impostors: int
     impostors_refused: int
 
-    def reaches(self, least: float) -> bool:
-        """Are precision, recall and F1 of the first condition so high, and was every impostor refused?"""
-        first = self.readings[0]
-        return min(first.precision, first.recall, first.f1) >= least and self.impostors == self.impostors_refused
+    def reaches(self, threshold: float) -> bool:
+        """Return whether the first condition reaches this precision, recall and F1, and all impostors were refused."""
+        first = self.results[0]
+        return min(first.precision, first.recall, first.f1) >= threshold and self.impostors == self.impostors_refused
 
     def to_json(self) -> dict[str, object]:
-        """The certificate as plain data."""
+        """Return the certificate as plain data."""
         return {
             "grounder": self.grounder,
             "scenes": self.scenes,
             "seed": self.seed,
-            "readings": [reading.to_json() for reading in self.readings],
+            "readings": [result.to_json() for result in self.results],
             "impostors": self.impostors,
             "impostors_refused": self.impostors_refused,
             "published_parser": PUBLISHED_PARSER._asdict(),
         }
 
     def __str__(self) -> str:
-        """A table for people."""
+        """Return the certificate as a text table."""
         heads = ("condition", "precision", "recall", "F1", "colour", "refused")
         rows = [
             (
-                reading.condition,
-                *(f"{share:.4f}" for share in (reading.precision, reading.recall, reading.f1, reading.color_accuracy)),
-                f"{reading.refused} of {reading.images}",
+                one.condition,
+                *(f"{share:.4f}" for share in (one.precision, one.recall, one.f1, one.color_accuracy)),
+                f"{one.refused} of {one.images}",
             )
-            for reading in self.readings
+            for one in self.results
         ]
         rows.append(("published parser", *(f"{share:.3f} " for share in PUBLISHED_PARSER), "–"))
         widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
@@ -139,7 +145,7 @@ class Certificate:
             "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
             for row in (heads, *rows)
         ]
-        objects = self.readings[0].objects
+        objects = self.results[0].objects
         shown = f"{self.scenes} scene{'s' * (self.scenes != 1)} of {objects} object{'s' * (objects != 1)}"
         return "\n".join(
             [
@@ -154,10 +160,6 @@ def _share(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
 
 
-_A = TypeVar("_A")
-_B = TypeVar("_B")
-
-
 def certify(
     grounder: Grounder,
     scenes: int = 300,
@@ -165,17 +167,17 @@ def certify(
     conditions: Sequence[str] = tuple(CONDITIONS),
     others: int = 50,
 ) -> Certificate:
-    """How well a grounder reads drawings of random scenes, and how many other images it refuses.
+    """Measure how well a grounder reads drawings of random scenes, and how many other images it refuses.
 
     Args:
-        grounder: who is examined.
-        scenes: how many scenes to draw; they are random and part of no suite.
-        seed: another seed, other scenes.
-        conditions: under which the drawings are shown, names of `CONDITIONS`.
-        others: how many images that are no drawings to show.
+        grounder: the grounder to measure.
+        scenes: the number of scenes to draw; they are random and part of no suite.
+        seed: the seed of the scenes.
+        conditions: the conditions under which drawings are shown, names of `CONDITIONS`.
+        others: the number of images to show that are not drawings.
 
     Raises:
-        FormalimgError: if a condition is not known, or there is nothing to certify with.
+        FormalimgError: if a condition is unknown, or the numbers are out of range.
     """
     unknown = [name for name in conditions if name not in CONDITIONS]
     if unknown or not conditions:
@@ -188,46 +190,44 @@ def certify(
 
 
 async def _certify(grounder: Grounder, scenes: int, seed: int, conditions: Sequence[str], others: int) -> Certificate:
-    async def read(numbered: tuple[int, Scene]) -> list[Reading]:
+    async def read(numbered: tuple[int, Scene]) -> list[ConditionResult]:
         number, scene = numbered
         drawing = await asyncio.to_thread(draw, scene)
         return [await _read(grounder, scene, drawing, name, number) for name in conditions]
 
     async def refused(image: Image.Image) -> bool:
-        loaded = await asyncio.to_thread(_image, image)
+        loaded = await asyncio.to_thread(_load, image)
         answer = await grounder.ground(loaded, drawable_classes())
-        return isinstance(answer, Unscored) and answer.reason != "judge failed"  # who did not answer did not refuse
+        return isinstance(answer, Unscored) and answer.reason != "judge failed"  # no answer is not a refusal
 
-    read_one_by_one = await _side_by_side(read, enumerate(random_scenes(scenes, seed)), grounder.concurrency)
-    refusals = await _side_by_side(refused, (each.image for each in impostors(others, seed)), grounder.concurrency)
-    readings = tuple(_sum(column) for column in zip(*read_one_by_one, strict=True))
-    return Certificate(grounder.name, scenes, seed, readings, others, sum(refusals))
+    by_scene = await _map_concurrently(read, enumerate(random_scenes(scenes, seed)), grounder.concurrency)
+    refusals = await _map_concurrently(refused, (each.image for each in impostors(others, seed)), grounder.concurrency)
+    results = tuple(_sum(column) for column in zip(*by_scene, strict=True))
+    return Certificate(grounder.name, scenes, seed, results, others, sum(refusals))
 
 
-async def _read(grounder: Grounder, scene: Scene, drawing: Image.Image, condition: str, number: int) -> Reading:
-    image = await asyncio.to_thread(lambda: _image(CONDITIONS[condition](drawing, number)))
+async def _read(grounder: Grounder, scene: Scene, drawing: Image.Image, condition: str, number: int) -> ConditionResult:
+    image = await asyncio.to_thread(lambda: _load(CONDITIONS[condition](drawing, number)))
     answer = await grounder.ground(image, drawable_classes())
     if not isinstance(answer, Grounding):
-        return Reading(condition, 1, 1, len(scene), 0, 0, 0)
+        return ConditionResult(condition, 1, 1, len(scene), 0, 0, 0)
     matches = match(scene, answer.scene)
     colored = sum(truth.color == (found.color or "other") for truth, found in matches)
-    return Reading(condition, 1, 0, len(scene), len(answer.scene), len(matches), colored)
+    return ConditionResult(condition, 1, 0, len(scene), len(answer.scene), len(matches), colored)
 
 
-def _image(image: Image.Image) -> LoadedImage:
-    file = io.BytesIO()
-    image.save(file, "PNG", compress_level=1)
-    return LoadedImage(file.getvalue(), image)
+def _load(image: Image.Image) -> LoadedImage:
+    return LoadedImage(png_bytes(image), image)
 
 
-def _sum(readings: Sequence[Reading]) -> Reading:
+def _sum(results: Sequence[ConditionResult]) -> ConditionResult:
     counts = ("images", "refused", "objects", "found", "matched", "colored")
-    totals = (sum(getattr(reading, count) for reading in readings) for count in counts)
-    return Reading(readings[0].condition, *totals)
+    totals = (sum(getattr(result, count) for result in results) for count in counts)
+    return ConditionResult(results[0].condition, *totals)
 
 
-async def _side_by_side(work: Callable[[_A], Awaitable[_B]], values: Iterable[_A], concurrency: int) -> list[_B]:
-    """The results in the order of the values, with so many of them in work at any time."""
+async def _map_concurrently(work: Callable[[_A], Awaitable[_B]], values: Iterable[_A], concurrency: int) -> list[_B]:
+    """Return the results in the order of the values, with at most `concurrency` of them in work at any time."""
     results: dict[int, _B] = {}
     numbered = iter(enumerate(values))
 

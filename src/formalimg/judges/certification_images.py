@@ -1,4 +1,4 @@
-"""Random scenes that no suite holds: any classes, any colours, anywhere."""
+"""Images for certification: random scenes, degradations (JPEG, blur, noise), and images that are not drawings."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from PIL import Image, ImageFilter
 
+from formalimg.judges.grounders.icon_segmentation import drawing_background
 from formalimg.logic import vocabulary
 from formalimg.scenes import CANVAS, MIN_SIDE, Box, Scene, SceneObject, draw, drawable_classes, natural_aspect
 
@@ -23,55 +24,55 @@ if TYPE_CHECKING:
 _MAX_OBJECTS = 25
 _GAP = 20
 _BORDER = 5
-_LARGEST_SIDE = 200
-_LONGEST_SIDE = 420
+_MAX_SMALLER_SIDE = 200
+_MAX_SIDE = 420
 _STRETCH = 0.2
-_TRIES = 200
+_MAX_TRIES = 200
 
 
 def random_scenes(count: int, seed: int) -> Iterator[Scene]:
-    """So many scenes of 1 to 25 objects, the same for the same seed.
+    """Yield scenes of 1 to 25 objects of any class and colour, the same for the same seed.
 
-    Smaller sides are from the least that solving gives (20 of 1000) to 200, small ones as frequent as large ones;
-    shapes are about natural, lying or standing. Boxes keep a distance of 20.
+    Smaller sides are from the minimum of the solver (20 of 1000) to 200, on a logarithmic scale; shapes are about
+    natural, horizontal or vertical. Boxes keep a distance of 20.
     """
     for number in range(count):
-        chance = random.Random(f"certification {seed} {number}")
-        yield _scene(chance, chance.randint(1, _MAX_OBJECTS))
+        rng = random.Random(f"certification {seed} {number}")
+        yield _scene(rng, rng.randint(1, _MAX_OBJECTS))
 
 
-def _scene(chance: random.Random, objects: int) -> Scene:
+def _scene(rng: random.Random, objects: int) -> Scene:
     colors = (*vocabulary("knolling").words["color"], "other")
     placed: list[SceneObject] = []
-    for _ in range(_TRIES):
+    for _ in range(_MAX_TRIES):
         if len(placed) == objects:
             break
-        label = chance.choice(drawable_classes())
-        box = _box(chance, natural_aspect(label))
-        if box is not None and all(_apart(box, other.box) for other in placed):
-            placed.append(SceneObject(label, box, chance.choice(colors)))
+        label = rng.choice(drawable_classes())
+        box = _box(rng, natural_aspect(label))
+        if box is not None and all(_are_apart(box, other.box) for other in placed):
+            placed.append(SceneObject(label, box, rng.choice(colors)))
     return Scene.of(placed)
 
 
-def _box(chance: random.Random, aspect: float) -> Box | None:
-    shape = math.exp(chance.choice((-1, 1)) * math.log(aspect) + chance.uniform(-_STRETCH, _STRETCH))
-    smaller = math.exp(chance.uniform(math.log(MIN_SIDE), math.log(_LARGEST_SIDE)))
+def _box(rng: random.Random, aspect: float) -> Box | None:
+    shape = math.exp(rng.choice((-1, 1)) * math.log(aspect) + rng.uniform(-_STRETCH, _STRETCH))
+    smaller = math.exp(rng.uniform(math.log(MIN_SIDE), math.log(_MAX_SMALLER_SIDE)))
     width, height = max(MIN_SIDE, round(smaller * max(1, shape))), max(MIN_SIDE, round(smaller * max(1, 1 / shape)))
-    if max(width, height) > _LONGEST_SIDE:
+    if max(width, height) > _MAX_SIDE:
         return None
-    left = chance.randint(_BORDER, CANVAS - _BORDER - width)
-    top = chance.randint(_BORDER, CANVAS - _BORDER - height)
+    left = rng.randint(_BORDER, CANVAS - _BORDER - width)
+    top = rng.randint(_BORDER, CANVAS - _BORDER - height)
     return Box(left, top, left + width, top + height)
 
 
-def _apart(one: Box, other: Box) -> bool:
+def _are_apart(one: Box, other: Box) -> bool:
     across = max(one.xmin, other.xmin) - min(one.xmax, other.xmax)
     down = max(one.ymin, other.ymin) - min(one.ymax, other.ymax)
     return max(across, down) >= _GAP
 
 
-Condition: TypeAlias = Callable[[Image.Image, int], Image.Image]
-"""An image and a seed in, the image as it arrives out."""
+ImageDegradation: TypeAlias = Callable[[Image.Image, int], Image.Image]
+"""Takes an image and a seed, returns the degraded image."""
 
 
 def _clean(image: Image.Image, seed: int) -> Image.Image:
@@ -98,98 +99,98 @@ def _noisy(image: Image.Image, seed: int) -> Image.Image:
     return Image.fromarray(np.clip(np.asarray(image) + 6 * noise + 0.5, 0, 255).astype(np.uint8))
 
 
-CONDITIONS: Mapping[str, Condition] = {
+CONDITIONS: Mapping[str, ImageDegradation] = {
     "clean": _clean,
     "JPEG 60": _jpeg,
     "512 pixels": _small,
     "blur 1.2": _blurred,
     "noise 6": _noisy,
 }
-"""The conditions a grounder is certified under, by name; images are of 1024 pixels unless it says otherwise."""
+"""The conditions of certification by name; images have 1024 pixels unless the name says otherwise."""
 
 
 _SIZE = 512
-_MANY = 8
+_MIN_OBJECTS = 8
 
 
 class Impostor(NamedTuple):
-    """An image that is no drawing, and what it is instead."""
+    """An image that is not a drawing, and what it is instead."""
 
     kind: str
     image: Image.Image
 
 
 def impostors(count: int, seed: int) -> Iterator[Impostor]:
-    """So many images that are no drawings, of all kinds in turn, the same for the same seed."""
+    """Yield images that are not drawings, of all kinds in turn, the same for the same seed."""
     kinds = list(_KINDS.items())
-    # Of a few objects, all could look the same after turning, as a plate does.
-    full = (scene for scene in random_scenes(100 * count, seed) if len(scene) >= _MANY)
-    for number, scene in enumerate(islice(full, count)):
+    # If objects are few, all of them could look the same after rotation, as a plate does.
+    crowded = (scene for scene in random_scenes(100 * count, seed) if len(scene) >= _MIN_OBJECTS)
+    for number, scene in enumerate(islice(crowded, count)):
         kind, make = kinds[number % len(kinds)]
         yield Impostor(kind, make(np.random.default_rng([seed, number]), scene))
 
 
-def _gradient(chance: Generator, scene: Scene) -> Image.Image:
-    corners = chance.integers(0, 256, (2, 2, 3), np.uint8)
+def _gradient(rng: Generator, scene: Scene) -> Image.Image:
+    corners = rng.integers(0, 256, (2, 2, 3), np.uint8)
     return Image.fromarray(corners).resize((_SIZE, _SIZE), Image.Resampling.BILINEAR)
 
 
-def _noise(chance: Generator, scene: Scene) -> Image.Image:
-    return Image.fromarray(chance.integers(0, 256, (_SIZE, _SIZE, 3), np.uint8))
+def _noise(rng: Generator, scene: Scene) -> Image.Image:
+    return Image.fromarray(rng.integers(0, 256, (_SIZE, _SIZE, 3), np.uint8))
 
 
-def _clouds(chance: Generator, scene: Scene) -> Image.Image:
-    """Patches of all sizes on one another, small ones fainter: about the statistics of a photograph."""
-    return _painted(_layers(chance))
+def _clouds(rng: Generator, scene: Scene) -> Image.Image:
+    """Overlay patches of all sizes, small ones fainter: about the statistics of a photograph."""
+    return _painted(_layers(rng))
 
 
-def _clouds_on_background(chance: Generator, scene: Scene) -> Image.Image:
-    """Clouds with holes through which the background of drawings is seen."""
-    clouds, layers = _painted(_layers(chance)), _layers(chance)[..., 0]
+def _clouds_on_background(rng: Generator, scene: Scene) -> Image.Image:
+    """Draw clouds with holes that show the background of drawings."""
+    clouds, layers = _painted(_layers(rng)), _layers(rng)[..., 0]
     mask = Image.fromarray((layers > np.median(layers)).astype(np.uint8) * 255)
     return Image.composite(clouds, _canvas(), mask)
 
 
-def _blobs(chance: Generator, scene: Scene) -> Image.Image:
-    """Blurred blobs of colour on the background of drawings."""
+def _blobs(rng: Generator, scene: Scene) -> Image.Image:
+    """Draw blurred blobs of colour on the background of drawings."""
     image = _canvas()
-    for _ in range(chance.integers(3, 12)):
+    for _ in range(rng.integers(3, 12)):
         mask = Image.new("L", (_SIZE, _SIZE))
-        left, top, width, height = chance.integers((0, 0, 40, 40), (_SIZE - 60, _SIZE - 60, 160, 160)).tolist()
+        left, top, width, height = rng.integers((0, 0, 40, 40), (_SIZE - 60, _SIZE - 60, 160, 160)).tolist()
         mask.paste(255, (left, top, left + width, top + height))
-        color = tuple(chance.integers(0, 256, 3).tolist())
-        image.paste(color, mask=mask.filter(ImageFilter.GaussianBlur(int(chance.integers(6, 20)))))
+        color = tuple(rng.integers(0, 256, 3).tolist())
+        image.paste(color, mask=mask.filter(ImageFilter.GaussianBlur(int(rng.integers(6, 20)))))
     return image
 
 
-def _patches(chance: Generator, scene: Scene) -> Image.Image:
-    """Plain coloured rectangles on the background of drawings, where the objects of a scene would be."""
+def _patches(rng: Generator, scene: Scene) -> Image.Image:
+    """Draw plain rectangles on the background of drawings, where the objects of a scene would be."""
     image = _canvas()
     for obj in scene.objects:
-        color = tuple(chance.integers(0, 256, 3).tolist())
+        color = tuple(rng.integers(0, 256, 3).tolist())
         image.paste(color, tuple(round(edge * _SIZE / CANVAS) for edge in obj.box))  # type: ignore[arg-type]
     return image
 
 
-def _rotated(chance: Generator, scene: Scene) -> Image.Image:
-    angle = float(chance.uniform(15, 75) + 90 * chance.integers(0, 4))
-    return draw(scene).rotate(angle, Image.Resampling.BICUBIC, fillcolor=_background())
+def _rotated(rng: Generator, scene: Scene) -> Image.Image:
+    angle = float(rng.uniform(15, 75) + 90 * rng.integers(0, 4))
+    return draw(scene).rotate(angle, Image.Resampling.BICUBIC, fillcolor=drawing_background())
 
 
-def _upside_down(chance: Generator, scene: Scene) -> Image.Image:
+def _upside_down(rng: Generator, scene: Scene) -> Image.Image:
     return draw(scene).transpose(Image.Transpose.ROTATE_180)
 
 
-def _other_background(chance: Generator, scene: Scene) -> Image.Image:
-    """A drawing whose background is another colour."""
+def _other_background(rng: Generator, scene: Scene) -> Image.Image:
+    """Draw a scene on a background of another colour."""
     image = draw(scene)
-    different = np.asarray(image) != np.array(_background())
+    different = np.asarray(image) != np.array(drawing_background())
     mask = Image.fromarray(different.any(axis=2).astype(np.uint8) * 255)
-    plain = Image.new("RGB", image.size, ["white", "#202020", "#a8c8e8"][int(chance.integers(0, 3))])
+    plain = Image.new("RGB", image.size, ["white", "#202020", "#a8c8e8"][int(rng.integers(0, 3))])
     return Image.composite(image, plain, mask)
 
 
-def _inverted(chance: Generator, scene: Scene) -> Image.Image:
+def _inverted(rng: Generator, scene: Scene) -> Image.Image:
     return Image.fromarray(255 - np.asarray(draw(scene)))
 
 
@@ -211,16 +212,11 @@ def _canvas() -> Image.Image:
     return draw(Scene.of([]), _SIZE)
 
 
-def _background() -> tuple[int, int, int]:
-    red, green, blue = np.asarray(draw(Scene.of([]), 64))[0, 0].tolist()
-    return red, green, blue
-
-
-def _layers(chance: Generator) -> NDArray[np.float64]:
+def _layers(rng: Generator) -> NDArray[np.float64]:
     total = np.zeros((_SIZE, _SIZE, 3))
     for cells in (3, 6, 12, 24, 48, 96, 192):
         for channel in range(3):
-            small = Image.fromarray(chance.standard_normal((cells, cells)).astype(np.float32) / cells)
+            small = Image.fromarray(rng.standard_normal((cells, cells)).astype(np.float32) / cells)
             total[..., channel] += np.asarray(small.resize((_SIZE, _SIZE), Image.Resampling.BICUBIC))
     return total
 

@@ -51,9 +51,8 @@ def encode_image(image: LoadedImage, *, on_grid: bool = False) -> ChatImage:
     media_type = _unambiguous_type(image.data)
     if media_type is not None and size == image.pil.size:
         return ChatImage(Attachment(image.data, media_type), *size)
-    return ChatImage(
-        Attachment(png_bytes(_resize(image.pil, size), compress_level=_PNG_COMPRESSION), "image/png"), *size
-    )
+    data = png_bytes(_resize(image.pil, size), compress_level=_PNG_COMPRESSION)
+    return ChatImage(Attachment(data, "image/png"), *size)
 
 
 def build_question(

@@ -1,4 +1,4 @@
-"""Which of the objects that were found are which of those that are there."""
+"""Intersection over union (IoU) of boxes, and the matching of detected objects with true ones."""
 
 from __future__ import annotations
 
@@ -8,48 +8,48 @@ from formalimg.errors import FormalimgError
 from formalimg.scenes import Box, Scene, SceneObject
 
 MIN_OVERLAP = 0.9
-"""How far boxes have to overlap (intersection over union), as FormalImg measures its parser (appendix)."""
+"""The minimum IoU of a match, as FormalImg measures its parser (appendix)."""
 
 
 class Match(NamedTuple):
-    """An object that is there, and the one that was found in its place."""
+    """A true object, and the object that was found in its place."""
 
     truth: SceneObject
     found: SceneObject
 
 
-def match(truth: Scene, found: Scene, least_overlap: float = MIN_OVERLAP) -> list[Match]:
-    """Pairs of the same class whose boxes overlap far enough, the closest first; no object is in two of them.
+def match(truth: Scene, found: Scene, min_overlap: float = MIN_OVERLAP) -> list[Match]:
+    """Return pairs of the same class with a high enough IoU, the closest first; no object is in two of them.
 
     Args:
-        truth: what is there.
-        found: what was found.
-        least_overlap: the least intersection over union; more than 0, 1 at most.
+        truth: the true scene.
+        found: the detected scene.
+        min_overlap: the minimum IoU; more than 0, at most 1.
 
     Raises:
-        FormalimgError: if this is no overlap.
+        FormalimgError: if the minimum is out of range.
     """
-    if not 0 < least_overlap <= 1:  # also refuses what is no number
-        raise FormalimgError(f"boxes cannot be asked to overlap by {least_overlap:g}: take more than 0, and 1 at most")
+    if not 0 < min_overlap <= 1:  # also refuses NaN
+        raise FormalimgError(f"boxes cannot be asked to overlap by {min_overlap:g}: take more than 0, and 1 at most")
     pairs = [
-        (overlap(one.box, other.box), number, place)
-        for number, one in enumerate(truth.objects)
-        for place, other in enumerate(found.objects)
+        (overlap(one.box, other.box), true_index, found_index)
+        for true_index, one in enumerate(truth.objects)
+        for found_index, other in enumerate(found.objects)
         if one.label == other.label
     ]
-    taken: set[int] = set()
-    seen: set[int] = set()
+    matched_truth: set[int] = set()
+    matched_found: set[int] = set()
     matches = []
-    for share, number, place in sorted(pairs, reverse=True):
-        if share >= least_overlap and number not in taken and place not in seen:
-            taken.add(number)
-            seen.add(place)
-            matches.append(Match(truth.objects[number], found.objects[place]))
+    for share, true_index, found_index in sorted(pairs, reverse=True):
+        if share >= min_overlap and true_index not in matched_truth and found_index not in matched_found:
+            matched_truth.add(true_index)
+            matched_found.add(found_index)
+            matches.append(Match(truth.objects[true_index], found.objects[found_index]))
     return matches
 
 
 def overlap(one: Box, other: Box) -> float:
-    """Intersection over union."""
+    """Return the intersection over union of two boxes."""
     across = min(one.xmax, other.xmax) - max(one.xmin, other.xmin)
     down = min(one.ymax, other.ymax) - max(one.ymin, other.ymin)
     if across <= 0 or down <= 0:

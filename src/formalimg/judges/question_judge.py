@@ -151,7 +151,7 @@ class YesNoFinding(NamedTuple):
 
 
 def parse_yes_no(answer: str) -> bool | None:
-    """Return whether an answer is yes or no; None if it is neither, such as `Yes, but …`, `Not sure`, `N/A` or `oui`."""
+    """Return whether an answer is yes or no; None if it is neither, such as `Yes, but …`, `Not sure` or `oui`."""
     found = _ONE_WORD.fullmatch(answer)
     return None if found is None else found[1].lower() == "yes"
 

@@ -1,4 +1,4 @@
-"""Registry of judges and grounders: from a name such as `builtin/icons` to a judge; the suite decides how it is used."""
+"""Registry: open judges and grounders by name, such as `builtin/icons`; the suite decides how each is used."""
 
 from __future__ import annotations
 

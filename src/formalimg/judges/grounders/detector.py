@@ -1,4 +1,4 @@
-"""Front."""
+"""The detector grounder: boxes from an open-vocabulary detector (OWLv2, Grounding DINO), colours from pixels."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Family:
-    """How detectors of a family are asked.
+class DetectorFamily:
+    """How detectors of a family are queried, and what their scores mean.
 
     Attributes:
-        pattern: found in the names of its models.
-        query: the words for a class, with `{class}` in its place.
-        together: whether all classes are asked for at once.
-        threshold: the score from which a box counts, unless the user says otherwise.
+        pattern: a regular expression found in the names of its models.
+        query: the text for a class, with `{class}` in its place.
+        together: whether all classes go into one query.
+        threshold: the default minimum score of a box.
     """
 
     pattern: str
@@ -52,28 +52,28 @@ class Family:
     threshold: float
 
 
-def family_of(model: str) -> Family:
-    """The family of a detector, by its name."""
+def detector_family(model: str) -> DetectorFamily:
+    """Return the family of a detector, by its name."""
     return next(family for family in _families() if re.search(family.pattern, model, re.IGNORECASE))
 
 
 @cache
-def _families() -> tuple[Family, ...]:
+def _families() -> tuple[DetectorFamily, ...]:
     table = tomllib.loads((files("formalimg.judges.grounders") / "detector_families.toml").read_text(encoding="utf-8"))
-    return tuple(Family(**entry) for entry in table["families"])
+    return tuple(DetectorFamily(**entry) for entry in table["families"])
 
 
 MIN_SIDE = 1.0
-"""What is less wide or high than this on the canvas of 1000, after cutting, is no object."""
+"""Boxes with a smaller side on the canvas of 1000, after clipping, hold no object."""
 
 
-class Found(NamedTuple):
-    """A box as the detector gave it, on the canvas, which it may leave.
+class Detection(NamedTuple):
+    """A box as the detector returned it, in units of the canvas, whose edges it may cross.
 
     Attributes:
-        label: the class that was asked for.
-        score: how sure the detector is, 0 to 1.
-        box: where.
+        label: the class that was queried.
+        score: the confidence of the detector, 0 to 1.
+        box: the bounding box.
     """
 
     label: str
@@ -81,46 +81,46 @@ class Found(NamedTuple):
     box: Box
 
     def to_json(self) -> dict[str, object]:
-        """The same as plain data."""
+        """Return the detection as plain data."""
         return {"label": self.label, "score": round(self.score, 4), "box_2d": [round(number, 2) for number in self.box]}
 
 
-class Sifted(NamedTuple):
-    """What is there, and what was dropped for it."""
+class SuppressionResult(NamedTuple):
+    """The detections that are kept, and those that were dropped."""
 
-    kept: tuple[Found, ...]
-    dropped: tuple[Found, ...]
+    kept: tuple[Detection, ...]
+    dropped: tuple[Detection, ...]
 
 
-def sift(found: Iterable[Found], most_overlap: float) -> Sifted:
-    """The objects among what was found, the surest first, by these rules.
+def suppress_overlaps(detections: Iterable[Detection], max_overlap: float) -> SuppressionResult:
+    """Apply non-maximum suppression across classes, the highest score first.
 
-    1. Boxes are cut at the edges of the image; what is then less than 1 of 1000 wide or high is dropped.
-    2. Of boxes that overlap by `most_overlap` or more (intersection over union), only the surest is kept, whatever
-       their classes: an object is of one class. If two are equally sure, the one asked for first is.
+    1. Boxes are clipped to the image; what is then less than 1 of 1000 wide or high is dropped.
+    2. Of boxes with an IoU of `max_overlap` or more, only the one with the highest score is kept, whatever their
+       classes: an object is of one class. Of equal scores, the class that was queried first is kept.
 
     Raises:
         ValueError: if a box or a score is not a finite number: the detector is broken.
     """
-    kept: list[Found] = []
-    dropped: list[Found] = []
-    for one in sorted(found, key=lambda one: -one.score):
+    kept: list[Detection] = []
+    dropped: list[Detection] = []
+    for one in sorted(detections, key=lambda one: -one.score):
         if not all(map(math.isfinite, (one.score, *one.box))):
             raise ValueError(f"the detector gave a {one.label} with the box {one.box} and the score {one.score}")
-        cut = one._replace(box=Box(*(round(min(max(number, 0.0), float(CANVAS)), 2) for number in one.box)))
-        too_small = min(cut.box.xmax - cut.box.xmin, cut.box.ymax - cut.box.ymin) < MIN_SIDE
-        if too_small or any(overlap(cut.box, other.box) >= most_overlap for other in kept):
+        clipped = one._replace(box=Box(*(round(min(max(number, 0.0), float(CANVAS)), 2) for number in one.box)))
+        too_small = min(clipped.box.xmax - clipped.box.xmin, clipped.box.ymax - clipped.box.ymin) < MIN_SIDE
+        if too_small or any(overlap(clipped.box, other.box) >= max_overlap for other in kept):
             dropped.append(one)
         else:
-            kept.append(cut)
-    return Sifted(tuple(kept), tuple(dropped))
+            kept.append(clipped)
+    return SuppressionResult(tuple(kept), tuple(dropped))
 
 
-class Detector:
-    """A detector that finds whatever it is asked for in words. To be used by one thread at a time."""
+class ZeroShotDetector:
+    """A zero-shot detector of the transformers library. Not thread-safe."""
 
-    def __init__(self, name: str, checkpoint: Checkpoint, family: Family) -> None:
-        """Loads the detector, which takes its time.
+    def __init__(self, name: str, checkpoint: Checkpoint, family: DetectorFamily) -> None:
+        """Load the weights, which takes a while.
 
         Raises:
             FormalimgError: if it cannot be loaded.
@@ -137,42 +137,40 @@ class Detector:
             )
         self._model = model.to(checkpoint.device).eval()
 
-    def find(self, image: Image, classes: Sequence[str], threshold: float) -> list[Found]:
-        """All boxes that score above the threshold for one of the classes."""
+    def find(self, image: Image, classes: Sequence[str], threshold: float) -> list[Detection]:
+        """Return all boxes that score above the threshold for one of the classes."""
         if self._family.together:
-            return self._asked(image, classes, threshold)
-        return [found for one in classes for found in self._asked(image, [one], threshold)]
+            return self._query(image, classes, threshold)
+        return [found for one in classes for found in self._query(image, [one], threshold)]
 
-    def _asked(self, image: Image, classes: Sequence[str], threshold: float) -> list[Found]:
+    def _query(self, image: Image, classes: Sequence[str], threshold: float) -> list[Detection]:
         import torch
 
         queries = [self._family.query.replace("{class}", one.replace("_", " ")) for one in classes]
-        asked = self._processor(images=image, text=[queries], return_tensors="pt").to(self._model.device)
-        asked["pixel_values"] = asked["pixel_values"].to(self._model.dtype)
+        inputs = self._processor(images=image, text=[queries], return_tensors="pt").to(self._model.device)
+        inputs["pixel_values"] = inputs["pixel_values"].to(self._model.dtype)
         with torch.inference_mode():
-            outputs = self._model(**asked)
-        (told,) = self._processor.post_process_grounded_object_detection(
+            outputs = self._model(**inputs)
+        (results,) = self._processor.post_process_grounded_object_detection(
             outputs,
             threshold=threshold,
             target_sizes=[(image.height, image.width)],
             text_labels=[queries],
-            **self._more(asked),
+            **self._extra_arguments(inputs),
         )
-        scores, boxes = told["scores"].float().tolist(), told["boxes"].float().tolist()
-        # Asked for one class, all that is found is of it; some detectors then give words instead of numbers.
-        labels = [int(label) for label in told["labels"]] if len(classes) > 1 else [0] * len(scores)
+        scores, boxes = results["scores"].float().tolist(), results["boxes"].float().tolist()
+        # With one class in the query, all boxes are of it; some detectors then give text labels instead of numbers.
+        labels = [int(label) for label in results["labels"]] if len(classes) > 1 else [0] * len(scores)
         return [
-            Found(classes[label], score, _on_canvas(box, image))
+            Detection(classes[label], score, _on_canvas(box, image))
             for score, label, box in zip(scores, labels, boxes, strict=True)
         ]
 
-    def _more(self, asked: Any) -> dict[str, Any]:
-        """Grounding DINO reads words back from its input, those that score above another threshold: we need none."""
-        return {"input_ids": asked["input_ids"], "text_threshold": 1.0} if _reads_back(self._processor) else {}
-
-
-def _reads_back(processor: Any) -> bool:
-    return "text_threshold" in inspect.signature(processor.post_process_grounded_object_detection).parameters
+    def _extra_arguments(self, inputs: Any) -> dict[str, Any]:
+        """Return what Grounding DINO needs to read text labels back from its input; the threshold lets none through."""
+        process = self._processor.post_process_grounded_object_detection
+        has_text_threshold = "text_threshold" in inspect.signature(process).parameters
+        return {"input_ids": inputs["input_ids"], "text_threshold": 1.0} if has_text_threshold else {}
 
 
 def _on_canvas(box: Sequence[float], image: Image) -> Box:
@@ -181,52 +179,52 @@ def _on_canvas(box: Sequence[float], image: Image) -> Box:
 
 
 RULES = 1
-"""The version of the rules from boxes to scenes: a new number wherever a scene may come out differently."""
+"""The version of the rules from boxes to scenes: raise it whenever a scene may come out differently."""
 
 
 _DTYPE = "float32"
-"""Shorter numbers would put boxes on a grid of 4 in 1000, which is too coarse for what formulas ask."""
+"""Lower precision would put boxes on a grid of 4 in 1000, which is too coarse for formulas."""
 
 
 class DetectorGrounder:
-    """Finds objects with an open-vocabulary detector, and their colours in the pixels of their boxes.
+    """Find objects with an open-vocabulary detector, and their colours in the pixels of their boxes.
 
-    Only the classes that matter to whoever asks are looked for. Its evidence, all plain data:
+    Only the requested classes are looked for. Evidence, all plain data:
 
-    - `found`: the objects with their scores, and how much of each has its colour;
+    - `found`: the objects with their scores, and the share of each that has its colour;
     - `dropped`: boxes that the rules dropped, if any;
-    - `served`: what was really used.
+    - `served`: what was actually used.
 
     Attributes:
         name, settings, concurrency: as for every grounder.
     """
 
     concurrency = 2
-    """One image waits while another is looked at; there is but one thread for them."""
+    """One image waits while another is processed; there is a single thread for them."""
 
     def __init__(
-        self, name: str, checkpoint: Checkpoint, family: Family, threshold: float, most_overlap: float
+        self, name: str, checkpoint: Checkpoint, family: DetectorFamily, threshold: float, max_overlap: float
     ) -> None:
-        """A grounder whose detector is loaded when the first image comes.
+        """Create a grounder that loads its detector with the first image.
 
         Args:
             name: how users write it.
-            checkpoint: which weights.
-            family: how the detector is asked.
-            threshold: the score from which a box counts.
-            most_overlap: boxes that overlap by so much (intersection over union) are one object.
+            checkpoint: the weights.
+            family: how the detector is queried.
+            threshold: the minimum score of a box.
+            max_overlap: boxes with this IoU or more are one object.
         """
         self.name = name
         self._checkpoint = checkpoint
         self._family = family
         self._threshold = threshold
-        self._most_overlap = most_overlap
+        self._max_overlap = max_overlap
         self._thread = ThreadPoolExecutor(1, "detector")
-        self._detector: Detector | None = None
+        self._detector: ZeroShotDetector | None = None
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """Which weights, how they are asked, the thresholds, and the versions of the rules."""
+        """The weights, the query, the thresholds, and the versions of the rules."""
         from formalimg.judges.grounders.pixel_colors import colors_version
 
         return {
@@ -234,30 +232,30 @@ class DetectorGrounder:
             "query": self._family.query,
             "together": self._family.together,
             "threshold": self._threshold,
-            "overlap": self._most_overlap,
+            "overlap": self._max_overlap,
             "colors": colors_version(),
             "grounding_rules": RULES,
         }
 
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
-        """The objects of these classes in an image."""
+        """Find the objects of these classes in an image."""
         if not classes:
             return Unscored("not understood", "no class is named that could be looked for")
-        look = partial(self._find, image.pil, tuple(dict.fromkeys(classes)))
-        found = await asyncio.get_running_loop().run_in_executor(self._thread, look)
+        find = partial(self._find, image.pil, tuple(dict.fromkeys(classes)))
+        found = await asyncio.get_running_loop().run_in_executor(self._thread, find)
         if found is None:
             return Unscored(
                 "judge failed", f"{self.name} needs more memory than there is: see the options device and dtype"
             )
         return await asyncio.to_thread(self._grounding, image.pil, found)
 
-    def _find(self, image: Image, classes: Sequence[str]) -> list[Found] | None:
-        """What the detector finds; None if its memory is not enough."""
+    def _find(self, image: Image, classes: Sequence[str]) -> list[Detection] | None:
+        """Return the detections; None if there is not enough memory."""
         if self._detector is None:
-            self._detector = Detector(self.name, self._checkpoint, self._family)
+            self._detector = ZeroShotDetector(self.name, self._checkpoint, self._family)
         try:
             return self._detector.find(image, classes, self._threshold)
-        except ImportError as error:  # some processors find out late what they need
+        except ImportError as error:  # some processors find out late which library they need
             why = truncate(" ".join(str(error).split()), 200, 0)
             raise FormalimgError(f"{self.name} needs what is not installed ({why}): {INSTALL_LOCAL}") from None
         except RuntimeError as error:
@@ -265,32 +263,32 @@ class DetectorGrounder:
                 raise
             return None
 
-    def _grounding(self, image: Image, found: Sequence[Found]) -> Grounding:
+    def _grounding(self, image: Image, found: Sequence[Detection]) -> Grounding:
         from formalimg.judges.grounders.pixel_colors import color_in
 
-        sifted = sift(found, self._most_overlap)
-        colors = [color_in(image, one.box) for one in sifted.kept]
-        objects = [SceneObject(one.label, one.box, seen.word) for one, seen in zip(sifted.kept, colors, strict=True)]
+        result = suppress_overlaps(found, self._max_overlap)
+        colors = [color_in(image, one.box) for one in result.kept]
+        objects = [SceneObject(one.label, one.box, seen.name) for one, seen in zip(result.kept, colors, strict=True)]
         evidence: dict[str, object] = {
             "found": [
-                {**one.to_json(), "color": seen.word, "color_share": seen.share}
-                for one, seen in zip(sifted.kept, colors, strict=True)
+                {**one.to_json(), "color": seen.name, "color_share": seen.share}
+                for one, seen in zip(result.kept, colors, strict=True)
             ],
             "served": self._checkpoint.served("config.json", "transformers"),
         }
-        if sifted.dropped:
-            evidence["dropped"] = [one.to_json() for one in sifted.dropped]
+        if result.dropped:
+            evidence["dropped"] = [one.to_json() for one in result.dropped]
         return Grounding(Scene.of(objects), evidence=evidence)
 
 
 @needs(modules=("torch", "transformers"), install=INSTALL_LOCAL)
 def open_detector(model: str, options: Mapping[str, str]) -> DetectorGrounder:
-    """A zero-shot object detector on this machine or on the Hugging Face hub, such as OWLv2 or Grounding DINO.
+    """Open a zero-shot object detector from a folder or from the Hugging Face hub, such as OWLv2 or Grounding DINO.
 
     Args:
         model: the folder of a saved detector, or its id on the hub, such as `google/owlv2-base-patch16-ensemble`.
-        options: `threshold` (the score from which a box counts), `overlap` (from which two boxes are one object),
-            `query` (the words for a class, with `{class}`); `device`, `dtype`, `revision`, `offline`,
+        options: `threshold` (the minimum score of a box), `overlap` (the IoU from which two boxes are one object),
+            `query` (the text for a class, with `{class}`); `device`, `dtype`, `revision`, `offline`,
             `trust_remote_code`.
 
     Raises:
@@ -298,14 +296,14 @@ def open_detector(model: str, options: Mapping[str, str]) -> DetectorGrounder:
     """
     require_modules("detector", open_detector)
     name = f"detector/{model}"
-    given = Options(name, options)
-    usual = family_of(model)
-    query = given.text("query", usual.query)
+    reader = Options(name, options)
+    default = detector_family(model)
+    query = reader.text("query", default.query)
     if "{class}" not in query:
         raise FormalimgError(f"query={query!r} of {name} has no {{class}}: write it where the class belongs")
-    family = replace(usual, query=query)
-    threshold = given.number("threshold", usual.threshold, least=0, most=1)
-    most_overlap = given.number("overlap", 0.5, least=0.01, most=1)
-    checkpoint = read_checkpoint(model, given, _DTYPE)
-    given.done()
-    return DetectorGrounder(name, checkpoint, family, threshold, most_overlap)
+    family = replace(default, query=query)
+    threshold = reader.number("threshold", default.threshold, least=0, most=1)
+    max_overlap = reader.number("overlap", 0.5, least=0.01, most=1)
+    checkpoint = read_checkpoint(model, reader, _DTYPE)
+    reader.done()
+    return DetectorGrounder(name, checkpoint, family, threshold, max_overlap)

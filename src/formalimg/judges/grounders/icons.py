@@ -1,4 +1,4 @@
-"""Front."""
+"""The icon grounder `builtin/icons`: read the drawings of formalimg back from their pixels."""
 
 from __future__ import annotations
 
@@ -15,69 +15,70 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     from formalimg.judges.grounders.icon_recognition import Recognition
-    from formalimg.judges.grounders.icon_segmentation import Edges
+    from formalimg.judges.grounders.icon_segmentation import PixelBox
 
 
-LEAST_CONFIDENCE = 0.6
-"""Below this the grounder does not vouch for an object, and says nothing about its image."""
+MIN_CONFIDENCE = 0.6
+"""If the confidence in an object is lower, its image is unscored."""
 
-_LARGEST, _HANDY = 1600, 1024
-"""Images of more pixels than the first in a direction are scaled down to the second: nothing drawn is lost by it."""
+_MAX_SIDE, _REDUCED_SIDE = 1600, 1024
+"""Images larger than the first in a direction are scaled down to the second, which loses nothing that is drawn."""
 
 _HALF_A_PIXEL = 0.5
-"""Drawings fill the whole pixels inside a box, so that a box reaches, on average, half a pixel of 1000 farther."""
+"""Drawings fill the whole pixels inside a box, so that a box extends, on average, half a pixel of 1000 farther."""
 
 
 class IconGrounder:
-    """Reads drawings by formalimg back: their classes, colours and boxes, from pixels alone.
+    """Read drawings by formalimg back: classes, colours and boxes, from pixels alone.
 
-    It is for images of formalimg's own image models, for tests of everything that comes after grounding, and for
-    trying objects out offline. Photographs and images by other models are `Unscored`: it does not guess.
+    It is for images of the baselines, for tests of everything that comes after grounding, and for offline use.
+    Photographs and images by other models are `Unscored`: it does not guess.
     """
 
     name = "builtin/icons"
-    settings: Mapping[str, Setting] = {"version": 1, "least_confidence": LEAST_CONFIDENCE}
+    settings: Mapping[str, Setting] = {"version": 1, "least_confidence": MIN_CONFIDENCE}
     concurrency = os.cpu_count() or 1
 
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
-        """The objects in a drawing, of all classes, whichever are asked for."""
+        """Find the objects in a drawing, of all classes, whichever are requested."""
         return await asyncio.to_thread(ground_icons, image.pil)
 
 
 def ground_icons(image: Image) -> Grounding | Unscored:
-    """The objects in a drawing by formalimg; `Unscored` for any other image, or if some object is not clear.
+    """Find the objects in a drawing by formalimg; `Unscored` for any other image, or if some object is not clear.
 
     Args:
         image: the image, of any size and shape; it is taken to show the whole canvas.
     """
+    # Lazily, for a quick start of what does not need numpy.
     from formalimg.judges.grounders.icon_recognition import recognize
-    from formalimg.judges.grounders.icon_segmentation import NoDrawing, find_objects
+    from formalimg.judges.grounders.icon_segmentation import NotADrawing, find_objects
 
-    image = _handy(image)
+    image = _reduce(image)
     found = find_objects(image)
-    if isinstance(found, NoDrawing):
+    if isinstance(found, NotADrawing):
         return _not_understood(found.why)
     recognitions = recognize(image, found)
     objects = [SceneObject(seen.look.label, _box(seen.edges, image), seen.look.color) for seen in recognitions]
-    evidence = {"things": [_told(obj, seen) for obj, seen in zip(objects, recognitions, strict=True)]}
+    evidence = {"things": [_describe(obj, seen) for obj, seen in zip(objects, recognitions, strict=True)]}
     confidence = min((seen.confidence for seen in recognitions), default=1.0)
-    if confidence < LEAST_CONFIDENCE:
-        least = min(range(len(objects)), key=lambda number: recognitions[number].confidence)
-        return _not_understood(f"what is at {objects[least].box} looks like none of the drawings", evidence)
+    if confidence < MIN_CONFIDENCE:
+        worst = min(range(len(objects)), key=lambda index: recognitions[index].confidence)
+        return _not_understood(f"what is at {objects[worst].box} looks like none of the drawings", evidence)
     return Grounding(Scene.of(objects), round(confidence, 3), evidence)
 
 
-def _handy(image: Image) -> Image:
+def _reduce(image: Image) -> Image:
     image = image if image.mode == "RGB" else image.convert("RGB")
-    if max(image.size) <= _LARGEST:
+    if max(image.size) <= _MAX_SIDE:
         return image
     from PIL.Image import Resampling
 
-    return image.resize((min(image.width, _HANDY), min(image.height, _HANDY)), Resampling.BOX)
+    return image.resize((min(image.width, _REDUCED_SIDE), min(image.height, _REDUCED_SIDE)), Resampling.BOX)
 
 
-def _box(edges: Edges, image: Image) -> Box:
-    """The box on the canvas, on whole coordinates."""
+def _box(edges: PixelBox, image: Image) -> Box:
+    """Return the box on the canvas, in whole coordinates."""
     across, down = CANVAS / image.width, CANVAS / image.height
     return Box(
         max(round(edges.left * across - _HALF_A_PIXEL), 0),
@@ -87,7 +88,7 @@ def _box(edges: Edges, image: Image) -> Box:
     )
 
 
-def _told(obj: SceneObject, seen: Recognition) -> dict[str, object]:
+def _describe(obj: SceneObject, seen: Recognition) -> dict[str, object]:
     return {
         "looks": f"{seen.look.color} {obj.label}",
         "confidence": round(seen.confidence, 3),

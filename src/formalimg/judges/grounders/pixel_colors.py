@@ -1,4 +1,4 @@
-"""The colour of an object, from the pixels in its box."""
+"""Colour names from pixels: the colour of the object in a box, by the nearest tone in CIE Lab (`pixel_colors.toml`)."""
 
 from __future__ import annotations
 
@@ -22,45 +22,45 @@ Numbers = NDArray[np.float64]
 NO_COLOR = "other"
 
 _SIDE = 40
-"""Boxes are looked at in at most so many pixels across and down."""
+"""Boxes are sampled with at most so many pixels across and down."""
 _RING = 0.1
-"""What surrounds an object is looked at in a ring of this share of its width and height."""
-_LIKE_AROUND = 14.0
-"""Pixels that differ from what surrounds the object by less (in CIE Lab) are most likely not of the object."""
-_LEAST_OF_IT = 0.06
-"""If less than this share of the weight differs from what surrounds it, the object has the colour of that."""
+"""The surroundings of an object are a ring of this share of its width and height."""
+_MIN_DIFFERENCE = 14.0
+"""Pixels that differ less from the surroundings (in CIE Lab) most likely do not belong to the object."""
+_MIN_SHARE = 0.06
+"""If less than this share of the weight differs from the surroundings, the object has their colour."""
 _SPREAD = 0.3
-"""The weight of pixels falls off from the centre, like a bell of this width; the box is 1 wide."""
+"""The standard deviation of the weights of pixels, a Gaussian around the centre; the box is 1 wide."""
 
 
-class ColorSeen(NamedTuple):
-    """The word for an object's colour, and the share of what was looked at that has it."""
+class PixelColor(NamedTuple):
+    """The name of an object's colour, and the share of the weighted pixels that have it."""
 
-    word: str
+    name: str
     share: float
 
 
-def color_in(image: Image, box: Box) -> ColorSeen:
-    """The colour of the object in a box: the word that most of its pixels have, those in the middle counting most.
+def color_in(image: Image, box: Box) -> PixelColor:
+    """Return the colour of the object in a box: that of most of its pixels, those in the middle counting most.
 
     Args:
         image: the image, in RGB; it shows the whole canvas.
         box: where the object is, on the canvas.
     """
-    pixels = _lab_of(_crop(image, box))
+    pixels = lab(np.asarray(_crop(image, box)))
     around = np.median(_around(image, box), axis=0)
     height, width, _ = pixels.shape
-    weights = np.outer(_bell(height), _bell(width))
-    differs = np.linalg.norm(pixels - around, axis=2) > _LIKE_AROUND
-    if weights[differs].sum() >= _LEAST_OF_IT * weights.sum():
+    weights = np.outer(_gaussian(height), _gaussian(width))
+    differs = np.linalg.norm(pixels - around, axis=2) > _MIN_DIFFERENCE
+    if weights[differs].sum() >= _MIN_SHARE * weights.sum():
         weights = weights * differs
-    shares = np.bincount(_nearest_word(pixels).ravel(), weights.ravel(), minlength=len(_tones().words)) / weights.sum()
+    shares = np.bincount(_nearest_name(pixels).ravel(), weights.ravel(), minlength=len(_tones().names)) / weights.sum()
     best = int(shares.argmax())
-    return ColorSeen(_tones().words[best], round(float(shares[best]), 3))
+    return PixelColor(_tones().names[best], round(float(shares[best]), 3))
 
 
 def lab(rgb: NDArray[Any]) -> Numbers:
-    """From sRGB, 0 to 255, to CIE Lab under daylight (D65); the last axis holds the three channels."""
+    """Convert sRGB, 0 to 255, to CIE Lab under daylight (D65); the last axis holds the three channels."""
     coded = np.asarray(rgb, dtype=np.float64) / 255
     linear = np.where(coded <= 0.04045, coded / 12.92, ((coded + 0.055) / 1.055) ** 2.4)
     to_xyz = np.array(
@@ -74,22 +74,24 @@ def lab(rgb: NDArray[Any]) -> Numbers:
 
 
 def colors_version() -> int:
-    """The version of the tones by which colours are told."""
+    """Return the version of the table of tones."""
     return int(_table()["version"])
 
 
-class _Tones(NamedTuple):
-    words: tuple[str, ...]
-    places: Numbers
-    word_of: NDArray[np.intp]
+class _ToneTable(NamedTuple):
+    """The names of the colours, and the tones in CIE Lab with the index of each one's name."""
+
+    names: tuple[str, ...]
+    tones: Numbers
+    name_of: NDArray[np.intp]
 
 
 @cache
-def _tones() -> _Tones:
+def _tones() -> _ToneTable:
     tones: Mapping[str, list[str]] = _table()["tones"]
     rgb = [[int(tone[start : start + 2], 16) for start in (1, 3, 5)] for ones in tones.values() for tone in ones]
-    word_of = [number for number, ones in enumerate(tones.values()) for _ in ones]
-    return _Tones(tuple(tones), lab(np.array(rgb)), np.array(word_of))
+    name_of = [number for number, ones in enumerate(tones.values()) for _ in ones]
+    return _ToneTable(tuple(tones), lab(np.array(rgb)), np.array(name_of))
 
 
 @cache
@@ -97,23 +99,23 @@ def _table() -> Mapping[str, Any]:
     return tomllib.loads((files("formalimg.judges.grounders") / "pixel_colors.toml").read_text(encoding="utf-8"))
 
 
-def _nearest_word(pixels: Numbers) -> NDArray[np.intp]:
+def _nearest_name(pixels: Numbers) -> NDArray[np.intp]:
     tones = _tones()
-    distances = np.linalg.norm(pixels[..., None, :] - tones.places, axis=-1)
-    words: NDArray[np.intp] = tones.word_of[distances.argmin(axis=-1)]
-    return words
+    distances = np.linalg.norm(pixels[..., None, :] - tones.tones, axis=-1)
+    names: NDArray[np.intp] = tones.name_of[distances.argmin(axis=-1)]
+    return names
 
 
 def _crop(image: Image, box: Box) -> Image:
     from PIL.Image import Resampling
 
     crop = image.crop(_in_pixels(image, box))
-    # Pixels are left out rather than blended: outlines on a white object would make it gray.
+    # Pixels are skipped rather than blended: outlines on a white object would make it gray.
     return crop.resize((min(crop.width, _SIDE), min(crop.height, _SIDE)), Resampling.NEAREST)
 
 
 def _around(image: Image, box: Box) -> Numbers:
-    """The pixels right around the box; where that is beyond the image, those along the inside of the box."""
+    """Return the pixels right around the box; where that is beyond the image, those along the inside of the box."""
     width, height = (box.xmax - box.xmin) * _RING, (box.ymax - box.ymin) * _RING
     grown = Box(
         max(box.xmin - width, 0),
@@ -132,18 +134,14 @@ def _around(image: Image, box: Box) -> Numbers:
 
 
 def _in_pixels(image: Image, box: Box) -> tuple[int, int, int, int]:
-    """The whole pixels that a box touches; at least one."""
+    """Return the whole pixels that a box touches; at least one."""
     across, down = image.width / CANVAS, image.height / CANVAS
     left, top = min(int(box.xmin * across), image.width - 1), min(int(box.ymin * down), image.height - 1)
     right, bottom = int(np.ceil(box.xmax * across)), int(np.ceil(box.ymax * down))
     return left, top, max(min(right, image.width), left + 1), max(min(bottom, image.height), top + 1)
 
 
-def _lab_of(image: Image) -> Numbers:
-    return lab(np.asarray(image))
-
-
-def _bell(length: int) -> Numbers:
-    places = (np.arange(length) + 0.5) / length - 0.5
-    bell: Numbers = np.exp(-0.5 * (places / _SPREAD) ** 2)
-    return bell
+def _gaussian(length: int) -> Numbers:
+    offsets = (np.arange(length) + 0.5) / length - 0.5
+    weights: Numbers = np.exp(-0.5 * (offsets / _SPREAD) ** 2)
+    return weights

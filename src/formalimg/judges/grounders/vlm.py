@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict
 
@@ -64,7 +64,7 @@ class VlmGrounder(ChatJudge):
 
     prompt_folder = "vlm_grounder"
     retry_prompt = "grounder-again"
-    rules = {"grounding_rules": 1}
+    rules: ClassVar[Mapping[str, Setting]] = {"grounding_rules": 1}
     """The version of the rules from answers to scenes: raise it whenever a scene may come out differently."""
 
     def __init__(
