@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from formalimg.doctor import checks, examine, try_known_answers
+from formalimg.doctor import check_known_answers, checks, examine
 from formalimg.judges import Grounder, Grounding, LoadedImage, SceneJudge, Unscored, open_grounder
 from formalimg.models import Setting
 from formalimg.scenes import Scene
@@ -40,7 +40,7 @@ class Turned:
 
 
 def test_a_sound_evaluator_gives_all_known_answers() -> None:
-    answers = try_known_answers(SceneJudge(open_grounder("builtin/icons")))
+    answers = check_known_answers(SceneJudge(open_grounder("builtin/icons")))
     assert [answer for answer in answers if not answer.right] == []
     assert {answer.expected.split()[0] for answer in answers} == {"pass", "fail", "unscored"}
 

@@ -1,4 +1,4 @@
-"""Artists: image models inside the package, that need no weights, and planners that make layouts instead."""
+"""Baselines: embedded image models and planners that need no GPU, no weights and no network."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,8 @@
-"""Front."""
+"""Planners: baselines that answer an instruction with a layout instead of an image (FormalImg, section 3.5).
+
+A layout is judged by the same logic as an image, without a grounder: what fails here was not understood, and what
+passes here but fails as an image was lost on the way from text to vision.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +34,12 @@ from formalimg.models import (
 from formalimg.prompts import Prompt, load_prompts
 from formalimg.scenes import Scene, SceneError, layout_file
 
+SOLVER = "builtin/solver"
+
+_PROMPTS = Path(__file__).parent / "prompts"
+
+# Answer types. Models are sent their names, fields and docstrings as a JSON schema.
+
 
 class PlannedThing(BaseModel):
     """One object of the plan."""
@@ -50,7 +60,19 @@ class PlannedLayout(BaseModel):
     objects: list[PlannedThing]
 
 
-_OURS = Path(__file__).parent / "prompts"
+def open_planner(name: str, options: Mapping[str, str] | None = None, prompts: Path | None = None) -> ImageModel:
+    """Return the planner of this name: `builtin/solver`, or any chat model.
+
+    Raises:
+        FormalimgError: if there is none, or an option is wrong.
+    """
+    if name == SOLVER:
+        if options:
+            raise FormalimgError(f"{SOLVER} has no options, but {', '.join(options)} was given")
+        return SolverPlanner()
+    if name.startswith("builtin/"):
+        raise FormalimgError(f"{name} plans no layouts: use {SOLVER} or a chat model such as openai/gpt-4o")
+    return ChatPlanner(open_chat_model(name, options), prompts)
 
 
 @dataclass(frozen=True)
@@ -59,7 +81,7 @@ class ChatPlanner:
 
     Attributes:
         chat: the chat model.
-        prompts: a folder with texts that replace ours.
+        prompts: a folder with prompts that replace ours.
         batch, sees_spec: as for every image model.
     """
 
@@ -75,28 +97,27 @@ class ChatPlanner:
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """The settings of the chat model, and the text it is sent."""
+        """The settings of the chat model, and the prompt."""
         return {**self.chat.settings, "prompt": str(self._prompt)}
 
     @property
     def concurrency(self) -> int:
-        """As many questions as the chat model takes."""
+        """As many requests at a time as the chat model takes."""
         return self.chat.concurrency
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
-        """One layout for each request."""
+        """Yield one layout for each request."""
         for request in requests:
-            yield await self._planned(request)
+            yield await self._plan(request)
 
     def sent(self, request: ImageRequest) -> str:
-        """What the chat model is sent for a request."""
+        """Return the text that the chat model is sent for a request."""
         words = vocabulary("knolling").words
         return self._prompt.fill(
             {"classes": ", ".join(words["class"]), "colors": ", ".join(words["color"]), "prompt": request.prompt}
         )
 
-    async def _planned(self, request: ImageRequest) -> Answer:
-
+    async def _plan(self, request: ImageRequest) -> Answer:
         reply = await self.chat.ask([Message("user", (self.sent(request),))], PlannedLayout)
         if not isinstance(reply, Answered):
             return Refused(reply.reason) if reply.kind == "refused" else Failed(f"{reply.kind}: {reply.reason}")
@@ -109,45 +130,27 @@ class ChatPlanner:
 
     @cached_property
     def _prompt(self) -> Prompt:
-        return load_prompts(_OURS, self.prompts)["plan"]
+        return load_prompts(_PROMPTS, self.prompts)["plan"]
 
 
 @dataclass(frozen=True)
 class SolverPlanner:
-    """`builtin/solver`: the planner that always knows, because it sees the logic. It marks the ceiling."""
+    """`builtin/solver`: the planner that sees the formula and solves it. It marks the ceiling."""
 
-    name: str = "builtin/solver"
+    name: str = SOLVER
     settings: Mapping[str, Setting] = field(default_factory=lambda: {"version": 1})
     batch: int = 1
     concurrency: int = field(default_factory=lambda: os.cpu_count() or 1)
     sees_spec: bool = True
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
-        """One layout for each request: the witness of its formula, or a new one for further samples."""
+        """Yield one layout for each request: the witness of its formula, or a new solution for further samples."""
         for request in requests:
-            yield await asyncio.to_thread(_solved, request)
+            yield await asyncio.to_thread(_solve, request)
 
 
-def _solved(request: ImageRequest) -> Answer:
-    from formalimg.baselines.oracle import imagine  # needs the solver
+def _solve(request: ImageRequest) -> Answer:
+    from formalimg.baselines.oracle import compose_solution  # needs the solver
 
-    found = imagine(request)
+    found = compose_solution(request)
     return Generated(layout_file(found)) if isinstance(found, Scene) else found
-
-
-SOLVER = "builtin/solver"
-
-
-def open_planner(name: str, options: Mapping[str, str] | None = None, prompts: Path | None = None) -> ImageModel:
-    """The planner of this name: `builtin/solver`, or any chat model.
-
-    Raises:
-        FormalimgError: if there is none, or an option is wrong.
-    """
-    if name == SOLVER:
-        if options:
-            raise FormalimgError(f"{SOLVER} has no options, but {', '.join(options)} was given")
-        return SolverPlanner()
-    if name.startswith("builtin/"):
-        raise FormalimgError(f"{name} plans no layouts: use {SOLVER} or a chat model such as openai/gpt-4o")
-    return ChatPlanner(open_chat_model(name, options), prompts)

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 from formalimg.baselines.mentions import MAX_OBJECTS
 from formalimg.baselines.placement import GAP
-from formalimg.baselines.reader import imagine as read
-from formalimg.baselines.scatter import imagine as scatter
+from formalimg.baselines.reader import compose_scene as read
+from formalimg.baselines.scatter import compose_scattered as scatter
 from formalimg.logic import parse, verify, vocabulary
 from formalimg.scenes import CANVAS, MIN_SIDE, Scene, draw
 from tests.baselines.knolling import knolling
 from tests.support.published import published_instances
 
-Imagine = Callable[[str, int], Scene]
-BOTH = pytest.mark.parametrize("imagine", [read, scatter], ids=["reader", "scatter"])
+Compose = Callable[[str, int], Scene]
+BOTH = pytest.mark.parametrize("compose", [read, scatter], ids=["reader", "scatter"])
 
 WORDS = (
     "a an the every all two that which is are has with and or not , . ; there it them its left right of above below to "
@@ -33,9 +33,9 @@ TEXTS = st.lists(st.sampled_from(WORDS.split()), max_size=60).map(" ".join) | st
 
 
 @cache
-def _passed(imagine: Imagine, level: int) -> float:
+def _passed(compose: Compose, level: int) -> float:
     items = [item for item in knolling() if item.level == level]
-    return sum(verify(item.spec.formula, imagine(item.prompt, 0)).passed for item in items) / len(items)
+    return sum(verify(item.spec.formula, compose(item.prompt, 0)).passed for item in items) / len(items)
 
 
 def test_scatter_is_at_the_level_of_chance() -> None:
@@ -57,22 +57,22 @@ def test_who_forgets_sooner_fails_sooner() -> None:
 
 
 @BOTH
-def test_published_instructions_are_drawn_with_all_their_objects(imagine: Imagine) -> None:
+def test_published_instructions_are_drawn_with_all_their_objects(compose: Compose) -> None:
     passed = 0
     for instance in published_instances():
-        scene = imagine(instance.data["prompt"], 0)
+        scene = compose(instance.data["prompt"], 0)
         if instance.suite == "knolling":
             assert {obj.label for obj in scene.objects} >= set(instance.data["object_classes"])
             passed += verify(parse(instance.data["dsl"]), scene).passed
-    assert passed >= (10 if imagine is read else 1)
+    assert passed >= (10 if compose is read else 1)
 
 
 @BOTH
 @settings(max_examples=150, deadline=None)
 @given(text=TEXTS, seed=st.integers())
-def test_any_text_makes_a_tidy_scene(imagine: Imagine, text: str, seed: int) -> None:
-    scene = imagine(text, seed)
-    assert scene == imagine(text, seed)
+def test_any_text_makes_a_tidy_scene(compose: Compose, text: str, seed: int) -> None:
+    scene = compose(text, seed)
+    assert scene == compose(text, seed)
     assert len(scene) <= MAX_OBJECTS
     assert scene.unknown_words("knolling") == []
     for obj in scene.objects:
@@ -85,16 +85,16 @@ def test_any_text_makes_a_tidy_scene(imagine: Imagine, text: str, seed: int) -> 
 
 
 @BOTH
-def test_seeds_and_words_make_different_scenes(imagine: Imagine) -> None:
+def test_seeds_and_words_make_different_scenes(compose: Compose) -> None:
     text = "There are a cup, a pen and a plate."
-    scenes = [imagine(text, 0), imagine(text, 1), imagine(text + " ", 0)]
+    scenes = [compose(text, 0), compose(text, 1), compose(text + " ", 0)]
     assert len({scene.objects for scene in scenes}) == 3
 
 
 @BOTH
-def test_a_canvas_that_is_full_stays_readable(imagine: Imagine) -> None:
+def test_a_canvas_that_is_full_stays_readable(compose: Compose) -> None:
     classes = vocabulary("knolling").words["class"]
-    scene = imagine(" and ".join(f"ten {label.replace('_', ' ')}" for label in classes), 3)
+    scene = compose(" and ".join(f"ten {label.replace('_', ' ')}" for label in classes), 3)
     assert 20 <= len(scene) <= MAX_OBJECTS
     draw(scene, 128)
 
@@ -113,14 +113,14 @@ def test_the_reader_draws_two_of_every() -> None:
 
 
 @BOTH
-def test_a_text_without_objects_makes_an_empty_scene(imagine: Imagine) -> None:
-    assert imagine("A cat sits on a sofa.", 0) == Scene.of([])
+def test_a_text_without_objects_makes_an_empty_scene(compose: Compose) -> None:
+    assert compose("A cat sits on a sofa.", 0) == Scene.of([])
 
 
-@pytest.mark.parametrize(("row", "imagine"), [("reader", read), ("scatter", scatter)])
-def test_the_table_in_the_documentation_is_true(row: str, imagine: Imagine) -> None:
+@pytest.mark.parametrize(("row", "compose"), [("reader", read), ("scatter", scatter)])
+def test_the_table_in_the_documentation_is_true(row: str, compose: Compose) -> None:
     page = (Path(__file__).parents[2] / "docs" / "builtin-models.md").read_text(encoding="utf-8")
     [line] = [line for line in page.splitlines() if line.startswith(f"| {row} |") and "oracle" not in line]
     told = [float(cell) for cell in line.strip("| ").split("|")[1:]]
     for level in (2, 5):
-        assert told[level - 1] == round(100 * _passed(imagine, level), 1)
+        assert told[level - 1] == round(100 * _passed(compose, level), 1)

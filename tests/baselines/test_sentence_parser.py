@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from formalimg.baselines.mentions import Cast, notice
-from formalimg.baselines.sentence_parser import read_sentence
+from formalimg.baselines.mentions import EntityTracker, find_tokens
+from formalimg.baselines.sentence_parser import parse_sentence
 from formalimg.logic import Atom, Formula, Value, Variable, atoms
 from tests.baselines.knolling import knolling
 
@@ -14,11 +14,11 @@ Said = set[tuple[str, ...]]
 
 def _read(text: str) -> Said:
     """What is understood of a text, in which each class is named once: predicates with classes for objects."""
-    cast = Cast()
-    facts = [fact for sentence in notice(text) for fact in read_sentence(sentence, cast)]
-    labels = {obj: name.label for obj, name in cast}
+    entities = EntityTracker()
+    facts = [fact for sentence in find_tokens(text) for fact in parse_sentence(sentence, entities)]
+    labels = {obj: name.label for obj, name in entities}
     said: Said = {(fact.predicate, *(labels[obj] for obj in fact.objects)) for fact in facts}
-    return said | {("Has", name.label, name.color) for name in cast.names if name.color}
+    return said | {("Has", name.label, name.color) for name in entities.entities if name.color}
 
 
 def _meant(formula: Formula) -> Said:
@@ -72,15 +72,17 @@ def test_not_is_passed_over() -> None:
 
 
 def test_what_is_said_of_every_object_is_said_of_each_that_is_imagined() -> None:
-    cast = Cast(several=2)
-    facts = [fact for sentence in notice("Every fork is above a cup.") for fact in read_sentence(sentence, cast)]
+    entities = EntityTracker(several=2)
+    facts = [
+        fact for sentence in find_tokens("Every fork is above a cup.") for fact in parse_sentence(sentence, entities)
+    ]
     assert [fact.objects for fact in facts] == [(0, 2), (1, 2)]
 
 
 def test_objects_of_one_class_are_told_apart_by_colour_and_number() -> None:
-    cast = Cast()
+    entities = EntityTracker()
     text = "A red cup and a blue cup. The first shoe is above the second shoe. The red cup is above the first shoe."
-    facts = [fact for sentence in notice(text) for fact in read_sentence(sentence, cast)]
+    facts = [fact for sentence in find_tokens(text) for fact in parse_sentence(sentence, entities)]
     assert [fact.objects for fact in facts] == [(2, 3), (0, 2)]
 
 
