@@ -51,8 +51,8 @@ def test_the_same_request_gives_the_same_bytes(name: str) -> None:
 def test_models_that_read_see_only_words_and_seed(name: str) -> None:
     item = knolling()[900]
     plain = ImageRequest("x", 0, item.prompt, 3, 200)
-    told = ImageRequest(item.id, 4, item.prompt, 3, 200, item.spec)
-    assert _answers(open_baseline(name, {}), plain) == _answers(open_baseline(name, {}), told)
+    with_spec = ImageRequest(item.id, 4, item.prompt, 3, 200, item.spec)
+    assert _answers(open_baseline(name, {}), plain) == _answers(open_baseline(name, {}), with_spec)
     assert _answers(open_baseline(name, {}), plain) != _answers(
         open_baseline(name, {}), ImageRequest("x", 0, item.prompt, 4, 200)
     )

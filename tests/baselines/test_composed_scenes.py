@@ -121,6 +121,6 @@ def test_a_text_without_objects_makes_an_empty_scene(compose: Compose) -> None:
 def test_the_table_in_the_documentation_is_true(row: str, compose: Compose) -> None:
     page = (Path(__file__).parents[2] / "docs" / "builtin-models.md").read_text(encoding="utf-8")
     [line] = [line for line in page.splitlines() if line.startswith(f"| {row} |") and "oracle" not in line]
-    told = [float(cell) for cell in line.strip("| ").split("|")[1:]]
+    documented = [float(cell) for cell in line.strip("| ").split("|")[1:]]
     for level in (2, 5):
-        assert told[level - 1] == round(100 * _passed(compose, level), 1)
+        assert documented[level - 1] == round(100 * _passed(compose, level), 1)

@@ -1,4 +1,4 @@
-"""The colour of an object is told from the pixels in its box."""
+"""The colour of an object is read from the pixels in its box."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ def test_lab_is_what_tables_say(rgb: tuple[int, ...], expected: tuple[float, ...
 
 
 def test_drawn_objects_have_the_colour_they_were_drawn_in() -> None:
-    told = []
+    found = []
     labels = drawable_classes()[:: tries(4, 1)]
     for label in labels:
         scene = _one_of_each_color(label)
         image = draw(scene, size=384)
-        told += [(color_in(image, obj.box).name, obj.color, label) for obj in scene.objects]
-    wrong = [entry for entry in told if entry[0] != entry[1]]
-    assert len(told) == 10 * len(labels)
-    assert len(wrong) <= 0.02 * len(told), wrong
+        found += [(color_in(image, obj.box).name, obj.color, label) for obj in scene.objects]
+    wrong = [entry for entry in found if entry[0] != entry[1]]
+    assert len(found) == 10 * len(labels)
+    assert len(wrong) <= 0.02 * len(found), wrong
 
 
 @pytest.mark.parametrize("ground", ["#ffffff", "#dddddd", "#c9a77a", "#404040"])

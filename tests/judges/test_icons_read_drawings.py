@@ -141,5 +141,5 @@ def test_what_was_seen_is_told_object_by_object() -> None:
     answer = ground_icons(draw(Scene.of([SceneObject("lemon", Box(100, 100, 300, 240), "yellow")])))
     objects = answer.evidence["things"]
     assert isinstance(objects, list)
-    assert [(told["looks"], told["confidence"]) for told in objects] == [("yellow lemon", 1.0)]
+    assert [(entry["looks"], entry["confidence"]) for entry in objects] == [("yellow lemon", 1.0)]
     assert objects[0]["distance"] < objects[0]["rival_distance"]

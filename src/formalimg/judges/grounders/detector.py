@@ -67,7 +67,7 @@ MIN_SIDE = 1.0
 """Boxes with a smaller side on the canvas of 1000, after clipping, hold no object."""
 
 
-class Detection(NamedTuple):
+class DetectedBox(NamedTuple):
     """A box as the detector returned it, in units of the canvas, whose edges it may cross.
 
     Attributes:
@@ -88,11 +88,11 @@ class Detection(NamedTuple):
 class SuppressionResult(NamedTuple):
     """The detections that are kept, and those that were dropped."""
 
-    kept: tuple[Detection, ...]
-    dropped: tuple[Detection, ...]
+    kept: tuple[DetectedBox, ...]
+    dropped: tuple[DetectedBox, ...]
 
 
-def suppress_overlaps(detections: Iterable[Detection], max_overlap: float) -> SuppressionResult:
+def suppress_overlaps(detections: Iterable[DetectedBox], max_overlap: float) -> SuppressionResult:
     """Apply non-maximum suppression across classes, the highest score first.
 
     1. Boxes are clipped to the image; what is then less than 1 of 1000 wide or high is dropped.
@@ -102,8 +102,8 @@ def suppress_overlaps(detections: Iterable[Detection], max_overlap: float) -> Su
     Raises:
         ValueError: if a box or a score is not a finite number: the detector is broken.
     """
-    kept: list[Detection] = []
-    dropped: list[Detection] = []
+    kept: list[DetectedBox] = []
+    dropped: list[DetectedBox] = []
     for one in sorted(detections, key=lambda one: -one.score):
         if not all(map(math.isfinite, (one.score, *one.box))):
             raise ValueError(f"the detector gave a {one.label} with the box {one.box} and the score {one.score}")
@@ -137,13 +137,13 @@ class ZeroShotDetector:
             )
         self._model = model.to(checkpoint.device).eval()
 
-    def find(self, image: Image, classes: Sequence[str], threshold: float) -> list[Detection]:
+    def find(self, image: Image, classes: Sequence[str], threshold: float) -> list[DetectedBox]:
         """Return all boxes that score above the threshold for one of the classes."""
         if self._family.together:
             return self._query(image, classes, threshold)
         return [found for one in classes for found in self._query(image, [one], threshold)]
 
-    def _query(self, image: Image, classes: Sequence[str], threshold: float) -> list[Detection]:
+    def _query(self, image: Image, classes: Sequence[str], threshold: float) -> list[DetectedBox]:
         import torch
 
         queries = [self._family.query.replace("{class}", one.replace("_", " ")) for one in classes]
@@ -162,7 +162,7 @@ class ZeroShotDetector:
         # With one class in the query, all boxes are of it; some detectors then give text labels instead of numbers.
         labels = [int(label) for label in results["labels"]] if len(classes) > 1 else [0] * len(scores)
         return [
-            Detection(classes[label], score, _on_canvas(box, image))
+            DetectedBox(classes[label], score, _on_canvas(box, image))
             for score, label, box in zip(scores, labels, boxes, strict=True)
         ]
 
@@ -249,7 +249,7 @@ class DetectorGrounder:
             )
         return await asyncio.to_thread(self._grounding, image.pil, found)
 
-    def _find(self, image: Image, classes: Sequence[str]) -> list[Detection] | None:
+    def _find(self, image: Image, classes: Sequence[str]) -> list[DetectedBox] | None:
         """Return the detections; None if there is not enough memory."""
         if self._detector is None:
             self._detector = ZeroShotDetector(self.name, self._checkpoint, self._family)
@@ -263,7 +263,7 @@ class DetectorGrounder:
                 raise
             return None
 
-    def _grounding(self, image: Image, found: Sequence[Detection]) -> Grounding:
+    def _grounding(self, image: Image, found: Sequence[DetectedBox]) -> Grounding:
         from formalimg.judges.grounders.pixel_colors import color_in
 
         result = suppress_overlaps(found, self._max_overlap)
