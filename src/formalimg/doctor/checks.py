@@ -114,7 +114,7 @@ class KnownAnswer(NamedTuple):
     """A verdict that is known, and the one that came out.
 
     Attributes:
-        asks: what it is about, in words.
+        asks: a description.
         expected: pass, fail or unscored; with the predicates of the clauses that fail, where that is known.
         found: the same, as the evaluator sees it.
     """

@@ -136,7 +136,7 @@ class ChatJudge:
             image: the image in question.
             values: the values of the placeholders in the prompt.
             answer_type: the schema of the answer.
-            find_problem: what is wrong with an answer, in words for the model; None if it is valid.
+            find_problem: what is wrong with an answer, as a message to the model; None if it is valid.
             prompt: which of the prompts to send, by the name of its setting.
         """
         question = build_question(image.attachment, self._prompts[prompt], values, self.image_position)

@@ -69,7 +69,7 @@ class ClauseJudge(ChatJudge):
 
     - `explanation`: what the model says it saw;
     - `fulfilled`: its verdict on the whole;
-    - `contradiction`: where that contradicts its clauses, in words; only if it does;
+    - `contradiction`: where that contradicts its clauses; only if it does;
     - `unknown_clauses`: clauses that it judged unasked; only if there are any;
     - `answers`: all answers, word for word;
     - `served`: what was actually used, as far as the provider says.
@@ -176,7 +176,7 @@ class ClauseFindings:
     torn: tuple[str, ...] = ()
 
     def contradiction(self) -> str | None:
-        """Return how the verdict contradicts the clauses, in words; None if it does not."""
+        """Return how the verdict contradicts the clauses, as text; None if it does not."""
         failing = [clause for clause, holds in self.holds.items() if not holds]
         if self.fulfilled and failing:
             return f"the verdict is true, but by the clauses not all of it holds: {_list_clauses(failing)}"
@@ -214,7 +214,7 @@ def _read_published(answer: PublishedAnswer, known: Mapping[str, str]) -> Clause
 
 
 def find_problem(findings: ClauseFindings, clauses: Sequence[str], *, allow_unknown: bool) -> str | None:
-    """Return why findings are not valid, in words for the model; None if they are.
+    """Return why findings are not valid, as a message to the model; None if they are.
 
     Args:
         findings: what the answer says.

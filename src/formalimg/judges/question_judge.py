@@ -162,7 +162,7 @@ _ONE_WORD = re.compile(rf"{_AROUND}(yes|no){_AROUND}\.?{_AROUND}", re.IGNORECASE
 
 
 def find_problem(answer: QuestionAnswer | NumberedAnswers, count: int) -> str | None:
-    """Return why an answer to so many questions is not valid, in words for the model; None if it is."""
+    """Return why an answer to so many questions is not valid, as a message to the model; None if it is."""
     if isinstance(answer, QuestionAnswer):
         return None if parse_yes_no(answer.answer) is not None else f"{_quote(answer.answer)} is neither yes nor no"
     numbers = [one.number for one in answer.answers]

@@ -28,7 +28,7 @@ class SceneJudge:
 
     - `scene`: what the grounder found, in the grounding format;
     - `confidence`: how sure the grounder is;
-    - `explanation`: the proof or refutation in words;
+    - `explanation`: the proof or refutation as text;
     - `bindings`: the index of the object that each variable stands for;
     - `grounder`: the evidence of the grounder, if any.
 

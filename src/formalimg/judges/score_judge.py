@@ -235,7 +235,7 @@ def parse_score(given: object) -> float | None:
 
 
 def find_problem(answer: ScoreAnswer, count: int) -> str | None:
-    """Return why an answer to so many questions is not valid, in words for the model; None if it is."""
+    """Return why an answer to so many questions is not valid, as a message to the model; None if it is."""
     entries = _entries(answer)
     numbers = [number for number, _ in entries]
     if numbers != [str(number) for number in range(1, count + 1)]:

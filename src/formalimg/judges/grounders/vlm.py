@@ -182,7 +182,7 @@ class ResolvedObjects:
 
 
 def find_problem(answer: SeenThings, frame: BoxFrame) -> str | None:
-    """Return the first boxes of an answer that are not valid, in words for the model; None if all are."""
+    """Return the first boxes of an answer that are not valid, as a message to the model; None if all are."""
     wrong = [box for box in map(frame.box, answer.objects) if isinstance(box, str)]
     if not wrong:
         return None
