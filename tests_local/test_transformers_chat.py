@@ -15,7 +15,7 @@ from tests.support.run_contents import judged, order
 from formalimg.baselines import open_baseline
 from formalimg.errors import FormalimgError
 from formalimg.judges import SceneJudge, Unscored
-from formalimg.judges.vlm_grounder import VlmGrounder
+from formalimg.judges.grounders.vlm import VlmGrounder
 from formalimg.models import Attachment, Message, Unanswered
 from formalimg.models.local import Checkpoint, TransformersChat, open_transformers_chat
 from formalimg.runs import execute

@@ -15,7 +15,7 @@ import pytest
 from formalimg import Box, Scene, SceneObject, load
 from formalimg.errors import FormalimgError
 from formalimg.judges import Grounder, Grounding, SceneJudge, Unscored, Verdict
-from formalimg.judges.vlm_grounder import VlmGrounder
+from formalimg.judges.grounders.vlm import VlmGrounder
 from formalimg.models import Setting
 from formalimg.models.asking import asking
 from formalimg.models.chat import Completion, Message, Unanswered
