@@ -1,4 +1,7 @@
-"""Two runs over the same items, compared item by item, or group by group."""
+"""Paired comparison of two runs, item by item: mean difference with a bootstrap interval, and a permutation test.
+
+The permutation test is the exact sign test; with one image per item it is McNemar's test.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,10 @@ from math import exp, log
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.binomial import checked_confidence, log_tail
-from formalimg.stats.counterfactual import ScoreObservation, checked_score
-from formalimg.stats.resampling import Resampling, checked_resampling, difference_interval
-from formalimg.stats.summary import Interval, Observation
-from formalimg.stats.tallying import ItemTally, tally
+from formalimg.stats.bootstrap import BootstrapConfig, difference_interval, validate_resampling
+from formalimg.stats.cfworld_scores import ScoreObservation, validate_score
+from formalimg.stats.intervals import log_binomial_tail, validate_confidence
+from formalimg.stats.observations import Interval, ItemTally, Observation, tally
 
 
 class Paired(NamedTuple):
@@ -51,7 +53,7 @@ def paired(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Paired:
-    """Compares two runs item by item.
+    """Compare two runs item by item.
 
     An item with several images counts once, by the share of its scored images that passed. Items without a verdict
     on both sides take no part in the comparison; they are named instead.
@@ -64,9 +66,9 @@ def paired(
         seed: of the resampling.
 
     Raises:
-        FormalimgError: if an item is at different levels in the two runs, or an observation makes no sense.
+        FormalimgError: if an item is at different levels in the two runs, or an observation is invalid.
     """
-    how = checked_resampling(checked_confidence(confidence), resamples, seed)
+    config = validate_resampling(validate_confidence(confidence), resamples, seed)
     here, there = _by_item(first), _by_item(second)
     names = sorted({*here, *there})
     for name in names:
@@ -75,7 +77,7 @@ def paired(
                 f"item {name!r} is at level {here[name][0]} in one run and at level {there[name][0]} in the other: "
                 "compare runs over the same items"
             )
-    return _compared({name: (_share(here.get(name)), _share(there.get(name))) for name in names}, how)
+    return _comparison({name: (_share(here.get(name)), _share(there.get(name))) for name in names}, config)
 
 
 def paired_scores(
@@ -86,7 +88,7 @@ def paired_scores(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Paired:
-    """Compares the scores of two runs group by group, as `paired` compares items.
+    """Compare the scores of two runs group by group, as `paired` compares items.
 
     A group counts once, by the mean over its levels that have a score in both runs; a level with several images
     counts once too. The names in what is found are those of groups.
@@ -101,18 +103,20 @@ def paired_scores(
     Raises:
         FormalimgError: if a score is not between 0 and 1.
     """
-    how = checked_resampling(checked_confidence(confidence), resamples, seed)
+    config = validate_resampling(validate_confidence(confidence), resamples, seed)
     here, there = _level_means(first), _level_means(second)
-    return _compared({name: _means(here.get(name, {}), there.get(name, {})) for name in sorted({*here, *there})}, how)
+    return _comparison(
+        {name: _means(here.get(name, {}), there.get(name, {})) for name in sorted({*here, *there})}, config
+    )
 
 
-def _compared(rates: Mapping[str, tuple[Fraction | None, Fraction | None]], how: Resampling) -> Paired:
+def _comparison(rates: Mapping[str, tuple[Fraction | None, Fraction | None]], config: BootstrapConfig) -> Paired:
     differences = [one - other for one, other in rates.values() if one is not None and other is not None]
     wins, losses = sum(each > 0 for each in differences), sum(each < 0 for each in differences)
     difference, interval = None, None
     if differences:
         difference = float(sum(differences) / len(differences))
-        low, high = difference_interval({float(each): n for each, n in sorted(Counter(differences).items())}, how)
+        low, high = difference_interval({float(each): n for each, n in sorted(Counter(differences).items())}, config)
         interval = Interval(min(low, difference), max(high, difference))
     return Paired(
         wins,
@@ -128,17 +132,17 @@ def _compared(rates: Mapping[str, tuple[Fraction | None, Fraction | None]], how:
 
 
 def _level_means(observations: Iterable[ScoreObservation]) -> dict[str, dict[int, Fraction]]:
-    """The exact mean score of each level, by group; levels without a score are not there."""
+    """Return the exact mean score of each level, by group; levels without a score are left out."""
     scores: dict[str, dict[int, list[Fraction]]] = {}
     for group, level, _, score in observations:
         levels = scores.setdefault(group, {})
         if score is not None:
-            levels.setdefault(level, []).append(Fraction(checked_score(score)))
+            levels.setdefault(level, []).append(Fraction(validate_score(score)))
     return {group: {level: _mean(given) for level, given in levels.items()} for group, levels in scores.items()}
 
 
 def _means(here: Mapping[int, Fraction], there: Mapping[int, Fraction]) -> tuple[Fraction | None, Fraction | None]:
-    """The means over the levels that both have; over those of one side where the other has none of them."""
+    """Return the means over the levels that both have; over one side's own where the other has none of them."""
     both = here.keys() & there.keys()
     one, other = ([side[level] for level in (both or side)] for side in (here, there))
     if not both and here and there:  # nothing to compare, so neither counts
@@ -159,7 +163,7 @@ def _share(item: tuple[int, ItemTally] | None) -> Fraction | None:
 
 
 def _sign_test(wins: int, losses: int) -> float:
-    """The exact sign test, two-sided; with one image per item it is McNemar's."""
+    """Return the two-sided p-value of the exact sign test (a permutation test)."""
     if wins == losses:
         return 1.0
-    return min(1.0, 2 * exp(log_tail(max(wins, losses), wins + losses, log(0.5))))
+    return min(1.0, 2 * exp(log_binomial_tail(max(wins, losses), wins + losses, log(0.5))))
