@@ -9,9 +9,9 @@ import time
 from formalimg.logic import atoms, check, verify
 from formalimg.scenes import keeps_margin
 from formalimg.suites import FormulaSpec, Item, Recipe, instruction_digest, make_items
-from formalimg.suites.ontology import implausible
-from formalimg.suites.synthesis.geometry import redundant
-from formalimg.suites.wording import same_meaning_as_written, understand
+from formalimg.suites.formula.ontology import implausible
+from formalimg.suites.formula.synthesis.geometry import redundant
+from formalimg.suites.formula.wording import same_meaning_as_written, understand
 
 
 def main() -> None:

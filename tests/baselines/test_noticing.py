@@ -7,7 +7,7 @@ import pytest
 from formalimg.baselines.known_words import Cue
 from formalimg.baselines.noticing import Mention, notice
 from formalimg.logic import parse, vocabulary
-from formalimg.suites.wording import realize
+from formalimg.suites.formula.wording import realize
 
 
 def _mentions(text: str) -> list[Mention]:

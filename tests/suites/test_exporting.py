@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 
 from formalimg import FormalimgError
 from formalimg.suites import Item, items_of_groups, load, our_groups, write_items
-from formalimg.suites.exporting import ExportedSuite, Imprint, export_suite
-from formalimg.suites.exporting.croissant import DataFile, croissant_text
-from formalimg.suites.exporting.datasheet import datasheet_text
-from formalimg.suites.exporting.facts import facts_of
-from formalimg.suites.exporting.imprint import terms_of
-from formalimg.suites.exporting.origin import origin_of
+from formalimg.suites.export import ExportedSuite, Imprint, export_suite
+from formalimg.suites.export.croissant import DataFile, croissant_text
+from formalimg.suites.export.datasheet import datasheet_text
+from formalimg.suites.export.provenance import origin_of, terms_of
+from formalimg.suites.export.statistics import facts_of
 
 OWN = Imprint("CC-BY-4.0", "An Author", "By hand.", "https://example.org/items", "2026-01-31")
 GROUPS = our_groups()[::9]

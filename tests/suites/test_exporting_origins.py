@@ -9,9 +9,9 @@ import pytest
 
 from formalimg import FormalimgError
 from formalimg.suites import items_of_groups, load, our_groups, write_items, write_published
-from formalimg.suites.exporting import Imprint, export_suite
-from formalimg.suites.pulling.keeping import digest
-from formalimg.suites.pulling.placing import note_text, place
+from formalimg.suites.download.contents import digest
+from formalimg.suites.download.pull import note_text, place
+from formalimg.suites.export import Imprint, export_suite
 from tests.support.command import formalimg
 
 COMMIT = "69c0242d66bd24921d60d1b9770e4c4eeb344ce7"
@@ -106,7 +106,7 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine"]
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "precious").touch()
-    with pytest.raises(FormalimgError, match="already holds something"):
+    with pytest.raises(FormalimgError, match="is not empty"):
         export_suite("cf-world", tmp_path / "out", items=tmp_path / "mine", imprint=Imprint("CC-BY-4.0"))
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["precious"]
 

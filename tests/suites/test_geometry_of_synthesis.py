@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from formalimg.logic import Atom, Variable, atoms, parse
 from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO, Box, SceneObject
-from formalimg.suites.synthesis.differences import Bound, Differences, follows_from
-from formalimg.suites.synthesis.geometry import Geometry, redundant
+from formalimg.suites.formula.synthesis.geometry import Bound, Differences, Geometry, follows_from, redundant
 from tests.support.brute_force import atom_truth
 
 _quantities = st.sampled_from([("a", "x"), ("b", "x"), ("c", "x"), ("d", "x")])

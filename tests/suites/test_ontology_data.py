@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.logic import vocabulary
-from formalimg.suites.ontology import RELATIONS, OntologyError, implausible, ontology
-from formalimg.suites.ontology.loading import load
+from formalimg.suites.formula.ontology import RELATIONS, OntologyError, implausible, ontology
+from formalimg.suites.formula.ontology.entries import load
 
 NATURAL = vocabulary("natural")
 CLASSES = NATURAL.words["class"]
@@ -160,7 +160,7 @@ BROKEN = {
 def test_broken_data_is_refused(name: str, tmp_path: Path) -> None:
     file, written, instead, message = BROKEN[name]
     folder = tmp_path / "data"
-    with as_file(files("formalimg.suites.ontology") / "data") as data:
+    with as_file(files("formalimg.suites.formula.ontology") / "data") as data:
         shutil.copytree(data, folder)
     assert load(folder, NATURAL).entries == ontology().entries
     text = (folder / file).read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from formalimg.logic import Exists, check, parse
-from formalimg.suites.ontology import implausible
+from formalimg.suites.formula.ontology import implausible
 
 
 def told(objects: str, facts: str = "") -> str:

@@ -14,11 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.suites.pulling import PullError, Source, pull, source
-from formalimg.suites.pulling.archives import Shelves
-from formalimg.suites.pulling.keeping import Keeper
-from formalimg.suites.pulling.names import wanted
-from formalimg.suites.pulling.tars import read_tar
+from formalimg.suites.download import PullError, Source, pull, source
+from formalimg.suites.download.archive import Shelves, read_tar
+from formalimg.suites.download.contents import Keeper, wanted
 from tests.support.published import FOLDER
 
 SOURCE = Source(

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.suites.pulling import PullError, Source, pull
-from formalimg.suites.pulling import git as pulling_git
+from formalimg.suites.download import PullError, Source, pull
+from formalimg.suites.download import git as git_source
 from tests.suites.test_pull_archives import GOOD, OTHER, SOURCE, kept, make_folder
 
 
@@ -89,8 +89,8 @@ def test_bare_repositories_and_tags(repository: Path, pinned: Source, tmp_path: 
 def test_an_old_server_that_gives_only_branches(
     repository: Path, pinned: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = [setting for setting in pulling_git._SETTINGS if not setting.startswith("protocol.version")]
-    monkeypatch.setattr(pulling_git, "_SETTINGS", (*settings, "protocol.version=0"))
+    settings = [setting for setting in git_source._SETTINGS if not setting.startswith("protocol.version")]
+    monkeypatch.setattr(git_source, "_SETTINGS", (*settings, "protocol.version=0"))
     assert pull(pinned, tmp_path / "out", repository).commit == pinned.commit
     assert "has no commit" in refused(pinned, tmp_path, repository, "f" * 40)
 
@@ -206,7 +206,7 @@ def test_a_fetch_that_never_ends_is_ended_with_all_its_helpers(
     monkeypatch.setenv("PATH", str(slow))
     for limit, value, says in (("LONGEST_FETCH", 0, "gave up after"), ("MOST_FETCHED", -1, "holds more than")):
         with monkeypatch.context() as limited:
-            limited.setattr(pulling_git, limit, value)
+            limited.setattr(git_source, limit, value)
             with pytest.raises(PullError, match=says):
                 pull(pinned, tmp_path / "out", repository)
         assert not _runs(int((tmp_path / "helper").read_text()))

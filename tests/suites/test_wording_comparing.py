@@ -8,7 +8,7 @@ import re
 import pytest
 
 from formalimg.logic import Formula, parse
-from formalimg.suites.wording import same_meaning_as_written
+from formalimg.suites.formula.wording import same_meaning_as_written
 from tests.support.sayable_formulas import Sayable, Taste
 
 RULE = "(forall ?a (implies (Is ?a 'cup') {}))"

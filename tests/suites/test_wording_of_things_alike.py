@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.logic import parse
-from formalimg.suites.wording import WordingError, matching, realize, same_meaning_as_written, understand
-from formalimg.suites.wording.matching import Side, Word, same_but_for_names
+from formalimg.suites.formula.wording import WordingError, equivalence, realize, same_meaning_as_written, understand
+from formalimg.suites.formula.wording.equivalence import Side, Word, same_but_for_names
 
 Pairs = list[tuple[str, int, int]]
 
@@ -57,7 +57,7 @@ def test_words_read_back_in_few_steps(data: st.DataObject) -> None:
     pairs = data.draw(st.permutations(shape(count)))
     formula = parse(formula_of(pairs, count, classes, data.draw(st.permutations(range(count)))))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(matching, "MOST_STEPS", 20 * (count + len(pairs)))
+        patch.setattr(equivalence, "MOST_STEPS", 20 * (count + len(pairs)))
         understood = understand(realize(formula, "knolling"), "knolling")
         assert same_meaning_as_written(understood, formula)
         other = [*pairs[:-1], ("SmallerThan", *pairs[-1][1:])]
@@ -77,7 +77,7 @@ def test_words_read_back_in_few_steps(data: st.DataObject) -> None:
 def test_as_many_as_have_names_can_be_told_apart(
     pairs: Pairs, count: int, classes: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matching, "MOST_STEPS", 30 * (count + len(pairs)))
+    monkeypatch.setattr(equivalence, "MOST_STEPS", 30 * (count + len(pairs)))
     text = formula_of(pairs, count, classes, random.Random(count).sample(range(count), count))
     understood = understand(realize(parse(text), "knolling"), "knolling")
     assert same_meaning_as_written(understood, parse(text))
@@ -104,7 +104,7 @@ def test_what_is_too_confusing_is_given_up_and_not_guessed(monkeypatch: pytest.M
     with pytest.raises(WordingError, match="too many of its things look alike"):
         same_meaning_as_written(one, other)
     assert same_meaning_as_written(one, one)
-    monkeypatch.setattr(matching, "MOST_STEPS", 10)
+    monkeypatch.setattr(equivalence, "MOST_STEPS", 10)
     with pytest.raises(WordingError, match="no words found for the formula: too many of its things look alike"):
         realize(parse(formula_of(ring(6), 6, ("cup",))), "knolling")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from formalimg.logic import parse
-from formalimg.suites.wording import WordingError, realize, same_meaning_as_written, understand
+from formalimg.suites.formula.wording import WordingError, realize, same_meaning_as_written, understand
 
 KNOLLING = "Make an image in the knolling style, seen straight from above. "
 FRAME = "Left and right are meant as the viewer sees them in the frame. "

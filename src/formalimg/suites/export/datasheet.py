@@ -1,0 +1,141 @@
+"""What is said of items in words: of their suite, and of where they come from."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from string import Template
+from typing import Any, NamedTuple
+
+from formalimg.suites.export.provenance import Imprint, Origin, Terms
+from formalimg.suites.export.statistics import Facts, Table
+
+_UNRECORDED = "How the items were made is not recorded in them, and whoever made this export did not say."
+
+
+class Texts(NamedTuple):
+    """The words of a data sheet, each a sentence or a few."""
+
+    summary: str
+    origin: str
+    motivation: str
+    asks: str
+    levels: str
+    made: str
+    collection_type: str
+    preprocessing: tuple[str, ...]
+    judged: str
+    uses: tuple[str, ...]
+    not_for: tuple[str, ...]
+    limitations: tuple[str, ...]
+    biases: tuple[str, ...]
+    personal: str
+    impact: str
+    maintenance: str
+    citation: str
+
+
+def texts_about(facts: Facts, origin: Origin, imprint: Imprint) -> Texts:
+    """The words for these items."""
+    known = _texts()
+    found = {**known["kinds"][facts.suite.kind], **known["suites"][facts.suite.name], **known["origins"][origin.kind]}
+    if origin.kind == "published":
+        found["preprocessing"] = [*found["preprocessing"], *known["as_published"][facts.suite.name]]
+    values = {
+        **_values(origin),
+        "items": f"{facts.items:,}",
+        "version": facts.version,
+        "made": imprint.made or _UNRECORDED,
+        "paper": known["papers"][origin.source.name],
+    }
+    return Texts(*(_filled(found[name], values) for name in Texts._fields))
+
+
+def licence_words(origin: Origin, terms: Terms) -> str:
+    """What is to be said about the licence."""
+    beside = (
+        f"The licence that lay beside them is in {', '.join(f'authors-{name}' for name in origin.licence_files)}."
+        if origin.licence_files
+        else "No text of a licence lay beside them: look it up with the authors before you give the items away."
+    )
+    values = {
+        **_values(origin),
+        "stated": origin.source.licence,
+        "beside": beside,
+        "licence": terms.licence,
+        "licence_url": terms.licence_url,
+    }
+    return Template(_texts()["licences"][origin.kind]).substitute(values).strip()
+
+
+def _values(origin: Origin) -> dict[str, str]:
+    return {
+        "repository": origin.source.repository,
+        "revision": f" (commit {origin.commit})" if origin.commit else "",
+        "proof": _texts()["proofs"][origin.proven_by or "nothing"],
+    }
+
+
+def _filled(words: str | list[str], values: Mapping[str, str]) -> Any:
+    """A text, or a list of them, with the values in their places."""
+    if isinstance(words, str):
+        return Template(words).substitute(values)
+    return tuple(Template(line).substitute(values) for line in words)
+
+
+@cache
+def _texts() -> dict[str, Any]:
+    return tomllib.loads((files("formalimg.suites.export") / "texts.toml").read_text(encoding="utf-8"))
+
+
+_PUBLISHED_FORM = " The folder `published` has the same items in the form of the authors' own files."
+
+
+def datasheet_text(facts: Facts, origin: Origin, terms: Terms, imprint: Imprint, *, published: bool) -> str:
+    """The text of `DATASHEET.md`: the questions of data sheets for datasets, answered from the items."""
+    texts = texts_about(facts, origin, imprint)
+    lists = {
+        name: _listed(getattr(texts, name)) for name in ("preprocessing", "uses", "not_for", "limitations", "biases")
+    }
+    where = f" at {imprint.url}" if imprint.url else ""
+    values = {
+        **texts._asdict(),
+        **lists,
+        "title": facts.suite.title,
+        "name": facts.suite.name,
+        "version": facts.version or "none is given",
+        "items": f"{facts.items:,}",
+        "digest": facts.digest,
+        "licence": terms.licence,
+        "licence_url": terms.licence_url,
+        "creator": _cell(terms.creator or "not said"),
+        "published": _cell(f"{imprint.date or 'no date given'}{where}"),
+        "level_table": _markdown(facts.levels),
+        "distinct": f"{facts.distinct:,} prompts are distinct. Words are counted between blanks.",
+        "tag_table": _markdown(facts.tags) if facts.tags else "The items have no tags.",
+        "content_table": _markdown(facts.contents),
+        "notes": _listed(facts.notes),
+        "published_form": _PUBLISHED_FORM if published else "",
+    }
+    template = (files("formalimg.suites.export") / "datasheet.md").read_text(encoding="utf-8")
+    return Template(template).substitute(values)
+
+
+def licence_text(facts: Facts, origin: Origin, terms: Terms) -> str:
+    """The text of `LICENSE.md`."""
+    return f"# Licence of these items of {facts.suite.title}\n\n{licence_words(origin, terms)}\n"
+
+
+def _listed(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _markdown(table: Table) -> str:
+    rows = [table.heading, ("---", *("---:" for _ in table.heading[1:])), *table.rows]
+    return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|")

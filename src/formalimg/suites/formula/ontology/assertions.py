@@ -1,0 +1,302 @@
+"""What a formula asserts: the positive facts, apart for each situation that it speaks of.
+
+Facts under `and` and `exists` hold. What stands under `not`, or is one side of an `or`, is not asserted. A condition
+on a variable of a `forall` ("every fish is on the rock") opens a situation of its own, in which a thing as in the
+antecedent is there and the consequent holds; the strict reading of `forall` says that there is such a thing.
+An `or` of negations and one other part is a condition too: that is how the lifted form writes it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+from formalimg.logic import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Problem, Span, Value, Variable
+from formalimg.scenes import ATTRIBUTE_PREDICATES
+from formalimg.suites.formula.ontology.entries import named
+from formalimg.suites.formula.ontology.knowledge import RELATIONS, Ontology
+
+Claim: TypeAlias = tuple[str, str, str]
+"""A fact without its place: the predicate, the thing, and the word or the other thing."""
+
+
+class Fact(NamedTuple):
+    """An asserted atom of one or two arguments; the second is a word, or the name of a variable."""
+
+    predicate: str
+    thing: str
+    other: str
+    span: Span
+
+    @property
+    def claim(self) -> Claim:
+        """The fact without its place."""
+        return self[:3]
+
+    def renamed(self, names: Mapping[str, str], relations: tuple[str, ...]) -> Fact:
+        """The same fact of other variables."""
+        other = names.get(self.other, self.other) if self.predicate in relations else self.other
+        return Fact(self.predicate, names.get(self.thing, self.thing), other, self.span)
+
+
+@dataclass
+class Scope:
+    """The facts of one situation, what holds there under conditions, and the variables that appear first in it."""
+
+    facts: list[Fact] = field(default_factory=list)
+    conditions: list[Condition] = field(default_factory=list)
+    variables: list[str] = field(default_factory=list)
+    exact: bool = True
+    """Nothing but facts was asserted: no part was left out."""
+
+
+@dataclass(eq=False)
+class Condition:
+    """If the antecedent holds, so does the consequent; `universal` are the variables it holds for whatever they are."""
+
+    universal: frozenset[str]
+    antecedent: Scope
+    consequent: Scope
+
+    @property
+    def opens_a_situation(self) -> bool:
+        """Does it speak of things of a `forall`? Then there are such things, under the strict reading."""
+        return not self.spoken.isdisjoint(self.universal)
+
+    @cached_property
+    def spoken(self) -> frozenset[str]:
+        """The variables that the antecedent speaks of."""
+        return frozenset(name for fact in self.antecedent.facts for name in (fact.thing, fact.other))
+
+    @property
+    def claims(self) -> frozenset[Claim]:
+        """The facts of the antecedent, without their places."""
+        return frozenset(fact.claim for fact in self.antecedent.facts)
+
+
+def asserted(formula: Formula) -> Scope:
+    """Everything that a formula asserts. Its variables must have been renamed apart."""
+    scope = Scope()
+    _collect(formula, True, scope, frozenset())
+    return scope
+
+
+def _collect(formula: Formula, positive: bool, scope: Scope, universal: frozenset[str]) -> None:
+    match formula:
+        case Atom() if positive:
+            scope.facts.extend(_facts(formula))
+        case Atom():
+            scope.exact = False
+        case Not(body):
+            _collect(body, not positive, scope, universal)
+        case Exists(variable, body) | Forall(variable, body):
+            if isinstance(formula, Forall) == positive:
+                universal = universal | {variable.name}
+                scope.exact = False
+            scope.variables.append(variable.name)
+            _collect(body, positive, scope, universal)
+        case And(parts) | Or(parts) if isinstance(formula, And) == positive or len(parts) == 1:
+            for part in parts:
+                _collect(part, positive, scope, universal)
+        case And(parts) | Or(parts):
+            _choose([(part, positive) for part in parts], scope, universal)
+        case Implies(antecedent, consequent) if positive:
+            _choose([(antecedent, False), (consequent, True)], scope, universal)
+        case Implies(antecedent, consequent):
+            _collect(antecedent, True, scope, universal)
+            _collect(consequent, False, scope, universal)
+        case Iff():
+            scope.exact = False
+
+
+def _choose(parts: list[tuple[Formula, bool]], scope: Scope, universal: frozenset[str]) -> None:
+    """A disjunction: a condition if all of its parts but one are negated, otherwise it asserts nothing."""
+    scope.exact = False
+    negated: list[Formula] = []
+    plain: list[Formula] = []
+    for part, positive in parts:
+        while isinstance(part, Not):
+            part, positive = part.body, not positive
+        (plain if positive else negated).append(part)
+    if len(plain) != 1 or not negated:
+        return
+    antecedent, consequent = Scope(), Scope()
+    for part in negated:
+        _collect(part, True, antecedent, frozenset())
+    _collect(plain[0], True, consequent, universal)
+    condition = Condition(universal, antecedent, consequent)
+    for known in scope.conditions:
+        if known.claims == condition.claims and antecedent.exact and known.antecedent.exact:
+            known.consequent.facts.extend(consequent.facts)  # the lifted form repeats the antecedent in every clause
+            known.consequent.conditions.extend(consequent.conditions)
+            known.consequent.variables.extend(consequent.variables)
+            return
+    scope.conditions.append(condition)
+
+
+def _facts(atom: Atom) -> Iterator[Fact]:
+    match atom.arguments:
+        case (Variable(name), Variable(other)) | (Variable(name), Value(other)):
+            yield Fact(atom.predicate, name, other, atom.span)
+
+
+PHRASES = {
+    "LeftOf": "to the left of",
+    "RightOf": "to the right of",
+    "On": "on",
+    "In": "inside",
+    "NextTo": "next to",
+}
+
+_APART = " "
+"""Stands between the variable of a thing that a condition brings in and the thing it is brought in for."""
+
+_MOST_ROUNDS = 20
+"""How often conditions are applied to what other conditions gave; formulas people write need two rounds."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Facts that hold together."""
+
+    facts: tuple[Fact, ...]
+    ontology: Ontology
+
+    @cached_property
+    def classes(self) -> dict[str, tuple[str, ...]]:
+        """The classes of each variable that is said to be something."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for fact in self.facts:
+            if fact.predicate == "Is" and fact.other in self.ontology.entries and fact.other not in found[fact.thing]:
+                found[fact.thing].append(fact.other)
+        return {thing: tuple(classes) for thing, classes in found.items() if classes}
+
+    @cached_property
+    def attributes(self) -> dict[str, list[Fact]]:
+        """What is said of each variable by attributes."""
+        found: dict[str, list[Fact]] = defaultdict(list)
+        for fact in self.facts:
+            if fact.predicate in ATTRIBUTE_PREDICATES:
+                found[fact.thing].append(fact)
+        return dict(found)
+
+    def related(self, *predicates: str) -> list[Fact]:
+        """The facts of some of the relations between two different things."""
+        return [fact for fact in self.facts if fact.predicate in predicates and fact.thing != fact.other]
+
+    def worn(self, garment: str, wearer: str) -> bool:
+        """Are two variables a garment and somebody who can wear it?"""
+        return any(
+            self.ontology.wears(cls, other)
+            for cls in self.classes.get(wearer, ())
+            for other in self.classes.get(garment, ())
+        )
+
+    def name(self, variable: str) -> str:
+        """A variable in words: "a cat", or "?c" where its class is not said."""
+        classes = self.classes.get(variable)
+        return named(classes[0]) if classes else f"?{variable.split(_APART)[0]}"
+
+
+def situations(formula: Formula, ontology: Ontology) -> Iterator[Situation]:
+    """Every situation that a formula speaks of: that of its plain facts, and one for each condition."""
+    scope = asserted(formula)
+    yield from _situations(scope, scope.facts, {}, (), ontology)
+
+
+def _situations(
+    scope: Scope, added: list[Fact], known: Mapping[Claim, Fact], rules: tuple[Condition, ...], ontology: Ontology
+) -> Iterator[Situation]:
+    """The situation where facts are added to those known, and all the situations within it."""
+    facts = _closed(known, added, rules, tuple(scope.conditions), ontology)
+    yield Situation(tuple(sorted(facts.values(), key=lambda fact: fact.span.start)), ontology)
+    rules = (*rules, *scope.conditions)
+    for condition in scope.conditions:
+        if condition.opens_a_situation:
+            more = [*condition.antecedent.facts, *condition.consequent.facts]
+            yield from _situations(condition.consequent, more, facts, rules, ontology)
+
+
+def _closed(
+    settled: Mapping[Claim, Fact],
+    added: list[Fact],
+    rules: tuple[Condition, ...],
+    fresh: tuple[Condition, ...],
+    ontology: Ontology,
+) -> dict[Claim, Fact]:
+    """All facts, and what the conditions say of the things in them: "every cat sleeps" speaks of this cat too.
+
+    The old rules have been applied to what is settled, so only things with new facts are asked again.
+    """
+    known = dict(settled)
+    for fact in added:
+        known.setdefault(fact.claim, fact)
+    everything = _things(known.values())
+    touched = _things(added)
+    for turn in range(_MOST_ROUNDS):
+        held = _with_broader(known, ontology)
+        told = [
+            fact.renamed(names, RELATIONS)
+            for condition in (*rules, *fresh)
+            for names in _applications(condition, everything if condition in fresh and not turn else touched, held)
+            for fact in condition.consequent.facts
+        ]
+        news = [fact for fact in told if fact.claim not in known]
+        if not news:
+            break
+        for fact in news:
+            known.setdefault(fact.claim, fact)
+        touched = _things(news)
+    return known
+
+
+def _things(facts: Iterable[Fact]) -> list[str]:
+    """The variables of facts, less the things that conditions bring in: those would bring in others without end."""
+    names = dict.fromkeys(
+        name for fact in facts for name in ((fact.thing, fact.other) if fact.predicate in RELATIONS else (fact.thing,))
+    )
+    return [name for name in names if _APART not in name]
+
+
+def _with_broader(known: Iterable[Claim], ontology: Ontology) -> set[Claim]:
+    held = set(known)
+    for predicate, thing, cls in tuple(held):
+        if predicate == "Is" and cls in ontology.entries:
+            held.update(("Is", thing, broader) for broader in ontology.entry(cls).broader)
+    return held
+
+
+def _applications(condition: Condition, things: Iterable[str], held: set[Claim]) -> Iterator[dict[str, str]]:
+    """The ways to read a condition's variables as things whose facts meet its antecedent.
+
+    Conditions on one variable of a `forall` (or none) are read; those on several together are left alone.
+    """
+    antecedent = condition.antecedent.facts
+    universal = sorted(condition.spoken & condition.universal)
+    if not condition.antecedent.exact or not antecedent or len(universal) > 1:
+        return
+    for thing in things if universal else ("",):
+        names = dict.fromkeys(universal, thing)
+        if all(fact.renamed(names, RELATIONS).claim in held for fact in antecedent):
+            if universal not in ([], [thing]):  # what a consequent brings in is another thing for each application
+                names |= {variable: f"{variable}{_APART}{thing}" for variable in condition.consequent.variables}
+            yield names
+
+
+class Report:
+    """The problems found so far; situations of one formula share facts, and so find the same problem again."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[int, int, str], Problem] = {}
+
+    def add(self, message: str, *facts: Fact) -> None:
+        """Report facts that are implausible together, at the place of the last of them."""
+        span = max((fact.span for fact in facts), key=lambda place: place.start)
+        self._found.setdefault((span.start, span.end, message), Problem("plausibility", message, span))
+
+    def problems(self) -> list[Problem]:
+        """All problems, in the order of the text."""
+        return [self._found[key] for key in sorted(self._found)]

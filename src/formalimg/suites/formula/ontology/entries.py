@@ -1,0 +1,310 @@
+"""What the ontology knows of one class."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.resources.abc import Traversable
+from typing import Any, NamedTuple
+
+from formalimg.errors import FormalimgError
+from formalimg.logic import Vocabulary, closest_match
+from formalimg.scenes import ATTRIBUTE_KINDS
+
+
+class Extent(NamedTuple):
+    """From the smallest to the largest usual specimen."""
+
+    low: float
+    high: float
+
+
+class Grip(NamedTuple):
+    """What a class holds things with, which classes it holds, and how long (cm) and heavy (kg) they are at most."""
+
+    limb: str
+    admits: frozenset[str]
+    length: float
+    weight: float
+
+
+class Inside(NamedTuple):
+    """The inside of a class: which classes go in, and the widest opening and longest room (cm) of a large specimen.
+
+    `shallow`: what is in it is also on it, as in a boat or on a plate.
+    """
+
+    admits: frozenset[str]
+    across: float
+    length: float
+    shallow: bool
+
+
+class Top(NamedTuple):
+    """What can rest on a class: which classes, how long (cm) and how heavy (kg) at most."""
+
+    admits: frozenset[str]
+    length: float
+    weight: float
+
+
+class Worn(NamedTuple):
+    """Who wears a class, and whether the wearer is then in it ("a woman in a jacket")."""
+
+    by: frozenset[str]
+    within: bool
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One class: what it is like, and what it can do.
+
+    Lengths are in cm, weights in kg. `size` is the longest side, `across` the second longest side of the smallest
+    specimen (what must pass an opening). `broader` names the classes that it also is: every man is a person.
+    """
+
+    name: str
+    category: str
+    broader: tuple[str, ...]
+    size: Extent
+    across: float
+    weight: Extent
+    holds: Grip | None
+    inside: Inside | None
+    top: Top | None
+    worn: Worn | None
+    words: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Clashes:
+    """States that exclude each other, and states that a material forbids."""
+
+    exclusive: tuple[tuple[str, ...], ...]
+    afloat: frozenset[str]
+    needs_material: Mapping[str, frozenset[str]]
+    never_material: Mapping[str, frozenset[str]]
+
+    def agree(self, one: tuple[str, str], other: tuple[str, str]) -> bool:
+        """Can one thing have both words at once? Each word comes with its kind: `("state", "open")`."""
+        (kind, word), (other_kind, other_word) = one, other
+        if one == other:
+            return True
+        if kind == other_kind:
+            return kind == "state" and not any(word in group and other_word in group for group in self.exclusive)
+        if (kind, other_kind) == ("material", "state"):
+            return self.agree(other, one)
+        if (kind, other_kind) == ("state", "material"):
+            wanted = self.needs_material.get(word, {other_word})
+            return other_word in wanted and other_word not in self.never_material.get(word, ())
+        return True
+
+
+_PLURAL = frozenset({"shoes", "glasses", "headphones"})
+
+
+def named(cls: str) -> str:
+    """A class with its article: "a cup", "an apple", "shoes"."""
+    if cls in _PLURAL:
+        return cls
+    return f"{'an' if cls[0] in 'aeiou' else 'a'} {cls}"
+
+
+FIELDS = ("category", "broader", "size", "across", "weight", "holds", "inside", "top", "worn", *ATTRIBUTE_KINDS)
+
+
+class OntologyError(FormalimgError):
+    """An ontology that does not hold together, or a word that it does not know."""
+
+
+class Loaded(NamedTuple):
+    """All that the data files say."""
+
+    entries: dict[str, Entry]
+    clashes: Clashes
+
+
+def load(folder: Traversable, vocabulary: Vocabulary) -> Loaded:
+    """The ontology of a folder of TOML files: `groups.toml`, `clashes.toml`, and files of classes."""
+    tables = {entry.name: _table(entry) for entry in folder.iterdir() if entry.name.endswith(".toml")}
+    for name in ("groups.toml", "clashes.toml"):
+        if name not in tables:
+            raise OntologyError(f"the ontology in {folder} has no {name}")
+    groups, clashes = tables.pop("groups.toml"), tables.pop("clashes.toml")
+    classes: dict[str, dict[str, Any]] = {}
+    for file in sorted(tables):
+        for name, fields in tables[file].items():
+            if name in classes:
+                raise OntologyError(f"{file}: {name} is described twice")
+            if not isinstance(fields, dict):
+                raise OntologyError(f"{file}: {name} must be a table, [{name}]")
+            classes[name] = fields
+    _same_names("classes", classes, vocabulary.words["class"])
+    reader = _Reader(vocabulary, groups, classes)
+    entries = {name: reader.entry(name, classes[name]) for name in vocabulary.words["class"]}
+    return Loaded(entries, reader.clashes(clashes))
+
+
+def _table(file: Traversable) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise OntologyError(f"{file.name} is not valid TOML: {error}") from error
+
+
+def _same_names(where: str, found: Iterable[str], wanted: Iterable[str]) -> None:
+    found, wanted = list(found), list(wanted)
+    missing = [name for name in wanted if name not in found]
+    unknown = [name for name in found if name not in wanted]
+    if missing or unknown:
+        told = [f"missing {', '.join(missing)}"] * bool(missing) + [f"unknown {', '.join(unknown)}"] * bool(unknown)
+        raise OntologyError(f"{where}: {'; '.join(told)}")
+
+
+class _Reader:
+    """Turns tables into entries; knows the groups that lists may name."""
+
+    def __init__(self, vocabulary: Vocabulary, groups: Mapping[str, Any], classes: Mapping[str, Any]) -> None:
+        self.vocabulary = vocabulary
+        _same_names("groups.toml", groups, ("class", *ATTRIBUTE_KINDS))
+        self.groups: dict[str, dict[str, list[str]]] = {kind: dict(lists) for kind, lists in groups.items()}
+        named = self.groups["class"]
+        for name, fields in classes.items():
+            category = fields.get("category")
+            if not isinstance(category, str) or not category:
+                raise OntologyError(f"{name}: category must be a word")
+            if category in groups["class"]:
+                raise OntologyError(f"{name}: the category {category} is also the name of a group")
+            named.setdefault(category, []).append(name)
+        named["anything"] = list(vocabulary.words["class"])
+
+    def entry(self, name: str, fields: Mapping[str, Any]) -> Entry:
+        """One class."""
+        _same_names(name, fields, FIELDS)
+        return Entry(
+            name=name,
+            category=fields["category"],
+            broader=self.words(f"{name}.broader", fields["broader"], "class"),
+            size=_extent(f"{name}.size", fields["size"]),
+            across=_number(f"{name}.across", fields["across"]),
+            weight=_extent(f"{name}.weight", fields["weight"]),
+            holds=self.grip(f"{name}.holds", fields["holds"]),
+            inside=self.inside(f"{name}.inside", fields["inside"]),
+            top=self.top(f"{name}.top", fields["top"]),
+            worn=self.worn(f"{name}.worn", fields["worn"]),
+            words={kind: self.words(f"{name}.{kind}", fields[kind], kind) for kind in ATTRIBUTE_KINDS},
+        )
+
+    def words(self, where: str, written: object, kind: str, trail: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """A list of words with its groups spelled out, in the order of the vocabulary."""
+        if not isinstance(written, list) or not all(isinstance(word, str) for word in written):
+            raise OntologyError(f"{where} must be a list of words")
+        found: set[str] = set()
+        for word in written:
+            group = word.removeprefix("@")
+            if word == group:
+                self.known(where, word, kind, self.vocabulary.words[kind])
+                found.add(word)
+            elif group in trail:
+                raise OntologyError(f"{where}: the group @{group} contains itself")
+            else:
+                self.known(where, group, f"{kind} group", tuple(self.groups[kind]))
+                found.update(self.words(f"@{group}", self.groups[kind][group], kind, (*trail, group)))
+        return tuple(word for word in self.vocabulary.words[kind] if word in found)
+
+    @staticmethod
+    def known(where: str, word: str, kind: str, known: tuple[str, ...]) -> None:
+        """Raise an error if a word is not known."""
+        if word not in known:
+            near = closest_match(word, known)
+            raise OntologyError(f"{where}: unknown {kind} {word!r}" + (f", did you mean {near!r}?" if near else ""))
+
+    def admitted(self, where: str, table: Mapping[str, Any]) -> frozenset[str]:
+        """The classes of `of`, less those of `except`."""
+        excepted = self.words(f"{where}.except", table.get("except", []), "class")
+        return frozenset(self.words(f"{where}.of", table["of"], "class")) - frozenset(excepted)
+
+    def grip(self, where: str, written: object) -> Grip | None:
+        """The field `holds`."""
+        table = _optional(where, written, ("with", "of", "length", "weight"), ("except",))
+        if table is None:
+            return None
+        limits = _number(f"{where}.length", table["length"]), _number(f"{where}.weight", table["weight"])
+        return Grip(str(table["with"]), self.admitted(where, table), *limits)
+
+    def inside(self, where: str, written: object) -> Inside | None:
+        """The field `inside`."""
+        table = _optional(where, written, ("of", "across", "length"), ("except", "shallow"))
+        if table is None:
+            return None
+        lengths = _number(f"{where}.across", table["across"]), _number(f"{where}.length", table["length"])
+        shallow = _flag(f"{where}.shallow", table.get("shallow", False))
+        return Inside(self.admitted(where, table), *lengths, shallow)
+
+    def top(self, where: str, written: object) -> Top | None:
+        """The field `top`."""
+        table = _optional(where, written, ("of", "length", "weight"), ("except",))
+        if table is None:
+            return None
+        limits = _number(f"{where}.length", table["length"]), _number(f"{where}.weight", table["weight"])
+        return Top(self.admitted(where, table), *limits)
+
+    def worn(self, where: str, written: object) -> Worn | None:
+        """The field `worn`."""
+        table = _optional(where, written, ("by", "within"))
+        if table is None:
+            return None
+        wearers = frozenset(self.words(f"{where}.by", table["by"], "class"))
+        return Worn(wearers, _flag(f"{where}.within", table["within"]))
+
+    def clashes(self, table: Mapping[str, Any]) -> Clashes:
+        """The file `clashes.toml`."""
+        _same_names("clashes.toml", table, ("exclusive", "afloat", "needs_material", "never_material"))
+
+        def materials(field: str) -> dict[str, frozenset[str]]:
+            self.words(f"clashes.toml: {field}", list(table[field]), "state")
+            return {
+                state: frozenset(self.words(f"clashes.toml: {field}.{state}", words, "material"))
+                for state, words in table[field].items()
+            }
+
+        return Clashes(
+            exclusive=tuple(self.words("clashes.toml: exclusive", words, "state") for words in table["exclusive"]),
+            afloat=frozenset(self.words("clashes.toml: afloat", table["afloat"], "state")),
+            needs_material=materials("needs_material"),
+            never_material=materials("never_material"),
+        )
+
+
+def _number(where: str, written: object) -> float:
+    if isinstance(written, bool) or not isinstance(written, int | float) or not 0 < written < float("inf"):
+        raise OntologyError(f"{where} must be a number above 0")
+    return float(written)
+
+
+def _flag(where: str, written: object) -> bool:
+    if not isinstance(written, bool):
+        raise OntologyError(f"{where} must be true or false")
+    return written
+
+
+def _extent(where: str, written: object) -> Extent:
+    if not isinstance(written, list) or len(written) != 2:
+        raise OntologyError(f"{where} must be two numbers, [smallest, largest]")
+    low, high = (_number(where, number) for number in written)
+    if low > high:
+        raise OntologyError(f"{where}: the smallest, {low:g}, is above the largest, {high:g}")
+    return Extent(low, high)
+
+
+def _optional(
+    where: str, written: object, required: tuple[str, ...], allowed: tuple[str, ...] = ()
+) -> Mapping[str, Any] | None:
+    """The table of a field that may also be `false`."""
+    if written is False:
+        return None
+    if not isinstance(written, dict):
+        raise OntologyError(f"{where} must be false, or a table with {', '.join(required)}")
+    _same_names(where, [key for key in written if key not in allowed], required)
+    return written

@@ -1,0 +1,140 @@
+"""The ontology: what suits a class, and what two classes can be to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+from formalimg.logic import closest_match, vocabulary
+from formalimg.scenes import ATTRIBUTE_KINDS
+from formalimg.suites.formula.ontology.entries import Clashes, Entry, OntologyError, load, named
+
+RELATIONS = ("LeftOf", "RightOf", "On", "In", "Holding", "NextTo")
+"""The predicates between two things."""
+
+
+@dataclass(frozen=True)
+class Ontology:
+    """What is known of the classes of natural scenes; `entries` has one entry per class."""
+
+    entries: Mapping[str, Entry]
+    clashes: Clashes
+
+    def entry(self, cls: str) -> Entry:
+        """All that is known of a class."""
+        _require("class", cls, self.entries)
+        return self.entries[cls]
+
+    def suits(self, cls: str, kind: str, word: str) -> bool:
+        """Does a colour, material, shape or state suit a class? `suits("lion", "shape", "rectangular")` is false."""
+        _require(kind, word, vocabulary("natural").words[_kind(kind)])
+        return word in self.entry(cls).words[kind]
+
+    def words_for(self, cls: str, kind: str) -> tuple[str, ...]:
+        """The words of a kind that suit a class, in the order of the vocabulary."""
+        return self.entry(cls).words[_kind(kind)]
+
+    def agree(self, one: tuple[str, str], other: tuple[str, str]) -> bool:
+        """Can one thing have both words at once? `agree(("state", "open"), ("state", "closed"))` is false."""
+        for kind, word in (one, other):
+            _require(kind, word, vocabulary("natural").words[_kind(kind)])
+        return self.clashes.agree(one, other)
+
+    def can(self, predicate: str, cls_a: str, cls_b: str) -> bool:
+        """Can the relation hold from a thing of the first class to a thing of the second?"""
+        return self.why_not(predicate, cls_a, cls_b) is None
+
+    def partners(self, predicate: str, cls: str, role: Literal["first", "second"] = "first") -> tuple[str, ...]:
+        """The classes that a class can be related to: `partners("In", "key")` are the classes a key can be in.
+
+        With `role="second"` the class comes second: `partners("In", "cup", "second")` are those that fit in a cup.
+        """
+        if role == "first":
+            return tuple(other for other in self.entries if self.can(predicate, cls, other))
+        return tuple(other for other in self.entries if self.can(predicate, other, cls))
+
+    def why_not(self, predicate: str, cls_a: str, cls_b: str) -> str | None:
+        """Why the relation cannot hold between two classes, in words; None if it can."""
+        _require("predicate", predicate, RELATIONS)
+        first, second = self.entry(cls_a), self.entry(cls_b)
+        if predicate == "In":
+            return _why_not_in(first, second)
+        if predicate == "On":
+            return _why_not_on(first, second)
+        if predicate == "Holding":
+            return _why_not_holding(first, second)
+        return None  # any two things can stand side by side
+
+    def wears(self, wearer: str, garment: str) -> bool:
+        """Can one class wear the other? Then `(On garment wearer)` says that it does."""
+        worn = self.entry(garment).worn
+        return worn is not None and wearer in worn.by
+
+    def is_also(self, cls: str, other: str) -> bool:
+        """Is everything of the class also of the other: every man a person, every man a man?"""
+        return cls == other or other in self.entry(cls).broader
+
+    def fits(self, cls_a: str, cls_b: str) -> bool:
+        """Is the smallest of the first class small enough for the inside of the largest of the second?"""
+        inside, small = self.entry(cls_b).inside, self.entry(cls_a)
+        return inside is not None and small.across <= inside.across and small.size.low <= inside.length
+
+
+def _why_not_in(thing: Entry, place: Entry) -> str | None:
+    if place.worn is not None and place.worn.within and thing.name in place.worn.by:
+        return None
+    if place.inside is None:
+        return f"nothing goes inside {named(place.name)}"
+    if thing.across > place.inside.across or thing.size.low > place.inside.length:
+        return f"{named(thing.name)} would be too big"
+    if thing.name not in place.inside.admits:
+        return f"that is no place for {named(thing.name)}"
+    return None
+
+
+def _why_not_on(thing: Entry, place: Entry) -> str | None:
+    if thing.worn is not None and place.name in thing.worn.by:
+        return None
+    if place.top is None:
+        return f"nothing rests on {named(place.name)}"
+    if thing.size.low > place.top.length:
+        return f"{named(thing.name)} would be too big"
+    if thing.weight.low > place.top.weight:
+        return f"{named(thing.name)} would be too heavy"
+    if thing.name not in place.top.admits:
+        return f"that is no support for {named(thing.name)}"
+    return None
+
+
+def _why_not_holding(holder: Entry, thing: Entry) -> str | None:
+    if holder.holds is None:
+        return "there is no hand, paw or mouth to hold with"
+    if thing.weight.low > holder.holds.weight:
+        return f"{named(thing.name)} would be too heavy"
+    if thing.size.low > holder.holds.length:
+        return f"{named(thing.name)} would be too big"
+    if thing.name not in holder.holds.admits:
+        return f"{holder.holds.limb} would not hold {named(thing.name)}"
+    return None
+
+
+def _kind(kind: str) -> str:
+    _require("kind of word", kind, ATTRIBUTE_KINDS)
+    return kind
+
+
+def _require(what: str, word: str, known: Mapping[str, object] | tuple[str, ...]) -> None:
+    if word not in known:
+        near = closest_match(word, known)
+        advice = f"did you mean {near!r}?" if near else f"known are {', '.join(known)}"
+        raise OntologyError(f"the ontology knows no {what} {word!r}: {advice}")
+
+
+@cache
+def ontology() -> Ontology:
+    """The ontology of the natural vocabulary, read from the data files of this package."""
+    loaded = load(files("formalimg.suites.formula.ontology") / "data", vocabulary("natural"))
+    return Ontology(loaded.entries, loaded.clashes)

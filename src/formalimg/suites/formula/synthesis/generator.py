@@ -1,0 +1,233 @@
+"""Making items: draw a formula, prove that it can be satisfied, put it into words.
+
+Every item has a source of chance of its own, made from the recipe and the item's place, so that items can be made in
+any order and by several processes, and come out the same. A draw that comes to nothing is followed by the next one.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+from formalimg.errors import FormalimgError
+from formalimg.logic import And, Formula, atoms, check, parse, rename_apart
+from formalimg.scenes import SolverLimitError, Witness, solve
+from formalimg.suites.formula.ontology import implausible
+from formalimg.suites.formula.spec import FormulaSpec
+from formalimg.suites.formula.synthesis.knolling import draw_knolling
+from formalimg.suites.formula.synthesis.natural import draw_natural
+from formalimg.suites.formula.synthesis.skeleton import with_connectives
+from formalimg.suites.formula.wording import WordingError, realize
+from formalimg.suites.item import Item
+
+VERSION = "1"
+"""Of the default suites: to be raised whenever a change gives other items."""
+
+_MOST_DRAWS = 4000
+"""For one item; most come to nothing where many components must each have classes of their own."""
+
+_MOST_PROOFS = 400
+"""How many drawn formulas of one item may turn out to be unfit, which takes much longer to find out."""
+
+_MOST_LEVELS = 30
+_MOST_OBJECTS = 20
+_MOST_JOBS = 64
+
+
+class SynthesisError(FormalimgError):
+    """Items that cannot be made as asked."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Which items to make.
+
+    Attributes:
+        suite: `knolling` or `natural`.
+        levels: the levels (K) to make items of.
+        per_level: how many items of each level.
+        seed: another seed, other items.
+        objects: if given, instructions are made of several components of their level, with so many things in all:
+            the controlled set that tells complexity from sheer number of things.
+        connectives: whether some instructions have an `or` or a `not`.
+    """
+
+    suite: str
+    levels: tuple[int, ...] = tuple(range(1, 11))
+    per_level: int = 200
+    seed: int = 1
+    objects: int | None = None
+    connectives: bool = False
+
+    def __post_init__(self) -> None:
+        if self.suite not in ("knolling", "natural"):
+            raise SynthesisError(f"unknown suite {self.suite!r}: items can be made of knolling and natural")
+        if not self.levels or any(not 1 <= level <= _MOST_LEVELS for level in self.levels):
+            raise SynthesisError(f"levels must lie between 1 and {_MOST_LEVELS}, as in --levels 1-10")
+        if self.per_level < 1:
+            raise SynthesisError("at least one item per level must be asked for")
+        if self.objects is not None:
+            if not 1 <= self.objects <= _MOST_OBJECTS:
+                raise SynthesisError(f"objects must lie between 1 and {_MOST_OBJECTS}")
+            if any(self.objects % level for level in self.levels):
+                raise SynthesisError(
+                    f"{self.objects} objects cannot be divided into components of every level asked for"
+                )
+
+
+class Place(NamedTuple):
+    """Which item of a recipe: its id, its level, and from which draw on."""
+
+    id: int
+    level: int
+    first_draw: int = 0
+
+
+@dataclass
+class SynthesisResult:
+    """The items of a recipe, and how often draws came to nothing, by reason."""
+
+    items: list[Item[FormulaSpec]] = field(default_factory=list)
+    given_up: Counter[str] = field(default_factory=Counter)
+
+
+class _Attempt(NamedTuple):
+    item: Item[FormulaSpec]
+    draw: int
+    given_up: Counter[str]
+
+
+def make_items(
+    recipe: Recipe, *, jobs: int = 1, on_progress: Callable[[int], None] = lambda count: None
+) -> SynthesisResult:
+    """Make all items of a recipe; the same recipe gives the same items, however many jobs make them.
+
+    Args:
+        recipe: what to make.
+        jobs: how many processes to use. Where processes cannot be forked (all but Linux), several jobs need a script
+            whose main part is guarded by `if __name__ == "__main__"`.
+        on_progress: is called with the number of items made so far.
+    """
+    places = [
+        Place(number * recipe.per_level + index, level)
+        for number, level in enumerate(recipe.levels)
+        for index in range(recipe.per_level)
+    ]
+    made = SynthesisResult()
+    seen: set[str] = set()
+    for place, attempt in zip(places, _attempts(recipe, places, jobs), strict=True):
+        while True:
+            made.given_up += attempt.given_up
+            if attempt.item.prompt not in seen and str(attempt.item.spec.formula) not in seen:
+                break
+            made.given_up["duplicate"] += 1
+            if attempt.draw >= _MOST_DRAWS:
+                raise SynthesisError(
+                    f"{attempt.draw:,} draws gave nothing new of level {place.level}: "
+                    f"ask for at most {place.id % recipe.per_level:,} items per level"
+                )
+            attempt = make_item(recipe, place._replace(first_draw=attempt.draw + 1))
+        seen |= {attempt.item.prompt, str(attempt.item.spec.formula)}
+        made.items.append(attempt.item)
+        on_progress(len(made.items))
+    return made
+
+
+def _attempts(recipe: Recipe, places: list[Place], jobs: int) -> Iterator[_Attempt]:
+    if jobs < 1:
+        raise SynthesisError("at least one job is needed")
+    jobs = min(jobs, len(places), _MOST_JOBS)
+    if jobs == 1:
+        yield from map(partial(make_item, recipe), places)
+        return
+    # Forked processes, where there are any, do not run the caller's script again, as spawned ones would.
+    method = "fork" if sys.platform == "linux" else None
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context(method)) as pool:
+        # The hardest levels come last: small chunks keep all processes busy until the end.
+        yield from pool.map(partial(make_item, recipe), places, chunksize=5)
+
+
+def make_item(recipe: Recipe, place: Place) -> _Attempt:
+    """Make one item: the first draw, from the given one on, that can be satisfied and said in words."""
+    given_up: Counter[str] = Counter()
+    for draw in range(place.first_draw, place.first_draw + _MOST_DRAWS):
+        if given_up.total() - given_up["draw"] >= _MOST_PROOFS:
+            break
+        chance = random.Random(f"{recipe.suite} {VERSION} {recipe.seed} {place.level} {place.id} {draw}")
+        formula = _draw(recipe, place.level, chance)
+        if formula is None:
+            given_up["draw"] += 1
+            continue
+        try:
+            spec = _proven(recipe.suite, formula, chance.randrange(2**31))
+            if isinstance(spec, str):
+                given_up[spec] += 1
+                continue
+            prompt = realize(formula, recipe.suite, seed=chance.randrange(2**31))
+        except WordingError:
+            given_up["wording"] += 1
+            continue
+        item = Item(recipe.suite, str(place.id), place.level, prompt, spec, _tags(recipe), VERSION)
+        return _Attempt(item, draw, given_up)
+    told = ", ".join(f"{count:,} {reason}" for reason, count in sorted(given_up.items()))
+    raise SynthesisError(
+        f"no {recipe.suite} item of level {place.level} came out of {given_up.total():,} draws ({told}): take another "
+        f"level or seed{', or fewer objects' if recipe.objects else ''}"
+    )
+
+
+def _draw(recipe: Recipe, level: int, chance: random.Random) -> Formula | None:
+    components = 1 if recipe.objects is None else recipe.objects // level
+    if recipe.suite == "knolling":
+        drawn = [draw_knolling(level, chance) for _ in range(components)]
+    else:
+        drawn = [draw_natural(level, chance, styled=None if number == 0 else False) for number in range(components)]
+    formulas = [formula for formula in drawn if formula is not None]
+    if len(formulas) < components:
+        return None
+    formula = formulas[0] if components == 1 else And(tuple(_conjuncts(formulas)))
+    if components > 1 and _classes_repeat(formula):
+        return None  # components that speak of one class would constrain each other
+    if recipe.connectives and chance.random() < 0.4:
+        formula = with_connectives(formula, recipe.suite, chance)
+    formula = parse(str(rename_apart(formula)))
+    if recipe.suite == "natural" and components > 1 and implausible(formula):
+        return None  # components that are plausible alone may not be together: every person kneels, every child runs
+    problems = check(formula, recipe.suite, k=level, single_component=components == 1)
+    return None if problems else formula
+
+
+def _conjuncts(formulas: Iterable[Formula]) -> Iterator[Formula]:
+    for formula in formulas:
+        yield from formula.parts if isinstance(formula, And) else (formula,)
+
+
+def _classes_repeat(formula: Formula) -> bool:
+    return len(FormulaSpec(formula).object_classes) < sum(atom.predicate == "Is" for atom in atoms(formula))
+
+
+def _proven(suite: str, formula: Formula, seed: int) -> FormulaSpec | str:
+    """The spec of a formula that can be satisfied, for Knolling with a witness; else the reason to give it up.
+
+    A formula that only a scene on a knife's edge satisfies is given up too: no model could be blamed for missing it.
+    """
+    if suite == "natural":
+        return FormulaSpec.of(formula)
+    try:
+        result = solve(formula, seed=seed, settle=False)
+    except SolverLimitError:
+        return "tight"
+    if not isinstance(result, Witness):
+        return "unsatisfiable"
+    return FormulaSpec.of(formula, result.scene)
+
+
+def _tags(recipe: Recipe) -> tuple[str, ...]:
+    return () if recipe.objects is None else (f"objects-{recipe.objects}",)

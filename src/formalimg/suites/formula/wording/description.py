@@ -1,0 +1,210 @@
+"""Descriptions: the shape of formulas that can be said, between the formula and its sentences.
+
+A description is a style and a block: things that exist, claims about them, and rules that hold of every thing of some
+kind. A rule has a block of its own, whose things may be different ones for each thing the rule speaks of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from formalimg.logic import (
+    And,
+    Atom,
+    Exists,
+    Forall,
+    Formula,
+    Implies,
+    Not,
+    Or,
+    Value,
+    Variable,
+    check,
+    rename_apart,
+)
+from formalimg.suites.formula.wording.lexicon import WordingError
+
+
+class Part(NamedTuple):
+    """A predicate said, or denied, of a subject that is named elsewhere."""
+
+    predicate: str
+    rest: tuple[str, ...]
+    positive: bool = True
+
+
+class Claim(NamedTuple):
+    """What is said of one thing: one part, or several of which at least one holds."""
+
+    subject: str
+    parts: tuple[Part, ...]
+
+    @property
+    def single(self) -> Part | None:
+        """The only part, if it is affirmed."""
+        return self.parts[0] if len(self.parts) == 1 and self.parts[0].positive else None
+
+
+class Dispute(NamedTuple):
+    """Claims about different things, of which at least one holds."""
+
+    claims: tuple[Claim, ...]
+
+
+@dataclass
+class Block:
+    """Things that exist, what is claimed of them, and the rules among them."""
+
+    things: list[str] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+    disputes: list[Dispute] = field(default_factory=list)
+    rules: list[Rule] = field(default_factory=list)
+
+
+@dataclass
+class Rule:
+    """What holds of every thing that the guard describes; without a guard, of everything."""
+
+    variable: str
+    guard: list[Claim]
+    body: Block
+
+
+@dataclass
+class Description:
+    """What an image shows."""
+
+    style: str | None
+    block: Block
+
+
+def is_relation(part: Part) -> bool:
+    """Does the part speak of a second thing? Names of things carry a question mark, words do not."""
+    return bool(part.rest) and part.rest[0].startswith("?")
+
+
+def describe(formula: Formula, suite: str) -> Description:
+    """The description that a formula gives.
+
+    Raises:
+        WordingError: if the formula is outside the shapes that can be said.
+    """
+    problems = check(formula, suite)
+    if problems:
+        raise WordingError(f"the formula is not one of {suite}: {problems[0].message}")
+    reading = _Reading()
+    block = reading.block(rename_apart(formula), top=True)
+    _require_sayable(block)
+    return Description(reading.style, block)
+
+
+class _Reading:
+    """Walks a formula once."""
+
+    def __init__(self) -> None:
+        self.style: str | None = None
+
+    def block(self, formula: Formula, *, top: bool) -> Block:
+        block = Block()
+        self.collect(formula, block, top)
+        return block
+
+    def collect(self, formula: Formula, block: Block, top: bool) -> None:
+        match formula:
+            case And(parts):
+                for part in parts:
+                    self.collect(part, block, top)
+            case Exists(variable, body):
+                block.things.append(f"?{variable.name}")
+                self.collect(body, block, top)
+            case Forall(variable, body):
+                if not top:
+                    raise WordingError("a forall inside a forall cannot be said in words: take it out in front")
+                block.rules.append(self.rule(f"?{variable.name}", body))
+            case Atom("IsStyle", (Value(word),)):
+                if not top or self.style is not None:
+                    raise WordingError("a style can be said once, beside the things and not inside a forall")
+                self.style = word
+            case Or((only,)):
+                self.collect(only, block, top)
+            case Atom() | Not() | Or():
+                self.claim(formula, block)
+            case _:
+                raise WordingError("only an implies directly under a forall can be said in words, and no iff")
+
+    def claim(self, formula: Formula, block: Block) -> None:
+        claims = [_literal(part) for part in (formula.parts if isinstance(formula, Or) else (formula,))]
+        if len({claim.subject for claim in claims}) == 1:
+            block.claims.append(Claim(claims[0].subject, tuple(part for claim in claims for part in claim.parts)))
+        else:
+            block.disputes.append(Dispute(tuple(claims)))
+
+    def rule(self, variable: str, body: Formula) -> Rule:
+        if not isinstance(body, Implies):
+            return Rule(variable, [], self.block(body, top=False))
+        guard = self.block(body.antecedent, top=False)
+        if guard.things or guard.disputes or any(claim.subject != variable for claim in guard.claims):
+            raise WordingError(f"the condition on {variable} must say of it alone what it is like")
+        return Rule(variable, guard.claims, self.block(body.consequent, top=False))
+
+
+def _literal(formula: Formula) -> Claim:
+    positive = not isinstance(formula, Not)
+    atom = formula.body if isinstance(formula, Not) else formula
+    if not isinstance(atom, Atom) or not atom.variables:
+        raise WordingError("not and or can be said of single atoms that speak of a thing, not of larger formulas")
+    subject, *rest = [f"?{a.name}" if isinstance(a, Variable) else a.text for a in atom.arguments]
+    if subject in rest:
+        raise WordingError(f"{atom} relates a thing to itself, which has no words")
+    return Claim(subject, (Part(atom.predicate, tuple(rest), positive),))
+
+
+def _require_sayable(block: Block) -> None:
+    """Raise where no noun would fit, or words would say the same twice."""
+    for scope in (block.claims, *(rule.guard for rule in block.rules), *(rule.body.claims for rule in block.rules)):
+        seen = [(claim.subject, frozenset(claim.parts)) for claim in scope]
+        if len(set(seen)) < len(seen) or any(len(set(c.parts)) < len(c.parts) for c in scope):
+            raise WordingError("the formula says the same thing twice: leave one of the two out")
+        named = [claim.subject for claim in scope if claim.single and claim.single.predicate == "Is"]
+        if len(set(named)) < len(named):
+            twice = next(thing for thing in named if named.count(thing) > 1)
+            raise WordingError(f"{twice} is of two classes, which no noun can name")
+
+
+def to_formula(description: Description) -> Formula:
+    """The formula of a description, with the quantifiers of each block in front of it."""
+    style = [Atom("IsStyle", (Value(description.style),))] if description.style else []
+    body = _block_formula(description.block)
+    return And((*style, *body)) if style or len(body) != 1 else body[0]
+
+
+def _block_formula(block: Block) -> list[Formula]:
+    parts: list[Formula] = [_claim_formula(claim) for claim in block.claims]
+    parts += [Or(tuple(_claim_formula(claim) for claim in dispute.claims)) for dispute in block.disputes]
+    parts += [_rule_formula(rule) for rule in block.rules]
+    for thing in reversed(block.things):
+        parts = [Exists(Variable(thing[1:]), parts[0] if len(parts) == 1 else And(tuple(parts)))]
+    return parts
+
+
+def _rule_formula(rule: Rule) -> Formula:
+    body = _conjunction(_block_formula(rule.body))
+    if rule.guard:
+        body = Implies(_conjunction([_claim_formula(claim) for claim in rule.guard]), body)
+    return Forall(Variable(rule.variable[1:]), body)
+
+
+def _conjunction(parts: list[Formula]) -> Formula:
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def _claim_formula(claim: Claim) -> Formula:
+    literals = [_part_formula(claim.subject, part) for part in claim.parts]
+    return literals[0] if len(literals) == 1 else Or(tuple(literals))
+
+
+def _part_formula(subject: str, part: Part) -> Formula:
+    arguments = [Variable(word[1:]) if word.startswith("?") else Value(word) for word in (subject, *part.rest)]
+    atom = Atom(part.predicate, tuple(arguments))
+    return atom if part.positive else Not(atom)

@@ -1,0 +1,327 @@
+"""Is there a renaming of variables that makes two sets of facts equal?
+
+The variables of both sides are sorted into groups of those that look alike: first by what is said of each, then by the
+groups of those that it is said together with, and so on until nothing changes. So a chain comes apart from its ends.
+Where several still look alike, as in a ring, one is tied to a candidate of the other side, and what follows from that
+is sorted out; if it comes to nothing, the next candidate is tried. The work is counted and bounded, and only facts
+that were made to be confusing come near the bound.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+from formalimg.logic import (
+    And,
+    Atom,
+    Component,
+    Exists,
+    Forall,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Variable,
+    children,
+    rename_apart,
+    subformulas,
+    to_prenex,
+    to_text,
+)
+from formalimg.suites.formula.wording.lexicon import WordingError
+
+MOST_STEPS = 200_000
+"""How many looks at words and facts a comparison may take; a chain of 190 things takes some thousand."""
+
+
+class Word(NamedTuple):
+    """A literal, or something else that is said of variables; a variable is written with its question mark."""
+
+    text: str
+    positive: bool
+    arguments: tuple[str, ...]
+
+    def renamed(self, names: Mapping[str, str]) -> Word:
+        """The same, said of other variables."""
+        return Word(self.text, self.positive, tuple([names.get(argument, argument) for argument in self.arguments]))
+
+
+Fact: TypeAlias = frozenset[Word]
+"""Words of which at least one holds."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """What is compared: the kinds of variables, and all that is said of them, with how often it is said."""
+
+    kinds: Mapping[str, str]
+    facts: Counter[Fact]
+
+    @cached_property
+    def outline(self) -> tuple[list[str], list[tuple[list[Word], int]]]:
+        """What is said, with all variables left blank: where outlines differ, so do the sides."""
+        blank = dict.fromkeys(self.kinds, "?")
+        said = [(sorted(word.renamed(blank) for word in fact), count) for fact, count in self.facts.items()]
+        return sorted(self.kinds.values()), sorted(said)
+
+
+def same_but_for_names(left: Side, right: Side) -> bool:
+    """Is there a renaming of the variables that makes the sides equal?
+
+    Raises:
+        WordingError: if this is not decided within MOST_STEPS.
+    """
+    return left.outline == right.outline and _Matching(left, right).succeeds()
+
+
+class _Said(NamedTuple):
+    """A fact, the variables in it, and how often it is said."""
+
+    words: tuple[Word, ...]
+    names: tuple[str, ...]
+    times: int
+
+    def seen_from(self, name: str, looks: Mapping[str, int]) -> tuple[tuple[Word, ...], int]:
+        """The fact with each variable replaced by its looks, but for the one from which it is seen."""
+        marks = {other: f"?{looks[other]}" for other in self.names}
+        marks[name] = "?"
+        return tuple(sorted([word.renamed(marks) for word in self.words])), self.times
+
+
+class _Tie(NamedTuple):
+    """A variable of the left side, those of the right that it may stand for, and how much had been changed before."""
+
+    name: str
+    candidates: Iterator[str]
+    changes: int
+
+
+class _Matching:
+    """A search for the renaming. Variables of the right side get a star, so that both sides can be sorted as one."""
+
+    def __init__(self, left: Side, right: Side) -> None:
+        self._left, self._right = left, right
+        self._stars = {name: f"{name}*" for name in right.kinds}
+        kinds = {**left.kinds, **{self._stars[name]: kind for name, kind in right.kinds.items()}}
+        groups = {kind: number for number, kind in enumerate(dict.fromkeys(kinds.values()))}
+        self._looks = {name: groups[kind] for name, kind in kinds.items()}
+        self._sizes = Counter(self._looks.values())
+        self._facts: dict[str, list[_Said]] = {name: [] for name in kinds}
+        for fact, count in left.facts.items():
+            self._note(sorted(fact), count)
+        for fact, count in right.facts.items():
+            self._note(sorted(word.renamed(self._stars) for word in fact), count)
+        self._groups = len(groups)
+        self._changes: list[tuple[str, int]] = []  # what looked how before, to be taken back
+        self._steps = 0
+
+    def _note(self, words: list[Word], count: int) -> None:
+        names = tuple(dict.fromkeys(name for word in words for name in word.arguments if name in self._looks))
+        said = _Said(tuple(words), names, count)
+        for name in names:
+            self._facts[name].append(said)
+
+    def succeeds(self) -> bool:
+        """Is there a renaming?"""
+        if not self._sort_out(list(self._looks)):
+            return False
+        ties: list[_Tie] = []
+        while True:
+            name = next((name for name in self._left.kinds if self._sizes[self._looks[name]] > 2), None)
+            if name is not None:
+                ties.append(_Tie(name, self._alike(name), len(self._changes)))
+            elif self._agrees():
+                return True
+            if not self._tie_next(ties):
+                return False
+
+    def _alike(self, name: str) -> Iterator[str]:
+        looks = self._looks[name]
+        return (other for other in self._stars.values() if self._looks[other] == looks)
+
+    def _tie_next(self, ties: list[_Tie]) -> bool:
+        """Tie the variable of the last tie to its next candidate, or an earlier one if there is none left."""
+        while ties:
+            tie = ties[-1]
+            while len(self._changes) > tie.changes:
+                self._look(*self._changes.pop())
+            candidate = next(tie.candidates, None)
+            if candidate is None:
+                ties.pop()
+                continue
+            self._count(1)
+            self._set_apart([tie.name, candidate])
+            if self._sort_out([tie.name, candidate]):
+                return True
+        return False
+
+    def _sort_out(self, changed: list[str]) -> bool:
+        """Split groups until all in a group look alike; false where the two sides cannot be split in the same way.
+
+        Only facts about variables whose looks have changed are seen anew: by all others, a group looks alike already.
+        Where each variable has one counterpart left, there is nothing to split, and `_agrees` looks at all facts.
+        """
+        while changed and max(self._sizes.values()) > 2:
+            seen: dict[str, list[tuple[tuple[Word, ...], int]]] = defaultdict(list)
+            for said in {id(said): said for name in changed for said in self._facts[name]}.values():
+                self._count(len(said.words) * len(said.names))
+                for name in said.names:
+                    seen[name].append(said.seen_from(name, self._looks))
+            parts: dict[tuple[int, object], list[str]] = defaultdict(list)
+            for name, facts in seen.items():
+                parts[self._looks[name], tuple(sorted(facts))].append(name)
+            if any(2 * sum(name in self._left.kinds for name in part) != len(part) for part in parts.values()):
+                return False
+            changed = []
+            for (group, _), part in parts.items():
+                if len(part) < self._sizes[group]:
+                    self._set_apart(part)
+                    changed += part
+        return True
+
+    def _count(self, steps: int) -> None:
+        self._steps += steps
+        if self._steps > MOST_STEPS:
+            raise WordingError("too many of its things look alike: give some of them other classes or colors")
+
+    def _set_apart(self, names: list[str]) -> None:
+        for name in names:
+            self._changes.append((name, self._looks[name]))
+            self._look(name, self._groups)
+        self._groups += 1
+
+    def _look(self, name: str, group: int) -> None:
+        self._sizes[self._looks[name]] -= 1
+        self._sizes[group] += 1
+        self._looks[name] = group
+
+    def _agrees(self) -> bool:
+        """Are the sides equal if variables that look alike stand for each other?"""
+        self._count(len(self._left.facts))
+        by_looks = {self._looks[star]: name for name, star in self._stars.items()}
+        names = {name: by_looks[self._looks[name]] for name in self._left.kinds}
+        facts = [(frozenset(word.renamed(names) for word in fact), count) for fact, count in self._left.facts.items()]
+        return all(self._right.facts[fact] == count for fact, count in facts)
+
+
+@dataclass(frozen=True)
+class _Quantified:
+    """What stands around a quantifier, and in front of the implies directly under it."""
+
+    around: tuple[str, ...]
+    guard: tuple[Formula, ...] | None
+
+
+def same_meaning_as_written(one: Formula, other: Formula) -> bool:
+    """Do two closed formulas say the same up to names, order of conjuncts and idle positions of quantifiers?
+
+    Raises:
+        WordingError: if variables look so much alike that this cannot be decided with a bounded number of steps.
+    """
+    left, right = _sides(one), _sides(other)
+    if len(left) != len(right):
+        return False
+    for side in left:
+        match = next((index for index, candidate in enumerate(right) if same_but_for_names(side, candidate)), None)
+        if match is None:
+            return False
+        del right[match]
+    return True
+
+
+def _sides(formula: Formula) -> list[Side]:
+    if any(isinstance(part, Iff) for part in subformulas(formula)):
+        to_prenex(formula)  # refuses what would grow too large
+        formula = _without_iff(formula, positive=True)
+    formula = rename_apart(formula)
+    quantified: dict[str, _Quantified] = {}
+    _note_quantifiers(formula, (), quantified)
+    return [_side(component, quantified) for component in to_prenex(formula).components]
+
+
+def _without_iff(formula: Formula, *, positive: bool) -> Formula:
+    """The formula with each `iff` written as lifting takes it, so that all copies of its quantifiers are there."""
+    match formula:
+        case Iff(left, right):
+            one, other = (
+                (_without_iff(side, positive=True), Not(_without_iff(side, positive=False))) for side in (left, right)
+            )
+            if positive:
+                return And((Or((one[1], other[0])), Or((one[0], other[1]))))
+            return Not(And((Or((one[1], other[1])), Or((one[0], other[0])))))
+        case Not(body):
+            return Not(_without_iff(body, positive=not positive))
+        case And(parts):
+            return And(tuple(_without_iff(part, positive=positive) for part in parts))
+        case Or(parts):
+            return Or(tuple(_without_iff(part, positive=positive) for part in parts))
+        case Implies(antecedent, consequent):
+            condition = _without_iff(antecedent, positive=not positive)
+            return Implies(condition, _without_iff(consequent, positive=positive))
+        case Exists(variable, body):
+            return Exists(variable, _without_iff(body, positive=positive))
+        case Forall(variable, body):
+            return Forall(variable, _without_iff(body, positive=positive))
+        case Atom():
+            return formula
+
+
+def _note_quantifiers(formula: Formula, around: tuple[str, ...], noted: dict[str, _Quantified]) -> None:
+    if isinstance(formula, Exists | Forall):
+        implied = isinstance(formula, Forall) and isinstance(formula.body, Implies)
+        guard = _conjuncts(formula.body.antecedent) if implied and isinstance(formula.body, Implies) else None
+        noted[formula.variable.name] = _Quantified(around, guard)
+        around = (*around, formula.variable.name)
+    for child in children(formula):
+        _note_quantifiers(child, around, noted)
+
+
+def _side(component: Component, quantified: Mapping[str, _Quantified]) -> Side:
+    kinds = {f"?{variable}": kind for kind, variable in component.prefix}
+    facts = Counter(
+        frozenset(_word(literal.atom, literal.positive) for literal in clause.literals) for clause in component.clauses
+    )
+    for kind, name in component.prefix:
+        around, guard = quantified[name].around, quantified[name].guard
+        inside = [outer for outer in around if kind == "exists" and kinds.get(f"?{outer}") == "forall"]
+        facts.update(_fact("inside", f"?{name}", f"?{outer}") for outer in inside)
+        for conjunct in guard or ():
+            facts[_guard_fact(conjunct, f"?{name}")] += 1
+    return Side(kinds, facts)
+
+
+def _conjuncts(formula: Formula) -> tuple[Formula, ...]:
+    if isinstance(formula, And):
+        return tuple(conjunct for part in formula.parts for conjunct in _conjuncts(part))
+    return (formula,)
+
+
+def _guard_fact(conjunct: Formula, owner: str) -> Fact:
+    """A condition of a forall; the order of alternatives counts only where they are more than literals."""
+    words = [Word("guard of", True, (owner,))]
+    for part in conjunct.parts if isinstance(conjunct, Or) else (conjunct,):
+        atom = part.body if isinstance(part, Not) else part
+        if not isinstance(atom, Atom):
+            text = to_text(conjunct)
+            return frozenset({*words[:1], Word(re.sub(r"\?[\w-]+", "?", text), True, tuple(_variables(text)))})
+        words.append(_word(atom, part is atom))
+    return frozenset(words)
+
+
+def _variables(text: str) -> Iterable[str]:
+    return re.findall(r"\?[\w-]+", text)
+
+
+def _word(atom: Atom, positive: bool) -> Word:
+    arguments = [f"?{a.name}" if isinstance(a, Variable) else f"'{a.text}'" for a in atom.arguments]
+    return Word(atom.predicate, positive, tuple(arguments))
+
+
+def _fact(text: str, *arguments: str) -> Fact:
+    return frozenset({Word(text, True, arguments)})

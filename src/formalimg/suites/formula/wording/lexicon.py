@@ -1,0 +1,252 @@
+"""What can go wrong between formulas and words."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any, NamedTuple, TypeVar
+
+from formalimg.errors import FormalimgError
+from formalimg.logic import Vocabulary, vocabulary
+
+
+class WordingError(FormalimgError):
+    """A formula that our English has no words for, or words that are none of its sentences."""
+
+
+_Meaning = TypeVar("_Meaning")
+
+PARTICULAR = "particular"
+"""Marks a thing where a rule speaks of every thing of its class: "that particular fork"."""
+
+UNNAMED = "object"
+"""The noun of a thing whose class is not said."""
+
+
+class Pronoun(NamedTuple):
+    """The forms of a pronoun that are used: as an object, and before a noun."""
+
+    it: str
+    its: str
+
+
+PRONOUNS = {
+    "it": Pronoun("it", "its"),
+    "he": Pronoun("him", "his"),
+    "she": Pronoun("her", "her"),
+    "they": Pronoun("them", "their"),
+}
+
+
+@dataclass(frozen=True)
+class Noun:
+    """How a class is named."""
+
+    word: str | None
+    text: str
+    plural: str
+    measure: str | None
+    many: bool
+    pronoun: str
+
+    @property
+    def who(self) -> str:
+        """The word that begins a relative clause."""
+        return "that" if self.pronoun == "it" else "who"
+
+
+@dataclass(frozen=True)
+class Adjective:
+    """How an attribute is said before a noun (None: never) and behind a verb."""
+
+    predicate: str
+    word: str
+    before: str | None
+    after: str
+    rank: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Relation:
+    """How a relation is said.
+
+    `near` is the form with a pronoun, `group` what things so related form, `ordered` says whether each thing of a list
+    can be so to the next, and `back` whether it reads better as said of the one before. `kind` sorts what is said.
+    """
+
+    predicate: str
+    phrases: tuple[str, ...]
+    near: str | None
+    group: str | None
+    ordered: bool
+    back: bool
+    kind: str
+
+
+class Corner(NamedTuple):
+    """Two places in one phrase."""
+
+    places: tuple[str, str]
+    phrase: str
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """All words of a suite."""
+
+    nouns: Mapping[str, Noun]
+    adjectives: Mapping[tuple[str, str], Adjective]
+    relations: Mapping[str, Relation]
+    places: Mapping[str, tuple[str, ...]]
+    corners: tuple[Corner, ...]
+    styles: Mapping[str, str]
+    openings: Mapping[str, str]
+    ordinals: tuple[str, ...]
+
+    @property
+    def unnamed(self) -> Noun:
+        """The noun of a thing whose class is not said."""
+        return self.nouns[UNNAMED]
+
+    # --- from words back to meanings
+
+    @cached_property
+    def said(self) -> Mapping[str, str]:
+        """The predicate of each phrase of a relation or place."""
+        phrases = [(phrase, name) for name, relation in self.relations.items() for phrase in relation.phrases]
+        return _inverse(phrases + [(phrase, name) for name, places in self.places.items() for phrase in places])
+
+    @cached_property
+    def corner_phrases(self) -> Mapping[str, tuple[str, str]]:
+        """The two places of each phrase for a corner."""
+        return {corner.phrase: corner.places for corner in self.corners}
+
+    @cached_property
+    def style_phrases(self) -> Mapping[str, str]:
+        """The style of each phrase for one."""
+        return _inverse((phrase, style) for style, phrase in self.styles.items())
+
+    @cached_property
+    def before(self) -> Mapping[str, Adjective]:
+        """The adjectives by the word that stands before a noun."""
+        return _inverse((a.before, a) for a in self.adjectives.values() if a.before)
+
+    @cached_property
+    def after(self) -> Mapping[str, Adjective]:
+        """The adjectives by the words that stand behind a verb."""
+        return _inverse((a.after, a) for a in self.adjectives.values())
+
+    @cached_property
+    def singulars(self) -> Mapping[str, Noun]:
+        """The nouns by their singular."""
+        return _inverse((noun.text, noun) for noun in self.nouns.values())
+
+    @cached_property
+    def plurals(self) -> Mapping[str, Noun]:
+        """The nouns by their plural."""
+        return _inverse((noun.plural, noun) for noun in self.nouns.values())
+
+    @cached_property
+    def measures(self) -> tuple[str, ...]:
+        """The words that make nouns countable: "pair of"."""
+        return tuple(sorted({noun.measure for noun in self.nouns.values() if noun.measure}))
+
+
+def many_of(measure: str) -> str:
+    """Several of a measure: "pairs of"."""
+    head, rest = measure.split(" ", 1)
+    return f"{head}{'es' if head.endswith('ch') else 's'} {rest}"
+
+
+def _inverse(pairs: Iterable[tuple[str, _Meaning]]) -> dict[str, _Meaning]:
+    """The meaning of each phrase; the words must lead back, so that no phrase may have two."""
+    meanings: dict[str, _Meaning] = {}
+    for phrase, meaning in pairs:
+        if meanings.setdefault(phrase, meaning) != meaning:
+            raise WordingError(f"the data files of the wording give {phrase!r} two meanings: change one")
+    return meanings
+
+
+SUITES = ("knolling", "natural")
+
+
+def lexicon(suite: str) -> Lexicon:
+    """The words of a suite, `knolling` or `natural`."""
+    if suite not in SUITES:
+        raise WordingError(f"there are no words for the suite {suite!r}: known are {', '.join(SUITES)}")
+    return _loaded(suite)
+
+
+@cache
+def _loaded(suite: str) -> Lexicon:
+    known, nouns, phrases = vocabulary(suite), _table("nouns.toml"), _table("phrases.toml")
+    missing = [word for word in (*known.words["class"], UNNAMED) if word not in nouns]
+    if missing:
+        raise WordingError(f"nouns.toml: add an entry for {missing[0]!r}")
+    found = Lexicon(
+        nouns={word: _noun(word, nouns[word]) for word in (*known.words["class"], UNNAMED)},
+        adjectives=_adjectives(known, phrases["adjectives"]),
+        relations={
+            name: _relation(name, entry) for name, entry in phrases["relations"].items() if name in known.predicates
+        },
+        places={name: tuple(said) for name, said in phrases["places"].items() if name in known.predicates},
+        corners=tuple(
+            Corner((one, other), phrase)
+            for phrase, (one, other) in phrases["corners"].items()
+            if one in known.predicates and other in known.predicates
+        ),
+        styles={word: phrases["styles"][word] for word in known.words.get("style", ())},
+        openings=phrases["openings"],
+        ordinals=tuple(phrases["ordinals"]),
+    )
+    unsaid = set(known.predicates) - {"Is", "IsStyle"} - {p for p, _ in found.adjectives} - set(found.said.values())
+    if unsaid:
+        raise WordingError(f"phrases.toml: add a phrase for {min(unsaid)}")
+    return found
+
+
+def _table(name: str) -> dict[str, Any]:
+    text = (files("formalimg.suites.formula.wording") / "words" / name).read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def _relation(name: str, entry: Mapping[str, Any]) -> Relation:
+    return Relation(
+        name,
+        tuple(entry["phrases"]),
+        entry.get("near"),
+        entry.get("group"),
+        bool(entry.get("ordered")),
+        bool(entry.get("back")),
+        str(entry.get("kind", "where")),
+    )
+
+
+def _noun(word: str, entry: Mapping[str, Any]) -> Noun:
+    text = str(entry.get("text", word))
+    return Noun(
+        None if word == UNNAMED else word,
+        text,
+        str(entry.get("plural", f"{text}s")),
+        entry.get("measure"),
+        bool(entry.get("many", False)),
+        str(entry.get("pronoun", "it")),
+    )
+
+
+def _adjectives(known: Vocabulary, table: Mapping[str, Any]) -> dict[tuple[str, str], Adjective]:
+    order, odd = list(table["order"]), table["words"]
+    found = {}
+    for predicate in known.predicates.values():
+        if predicate.name == "Is" or len(predicate.arguments) != 2 or predicate.arguments[1] not in order:
+            continue
+        kind = predicate.arguments[1]
+        for word in known.words[kind]:
+            entry = odd.get(word, {})
+            before, after = entry.get("before", word) or None, entry.get("after", word)
+            rank = (0 if entry.get("early") else 1, order.index(kind))
+            found[predicate.name, word] = Adjective(predicate.name, word, before, after, rank)
+    return found

@@ -1,0 +1,311 @@
+"""Reading a text word by word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, NoReturn, TypeVar
+
+from formalimg.suites.formula.wording.description import Claim, Part
+from formalimg.suites.formula.wording.lexicon import (
+    PARTICULAR,
+    PRONOUNS,
+    Adjective,
+    Lexicon,
+    Noun,
+    WordingError,
+    many_of,
+)
+
+_Meaning = TypeVar("_Meaning")
+
+_TOKEN = re.compile(r"[A-Za-z]+(?:[-'][A-Za-z]+)*|[.,;]|\S")
+
+MAX_CHARACTERS = 20_000
+"""The longest text that is read; the longest of ours have about 2,000 characters."""
+
+
+class Reader:
+    """The words of a text and the place that has been reached. Capitals make no difference."""
+
+    def __init__(self, text: str) -> None:
+        if len(text) > MAX_CHARACTERS:
+            raise WordingError(f"the text has {len(text):,} characters, the limit is {MAX_CHARACTERS:,}: shorten it")
+        self.words: list[str] = [*(word.lower() for word in _TOKEN.findall(text)), ""]  # the empty word is the end
+        self.place = 0
+
+    @property
+    def done(self) -> bool:
+        """Has everything been read?"""
+        return not self.words[self.place]
+
+    @property
+    def next(self) -> str:
+        """The next word, empty at the end."""
+        return self.words[self.place]
+
+    def sees(self, phrase: str) -> bool:
+        """Do the next words spell the phrase?"""
+        words = phrase_words(phrase)
+        return self.words[self.place] == words[0] and self.words[self.place : self.place + len(words)] == words
+
+    def take(self, phrase: str) -> bool:
+        """Go past the phrase if it comes next."""
+        if not self.sees(phrase):
+            return False
+        self.place += len(phrase_words(phrase))
+        return True
+
+    def take_one_of(self, phrases: Iterable[str]) -> str | None:
+        """Go past the first of the phrases that comes next."""
+        return next((phrase for phrase in phrases if self.take(phrase)), None)
+
+    def take_meaning(self, meanings: Mapping[str, _Meaning]) -> _Meaning | None:
+        """Go past the longest phrase that comes next and has a meaning here."""
+        longest = max((phrase for phrase in meanings if self.sees(phrase)), key=len, default=None)
+        if longest is None:
+            return None
+        self.take(longest)
+        return meanings[longest]
+
+    def expect(self, *phrases: str) -> str:
+        """Go past one of the phrases, or fail."""
+        taken = self.take_one_of(phrases)
+        if taken is None:
+            self.fail(" or ".join(repr(phrase) for phrase in phrases))
+        return taken
+
+    def fail(self, expected: str) -> NoReturn:
+        """Say what should have come here."""
+        before = " ".join(self.words[max(self.place - 6, 0) : self.place])
+        found = repr(" ".join(self.words[self.place : self.place + 4]).strip()) if not self.done else "the end"
+        raise WordingError(f"cannot read the words: behind {before!r} comes {found}, expected was {expected}")
+
+
+_SPLIT: dict[str, list[str]] = {}
+
+
+def phrase_words(phrase: str) -> list[str]:
+    """The words of a phrase, as a reader sees them."""
+    if phrase not in _SPLIT:
+        _SPLIT[phrase] = [word.lower() for word in _TOKEN.findall(phrase)]
+    return _SPLIT[phrase]
+
+
+ARTICLES = ("a", "an", "the", "that particular")
+
+
+class Core(NamedTuple):
+    """A noun phrase without its article."""
+
+    mark: str | None
+    measured: bool
+    adjectives: tuple[tuple[Adjective, ...], ...]
+    noun: Noun
+
+
+class Known(NamedTuple):
+    """A thing that has been introduced, and how it can be called."""
+
+    variable: str
+    core: Core
+
+
+@dataclass
+class ThingReader:
+    """Reads noun phrases and keeps in mind what has been introduced."""
+
+    reader: Reader
+    lexicon: Lexicon
+    scope: list[Known]
+    given: set[str]
+
+    def starts(self) -> bool:
+        """Does a noun phrase come next?"""
+        return any(self.reader.sees(article) for article in ARTICLES)
+
+    def definite(self) -> str:
+        """The thing that a phrase behind "the" or "that" calls; exactly one must answer to it."""
+        core = self.core()
+        told = {adjective for group in core.adjectives for adjective in group}
+        matches = [
+            known.variable
+            for known in self.scope
+            if known.core.noun is core.noun
+            and known.core.mark == core.mark
+            and told <= {group[0] for group in known.core.adjectives if len(group) == 1}
+        ]
+        if len(matches) != 1:
+            whom = "nothing" if not matches else "more than one thing"
+            raise WordingError(
+                f"'the {core.noun.text}' calls {whom} here: introduce each thing once, under its own name"
+            )
+        return matches[0]
+
+    def introduce(self, core: Core) -> tuple[str, list[Claim]]:
+        """A new thing, and what its phrase claims."""
+        if core.noun.measure and not core.measured:
+            raise WordingError(f"say '{core.noun.measure} {core.noun.text}' where the thing is introduced")
+        variable = self._fresh(core.noun)
+        self.scope.append(Known(variable, core))
+        claims = [Claim(variable, (Part("Is", (core.noun.word,)),))] if core.noun.word else []
+        groups = [tuple(Part(a.predicate, (a.word,)) for a in group) for group in core.adjectives]
+        return variable, claims + [Claim(variable, parts) for parts in groups]
+
+    def core(self, *, plural: bool = False) -> Core:
+        """Ordinal, measure, adjectives and noun."""
+        mark = self.reader.take_one_of((PARTICULAR, *self.lexicon.ordinals))
+        measured = self._measure(plural)
+        fitting = (reading for reading in self._readings((), plural) if measured in (None, reading[1].measure))
+        found = next(fitting, None)
+        if found is None:
+            self.reader.fail("a noun")
+        return Core(mark, measured is not None, *found)
+
+    def _readings(
+        self, before: tuple[tuple[Adjective, ...], ...], plural: bool
+    ) -> Iterator[tuple[tuple[tuple[Adjective, ...], ...], Noun]]:
+        """Adjectives and a noun, in every way that the next words allow: "orange" is both. The longest comes first."""
+        place = self.reader.place
+        group = self._alternatives()
+        if group:
+            yield from self._readings((*before, group), plural)
+            self.reader.place = place
+        noun = self.reader.take_meaning(self.lexicon.plurals if plural else self.lexicon.singulars)
+        if noun:
+            yield before, noun
+
+    def _alternatives(self) -> tuple[Adjective, ...]:
+        """One adjective or several: "red or blue"."""
+        found: list[Adjective] = []
+        place = self.reader.place
+        while adjective := self.lexicon.before.get(self.reader.next):
+            found.append(adjective)
+            place = self.reader.place = self.reader.place + 1
+            if not self.reader.take("or"):
+                break
+        self.reader.place = place
+        return tuple(found)
+
+    def _measure(self, plural: bool) -> str | None:
+        for measure in self.lexicon.measures:
+            if self.reader.take(many_of(measure) if plural else measure):
+                return measure
+        return None
+
+    def _fresh(self, noun: Noun) -> str:
+        stem = (noun.word or noun.text).replace(" ", "_")
+        number = 1
+        while (name := f"?{stem}" if number == 1 else f"?{stem}_{number}") in self.given:
+            number += 1
+        self.given.add(name)
+        return name
+
+
+_IT = sorted({pronoun.it for pronoun in PRONOUNS.values()})
+_ITS = sorted({pronoun.its for pronoun in PRONOUNS.values()})
+
+Sayings = list[tuple[Part, ...]]
+
+
+@dataclass
+class SayingReader:
+    """Reads lists of sayings. `thing` reads the noun phrase of an object, `kind` one that only says a class."""
+
+    reader: Reader
+    lexicon: Lexicon
+    thing: Callable[[], str]
+    kind: Callable[[], str]
+
+    def starts(self) -> bool:
+        """Does a saying come next, other than "a cup"? Behind "either", a thing begins a clause of its own."""
+        place = self.reader.place
+        found = self.reader.take("not")
+        found = found or (self.reader.take("either") and self.reader.next not in ("the", "that"))
+        found = found or self.reader.take_meaning(self.lexicon.corner_phrases) is not None
+        found = found or self.reader.take_meaning(self.lexicon.said) is not None or self._near_form() is not None
+        found = found or self.reader.take_meaning(self.lexicon.after) is not None
+        self.reader.place = place
+        return found
+
+    def sayings(self, it: str | None = None, *, verbs: tuple[str, ...] = ()) -> Sayings:
+        """A list of sayings. "It" is the given thing at first, then the one that was named last.
+
+        Where verbs are given, they may be repeated in the list: "is red and is above the cup"; and a relation may be
+        to several things: "is above the cup and the plate".
+        """
+        found: Sayings = []
+        while True:
+            corner = self.reader.take_meaning(self.lexicon.corner_phrases)
+            if corner:
+                found += [(Part(place, ()),) for place in corner]
+            elif self.reader.take("either"):
+                found.append(tuple(self._alternatives()))
+            else:
+                part = self.part(it)
+                found.append((part,))
+                if part.rest and part.rest[0].startswith("?"):
+                    it = part.rest[0]
+                    found += self._further_objects(part) if verbs else []
+            place = self.reader.place
+            joint = self.reader.take_one_of((",", "and"))
+            if joint == "and":
+                self.reader.take_one_of(verbs)
+            if joint is None or not self.starts():
+                self.reader.place = place
+                return found
+
+    def _further_objects(self, part: Part) -> Sayings:
+        """More things that the same relation is to."""
+        found: Sayings = []
+        while part.positive and any(self.reader.sees(f"and {article}") for article in ARTICLES):
+            self.reader.take("and")
+            found.append((Part(part.predicate, (self.thing(),)),))
+        return found
+
+    def part(self, it: str | None) -> Part:
+        """One part: "not red", "above the cup", "to its left"."""
+        positive = not self.reader.take("not")
+        if self.reader.take_one_of(("a", "an")):
+            return Part("Is", (self.kind(),), positive)
+        near = self._near_form()
+        if near:
+            return Part(near, (self._called(it),), positive)
+        predicate = self.reader.take_meaning(self.lexicon.said)
+        if predicate is not None and predicate in self.lexicon.places:
+            return Part(predicate, (), positive)
+        if predicate is not None:
+            thing = self._called(it) if self.reader.take_one_of(_IT) else self.thing()
+            return Part(predicate, (thing,), positive)
+        adjective = self.reader.take_meaning(self.lexicon.after)
+        if adjective is None:
+            self.reader.fail("an attribute, a place or a relation")
+        return Part(adjective.predicate, (adjective.word,), positive)
+
+    def relation(self) -> str:
+        """The phrase of a relation, without its object."""
+        predicate = self.reader.take_meaning(self.lexicon.said)
+        if predicate is None or predicate not in self.lexicon.relations:
+            self.reader.fail("a relation")
+        return predicate
+
+    def _alternatives(self) -> list[Part]:
+        parts = [self.part(None)]
+        while self.reader.take("or"):
+            parts.append(self.part(None))
+        return parts
+
+    def _near_form(self) -> str | None:
+        """The relation of a form such as "to its left"."""
+        for name, relation in self.lexicon.relations.items():
+            if relation.near and "{its}" in relation.near:
+                forms = [relation.near.format(its=its) for its in _ITS]
+                if self.reader.take_one_of(forms):
+                    return name
+        return None
+
+    def _called(self, it: str | None) -> str:
+        if it is None:
+            self.reader.fail("a thing that the pronoun can stand for")
+        return it

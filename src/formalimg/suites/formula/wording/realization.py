@@ -1,0 +1,156 @@
+"""From a formula to its instruction in English."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from formalimg.logic import Formula, atoms, to_text
+from formalimg.suites.formula.wording.description import Block, describe
+from formalimg.suites.formula.wording.equivalence import same_meaning_as_written
+from formalimg.suites.formula.wording.lexicon import Lexicon, WordingError, lexicon
+from formalimg.suites.formula.wording.naming import Chance, Naming, name_things, spoken_of
+from formalimg.suites.formula.wording.parser import understand
+from formalimg.suites.formula.wording.phrase_parser import MAX_CHARACTERS
+from formalimg.suites.formula.wording.phrases import Phrasing
+from formalimg.suites.formula.wording.planning import Clause, Group, Lineup, Listing, Planner, Statement, mentioned
+from formalimg.suites.formula.wording.sentences import of_another, spoken, spoken_rule
+
+LISTED_FIRST = {"knolling": 60, "natural": 30}
+"""In how many cases of a hundred the things are listed before anything is said of them."""
+
+SHORT = 11
+"""The most words of clauses that are joined to one sentence."""
+
+
+def realize(formula: Formula, suite: str, *, seed: int = 0) -> str:
+    """Write the instruction of a formula: English that says no more and no less.
+
+    The seed chooses between sentence shapes; the same formula and seed give the same words on any machine. The words
+    are read back before they are handed out, so that they always lead to the same formula.
+
+    Args:
+        formula: a closed formula over the vocabulary of the suite.
+        suite: `knolling` or `natural`.
+        seed: which of the possible wordings to take.
+
+    Raises:
+        WordingError: if the formula is outside the shapes that can be said, or too long or too confusing for words.
+    """
+    text = _written(formula, suite, seed)
+    if len(text) > MAX_CHARACTERS:
+        raise WordingError(
+            f"no words found for the formula: they have {len(text):,} characters, over {MAX_CHARACTERS:,}"
+        )
+    understood = understand(text, suite)
+    try:
+        reads_back = same_meaning_as_written(understood, formula)
+    except WordingError as error:
+        raise WordingError(f"no words found for the formula: {error}") from error
+    if not reads_back:
+        raise RuntimeError(f"the words do not read back to the formula {formula}: {text}")
+    return text
+
+
+def _written(formula: Formula, suite: str, seed: int) -> str:
+    words, chance = lexicon(suite), Chance(f"{seed} {suite} {to_text(formula)}")
+    description = describe(formula, suite)
+    naming = name_things(description, words, chance)
+    phrasing = Phrasing(words, naming.names, chance)
+    listed_first = chance.likely(LISTED_FIRST[suite])
+    clauses = _planned(description.block, naming, words, chance, listed_first)
+    sentences = _sentences(clauses, phrasing, there=description.style is not None and chance.likely(60))
+    sentences += _rules(description.block, naming, phrasing)
+    if description.style:
+        first, *others = _styled(words.styles[description.style], sentences, chance)
+        sentences = [first, *_paired(others, chance)]
+    else:
+        sentences = _paired(sentences, chance)
+    opening = _opening(formula, suite, words)
+    return " ".join([*opening, *(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences)])
+
+
+def _planned(block: Block, naming: Naming, words: Lexicon, chance: Chance, listed_first: bool) -> list[Clause]:
+    """The clauses outside of rules; the one thing that a rule can introduce is left to it."""
+    planner = Planner(words, chance, naming.with_clause, naming.with_clause | naming.people)
+    claims, things = naming.left[""], [thing for thing in block.things if thing != _left_to_rule(block, naming)]
+    clauses = planner.plan(claims, block.disputes, things, ())
+    orders = [clause for clause in clauses if isinstance(clause, Lineup | Group)]
+    if len(things) < 3 or not listed_first or any(len(mentioned(order)) * 2 > len(things) for order in orders):
+        return clauses
+    return [Listing(things), *planner.plan(claims, block.disputes, things, things)]
+
+
+def _left_to_rule(block: Block, naming: Naming) -> str | None:
+    """The thing of which nothing is said but what it is to every thing of the only rule."""
+    if len(block.rules) != 1 or block.disputes:
+        return None
+    rule = block.rules[0]
+    turned = of_another(rule, naming.left[rule.variable])
+    if turned is None or naming.names[turned.subject].clause or naming.names[rule.variable].clause:
+        return None
+    return None if any(turned.subject in spoken_of(claim) for claim in naming.left[""]) else turned.subject
+
+
+def _sentences(clauses: list[Clause], phrasing: Phrasing, there: bool) -> list[str]:
+    """One sentence for each clause; `there` asks for "there is" in the first."""
+    sentences: list[str] = []
+    before: list[str] = []
+    for clause in clauses:
+        subjects = clause.subjects if isinstance(clause, Statement) else []
+        also = subjects == before if subjects else bool(sentences)
+        sentences.append(spoken(clause, phrasing, also=also, first=there and not sentences))
+        before = subjects
+    return sentences
+
+
+def _rules(block: Block, naming: Naming, phrasing: Phrasing) -> list[str]:
+    """One sentence for each rule; what a rule introduces ends with it."""
+    planner = Planner(phrasing.lexicon, phrasing.chance, naming.with_clause, set(naming.names))
+    outside = set(phrasing.known)
+    sentences = []
+    for rule in block.rules:
+        phrasing.known = set(outside)
+        sentences.append(spoken_rule(rule, naming.left[rule.variable], planner, phrasing))
+    return sentences
+
+
+def _styled(style: str, sentences: list[str], chance: Chance) -> list[str]:
+    """The sentences behind one that says the style, or with the first of them drawn into it."""
+    first = sentences[0] if sentences else ""
+    for beginning in ("there is ", "there are ", "the image shows ", "the image contains "):
+        if first.startswith(beginning) and chance.likely(80):
+            return [f"{style} of {first.removeprefix(beginning)}", *sentences[1:]]
+    if first.startswith("every ") and ";" not in first and chance.likely(75):
+        return [f"{style} in which {first}", *sentences[1:]]
+    return [f"this is {style}", *sentences]
+
+
+def _paired(sentences: list[str], chance: Chance) -> list[str]:
+    """Two short sentences in a row become one, so that the text does not sound chopped."""
+    paired: list[str] = []
+    free = False
+    for sentence in sentences:
+        short = len(sentence.split()) <= SHORT and not any(sign in sentence for sign in (",", ";", " and "))
+        plain = short and sentence.startswith(("the ", "a ", "an ")) and not sentence.startswith("the image ")
+        plain = plain and " every " not in sentence
+        if free and plain and _subject(sentence) != _subject(paired[-1]) and chance.likely(55):
+            paired[-1] += f", and {sentence}"
+            free = False
+        else:
+            paired.append(sentence)
+            free = plain
+    return paired
+
+
+def _subject(sentence: str) -> str:
+    """The noun before the verb of a plain sentence."""
+    words = sentence.split()
+    return next((noun for noun, verb in pairwise(words) if verb in ("is", "are", "has", "have", "together")), "")
+
+
+def _opening(formula: Formula, suite: str, words: Lexicon) -> list[str]:
+    """The fixed sentence at the beginning, where there is one."""
+    if suite == "knolling":
+        return [words.openings["knolling"]]
+    directed = any(atom.predicate in ("LeftOf", "RightOf") for atom in atoms(formula))
+    return [words.openings["directions"]] if directed else []
