@@ -35,7 +35,7 @@ from tests.suites.cfworld.test_tidying import ASKED, COMMON, GROUP, PAIR, RULE, 
         (["text"], ASKED, "record 1: must be an object"),
         ({}, ASKED, "must be a list of records"),
         ("[{", ASKED, "not valid JSON"),
-        ('[{"id": "0", "prompt_l1": "Lost.", "prompt_l1": "Kept."}]', ASKED, "'prompt_l1' stands there twice"),
+        ('[{"id": "0", "prompt_l1": "Lost.", "prompt_l1": "Kept."}]', ASKED, "'prompt_l1' occurs twice"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_its_place(

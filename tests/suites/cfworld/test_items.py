@@ -26,10 +26,10 @@ from formalimg.suites import (
     our_groups,
     write_items,
 )
-from formalimg.suites.cfworld.our_probes import pair_items, rule_items
+from formalimg.suites.cfworld.items import pair_items, rule_items
 from formalimg.suites.cfworld.published import read_cf_world
-from formalimg.suites.cfworld.trees import PUBLISHED_TREES
-from formalimg.suites.cfworld.writing_published import write_counterfactuals
+from formalimg.suites.cfworld.published_groups import write_counterfactuals
+from formalimg.suites.cfworld.published_records import PUBLISHED_TREES
 
 WORDS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20).map(str.strip).filter(bool)
 QUESTION = st.builds(
@@ -86,7 +86,7 @@ def test_our_own_groups_can_be_written_as_published(tmp_path: Path) -> None:
         (item.level, item.prompt, item.tags, item.spec.questions) for item in items
     )
     assert (back.unscorable, back.tidied) == ((), ())
-    with pytest.raises(FormalimgError, match="already holds something"):
+    with pytest.raises(FormalimgError, match="is not empty"):
         write_counterfactuals(items, tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 

@@ -11,7 +11,7 @@ import pytest
 
 from formalimg.suites import CounterfactualSpec, Item, load, write_items
 from formalimg.suites.cfworld.published import Published, read_cf_world, tidying_report
-from formalimg.suites.cfworld.writing_published import write_counterfactuals
+from formalimg.suites.cfworld.published_groups import write_counterfactuals
 
 FOLDER = Path(__file__).parents[4] / "shared" / "official" / "cf-world"
 

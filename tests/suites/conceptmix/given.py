@@ -6,19 +6,11 @@ import random
 from typing import NamedTuple
 
 from formalimg.suites.conceptmix.binding import bind_attributes, bound_concepts
-from formalimg.suites.conceptmix.completing import complete_binding
+from formalimg.suites.conceptmix.completion import complete_binding
 from formalimg.suites.conceptmix.conflicts import conflicts
 from formalimg.suites.conceptmix.pools import Pools
 from formalimg.suites.conceptmix.sampling import draw_concepts
-from formalimg.suites.conceptmix.spec import (
-    ATTRIBUTES,
-    Binding,
-    BoundConcept,
-    BoundObject,
-    Category,
-    Concept,
-    Relation,
-)
+from formalimg.suites.conceptmix.spec import ATTRIBUTES, Binding, BoundConcept, BoundObject, Category, Concept, Relation
 
 _CATEGORY_OF: dict[str, Category] = {
     **dict.fromkeys(["black", "blue", "brown", "gray", "green", "orange", "pink", "purple", "red", "white"], "color"),

@@ -13,16 +13,9 @@ from hypothesis import strategies as st
 
 from formalimg.suites.conceptmix.binding import bind_attributes, bound_concepts, tampering
 from formalimg.suites.conceptmix.pools import Profile, load_pools
+from formalimg.suites.conceptmix.questions import statements
 from formalimg.suites.conceptmix.sampling import draw_concepts
-from formalimg.suites.conceptmix.spec import (
-    ATTRIBUTES,
-    Binding,
-    BindingError,
-    BoundObject,
-    Concept,
-    Relation,
-)
-from formalimg.suites.conceptmix.statements import statements
+from formalimg.suites.conceptmix.spec import ATTRIBUTES, Binding, BindingError, BoundObject, Concept, Relation
 
 POOLS = load_pools()
 

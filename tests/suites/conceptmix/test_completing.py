@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formalimg.suites.conceptmix.completing import complete_binding, lacks_measure
+from formalimg.suites.conceptmix.completion import complete_binding, lacks_measure
 from formalimg.suites.conceptmix.conflicts import conflicts
-from formalimg.suites.conceptmix.knowledge import reference_objects
+from formalimg.suites.conceptmix.plausibility import reference_objects
 from formalimg.suites.conceptmix.pools import load_pools
 from formalimg.suites.conceptmix.spec import Binding, BoundObject, Relation
 from tests.support.sizes import tries

@@ -11,9 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formalimg.suites.conceptmix.conflicts import RULES, ConflictReason, conflicts
-from formalimg.suites.conceptmix.knowledge import can_have_shape, pool_objects, reference_objects
+from formalimg.suites.conceptmix.plausibility import (
+    Placed,
+    can_have_shape,
+    contradictory_orders,
+    pool_objects,
+    reference_objects,
+)
 from formalimg.suites.conceptmix.pools import load_pools
-from formalimg.suites.conceptmix.spatial_order import Placed, contradictory_orders
 from formalimg.suites.conceptmix.spec import Binding, BoundObject, Relation
 
 SPATIAL = load_pools()["spatial"].values

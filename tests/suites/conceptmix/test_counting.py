@@ -9,8 +9,8 @@ from math import comb
 import pytest
 
 from formalimg.suites.conceptmix.binding import bind_attributes
-from formalimg.suites.conceptmix.counting import count_bindings, count_combinations, most_items
-from formalimg.suites.conceptmix.knowledge import reference_objects
+from formalimg.suites.conceptmix.generation import count_bindings, count_combinations, most_items
+from formalimg.suites.conceptmix.plausibility import reference_objects
 from formalimg.suites.conceptmix.pools import Pools, Profile, load_pools
 from formalimg.suites.conceptmix.sampling import ImpossibleDrawError, draw_concepts
 from formalimg.suites.conceptmix.spec import ATTRIBUTES, Binding, Category

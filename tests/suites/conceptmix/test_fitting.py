@@ -9,9 +9,9 @@ from itertools import permutations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from formalimg.suites.conceptmix.completion import fit_shapes
 from formalimg.suites.conceptmix.conflicts import conflicts
-from formalimg.suites.conceptmix.fitting import fit_shapes
-from formalimg.suites.conceptmix.knowledge import can_have_shape
+from formalimg.suites.conceptmix.plausibility import can_have_shape
 from formalimg.suites.conceptmix.pools import load_pools
 from formalimg.suites.conceptmix.spec import Binding, BoundObject
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.suites.conceptmix.making import ConceptRecipe, make_concept_items
+from formalimg.suites.conceptmix.generation import ConceptRecipe, make_concept_items
 from formalimg.suites.conceptmix.pools import load_pools
 
 # A file, its text, and what is said of it.

@@ -10,9 +10,9 @@ from hypothesis import given as for_all
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from formalimg.suites.conceptmix.grammar import count_word, plural_of, singular_of
 from formalimg.suites.conceptmix.pools import load_pools
 from formalimg.suites.conceptmix.questions import template_questions
+from formalimg.suites.conceptmix.vocabulary import count_word, plural_of, singular_of
 from tests.suites.conceptmix.given import drawn, given
 
 POOLS = load_pools(profile="official-code")

@@ -11,11 +11,11 @@ from hypothesis import given as for_all
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from formalimg.suites.conceptmix.grammar import listed, plural_of, singular_of, with_a, with_article
 from formalimg.suites.conceptmix.pools import load_pools
-from formalimg.suites.conceptmix.realizing import realize
-from formalimg.suites.conceptmix.saying import unasked, unsaid
+from formalimg.suites.conceptmix.prompt_check import unasked, unsaid
+from formalimg.suites.conceptmix.realization import realize
 from formalimg.suites.conceptmix.spec import Binding, BindingError, BoundConcept, BoundObject, Concept, Relation
+from formalimg.suites.conceptmix.vocabulary import listed, plural_of, singular_of, with_a, with_article
 from tests.suites.conceptmix.given import attributes_of, drawn, given
 from tests.support.sizes import tries
 

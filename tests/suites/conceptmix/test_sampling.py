@@ -12,9 +12,8 @@ from itertools import pairwise
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.suites.conceptmix.law import category_law, mean_redraws
 from formalimg.suites.conceptmix.pools import Profile, load_pools
-from formalimg.suites.conceptmix.sampling import ImpossibleDrawError, draw_concepts
+from formalimg.suites.conceptmix.sampling import ImpossibleDrawError, category_law, draw_concepts, mean_redraws
 from formalimg.suites.conceptmix.spec import CATEGORIES, Category, Concept
 from tests.suites.conceptmix.brute_force import OTHERS, chances_of_objects, keeps_rules, orders_kept, pools_of
 from tests.support.sizes import tries

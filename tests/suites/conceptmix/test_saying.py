@@ -7,11 +7,11 @@ import re
 
 import pytest
 
-from formalimg.suites.conceptmix.grammar import count_word, plural_of, singular_of
 from formalimg.suites.conceptmix.pools import load_pools
-from formalimg.suites.conceptmix.realizing import realize
-from formalimg.suites.conceptmix.saying import unasked, unsaid
+from formalimg.suites.conceptmix.prompt_check import unasked, unsaid
+from formalimg.suites.conceptmix.realization import realize
 from formalimg.suites.conceptmix.spec import Binding, BoundConcept, BoundObject, Concept
+from formalimg.suites.conceptmix.vocabulary import count_word, plural_of, singular_of
 from tests.suites.conceptmix.captions import SOUND, UNSOUND
 from tests.suites.conceptmix.given import Given, drawn, given
 

@@ -1,9 +1,4 @@
-"""CF-World and its probes as their authors published them.
-
-The repository has `prompt` (groups, one file for each field), `eval_questions` (questions, under the same names) and
-`prompt_ablation` (the probes). The files have oddities. Each is tidied up by a rule, or left as it is, and told;
-nothing is dropped, and what nobody can score is kept and named.
-"""
+"""The published probes: `prompt_ablation/rule_decouple.json`, `attribute_decouple.json` and `de-norm/<tree>.json`."""
 
 from __future__ import annotations
 
@@ -12,13 +7,124 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.suites.cfworld.names import CF_WORLD, CF_WORLD_ATTRIBUTES, CF_WORLD_DENOMINALISED, CF_WORLD_RULES
-from formalimg.suites.cfworld.published_groups import LEVELS, PROMPTS, QUESTIONS, PublishedTree, read_trees
-from formalimg.suites.cfworld.published_probes import PROBES, read_denominalised, read_pairs, read_rules
-from formalimg.suites.cfworld.spec import CounterfactualSpec
-from formalimg.suites.cfworld.tidying import Tidying, tidied_lines
-from formalimg.suites.findings import Findings
+from formalimg.suites.cfworld.published_groups import (
+    LEVELS,
+    PROMPTS,
+    QUESTIONS,
+    PublishedGroup,
+    PublishedTree,
+    json_files,
+    read_trees,
+)
+from formalimg.suites.cfworld.published_records import RecordForm, Tidying, read_entries, tidied_lines
+from formalimg.suites.cfworld.questions import pair_spec, rule_spec
+from formalimg.suites.cfworld.spec import (
+    CF_WORLD,
+    CF_WORLD_ATTRIBUTES,
+    CF_WORLD_DENOMINALISED,
+    CF_WORLD_RULES,
+    CounterfactualSpec,
+)
 from formalimg.suites.item import Item
+from formalimg.suites.record import ItemFindings
+
+PROBES = "prompt_ablation"
+_REWORDED_FOLDER = "de-norm"
+
+_RULE = RecordForm("a rule", texts=("category", "prompt", "ap"), ids=("id", "rule_id"))
+_PAIR = RecordForm("a pair", texts=("A", "B", "prompt", "category"), id_pattern="(0|[1-9][0-9]{0,8})(_factual)?")
+_REWORDED = RecordForm("a de-nominalised prompt", texts=("prompt",), optional=("category",))
+
+_RULE_LEVELS = {"original": 1, "cf": 2}
+_PAIR_LEVELS = {"factual": 1, "unusual": 2}
+
+
+def read_rules(root: Path, findings: ItemFindings, tidied: list[Tidying]) -> list[Item[CounterfactualSpec]]:
+    """The items of the rule probe. Their questions were not published, so what decides is asked by template."""
+    items = []
+    for where, texts, _ in read_entries(root, f"{PROBES}/rule_decouple.json", _RULE, findings, tidied):
+        level = _level(texts["category"], _RULE_LEVELS, where, findings)
+        group = f"rule-{texts['rule_id']}"
+        items.append(
+            Item(CF_WORLD_RULES, f"{group}-{texts['id']}", level, texts["prompt"], rule_spec(group, texts["ap"])),
+        )
+    return items
+
+
+def read_pairs(root: Path, findings: ItemFindings, tidied: list[Tidying]) -> list[Item[CounterfactualSpec]]:
+    """The items of the attribute probe, with our question about each: the published scorer has one for all."""
+    items: dict[str, Item[CounterfactualSpec]] = {}
+    before = len(findings)
+    for where, texts, _ in read_entries(root, f"{PROBES}/attribute_decouple.json", _PAIR, findings, tidied):
+        level = _level(texts["category"], _PAIR_LEVELS, where, findings)
+        number, _, ending = texts["id"].partition("_")
+        if level and (level == 1) != (ending == "factual"):
+            findings.add(where, f"the id and the category {texts['category']!r} contradict each other: mend one")
+        group = f"pair-{number}"
+        spec = pair_spec(group, texts["A"], texts["B"], texts["prompt"])
+        item = f"{group}-{'common' if ending else 'rare'}"
+        items[item] = Item(CF_WORLD_ATTRIBUTES, item, level, texts["prompt"], spec)
+    if len(findings) > before:
+        return list(items.values())  # the partner of a pair may be among what cannot be read
+    for item, found in items.items():
+        partner = f"{found.spec.group}-{'rare' if item.endswith('common') else 'common'}"
+        if partner not in items:
+            findings.add(f"{PROBES}/attribute_decouple.json", f"{item} has no partner {partner}: add it")
+    return list(items.values())
+
+
+def read_denominalised(
+    root: Path, trees: Sequence[PublishedTree], findings: ItemFindings, tidied: list[Tidying]
+) -> list[Item[CounterfactualSpec]]:
+    """The explicit prompts of the groups in other words, judged by the questions of L2."""
+    known = {each.tree.path for each in trees}
+    for path in json_files(root / PROBES / _REWORDED_FOLDER):
+        if path not in known:
+            name = f"{PROBES}/{_REWORDED_FOLDER}/{path}.json"
+            findings.add(name, "there is no such file in prompt: take it away, or add that")
+    return [item for each in trees for item in _reworded_of(each, root, findings, tidied)]
+
+
+def _reworded_of(
+    tree: PublishedTree, root: Path, findings: ItemFindings, tidied: list[Tidying]
+) -> list[Item[CounterfactualSpec]]:
+    """The prompts of a field. What only follows from a file that cannot be read is no finding of its own."""
+    name = f"{PROBES}/{_REWORDED_FOLDER}/{tree.tree.path}.json"
+    groups = {group.number: group for group in tree.groups}
+    before = len(findings)
+    entries = read_entries(root, name, _REWORDED, findings, tidied)
+    is_sound = len(findings) == before
+    items = []
+    for where, texts, _ in entries:
+        group = groups.pop(texts["id"], None)
+        if group is not None:
+            items.append(_reworded(group, where, texts["prompt"], bool(texts["category"]), tidied))
+        elif tree.is_sound:
+            findings.add(where, "there is no such group in prompt: take it away, or add that")
+    if is_sound:
+        for number in groups:
+            findings.add(name, f"lacks group {number}: add it")
+    return items
+
+
+def _reworded(
+    group: PublishedGroup, where: str, prompt: str, has_category: bool, tidied: list[Tidying]
+) -> Item[CounterfactualSpec]:
+    if not has_category:
+        tidied.append(Tidying(where, "no category", "none is needed: the file says the field"))
+    if prompt == group.prompts[2]:
+        tidied.append(Tidying(where, "same prompt as L2", "kept: it is not in other words"))
+    if not group.questions[2]:
+        tidied.append(Tidying(where, "no questions", "kept, but nobody can score it"))
+    spec = CounterfactualSpec(group.id, group.assessments[2], group.questions[2])
+    return Item(CF_WORLD_DENOMINALISED, f"{group.id}-l2", 2, prompt, spec, group.tree.tags)
+
+
+def _level(category: str, levels: dict[str, int], where: str, findings: ItemFindings) -> int:
+    if category not in levels:
+        findings.add(where, f"unknown category {category!r}: known are {', '.join(levels)}")
+    return levels.get(category, 0)
+
 
 _FOLDERS = {
     CF_WORLD: (PROMPTS, QUESTIONS),
@@ -54,13 +160,13 @@ def read_cf_world(place: str | Path, suite: str = CF_WORLD) -> Published:
         ItemsError: naming everything that is wrong with the files, each with its place.
         FormalimgError: if the folders are not there, or there is no such suite.
     """
-    findings = Findings()
+    findings = ItemFindings()
     published = _read(Path(place), suite, findings)
     findings.raise_any()
     return published
 
 
-def read_counterfactuals(place: Path, suite: str, findings: Findings) -> list[Item[CounterfactualSpec]]:
+def read_counterfactuals(place: Path, suite: str, findings: ItemFindings) -> list[Item[CounterfactualSpec]]:
     """The items of a suite; what is wrong with the files is added to the findings."""
     return list(_read(place, suite, findings).items)
 
@@ -80,7 +186,7 @@ def tidying_report(place: str | Path, suite: str = CF_WORLD) -> list[str]:
     return [*lines, *tidied_lines(tidied)]
 
 
-def _read(place: Path, suite: str, findings: Findings) -> Published:
+def _read(place: Path, suite: str, findings: ItemFindings) -> Published:
     root = _root(place, suite)
     tidied: list[Tidying] = []
     items: Sequence[Item[CounterfactualSpec]]

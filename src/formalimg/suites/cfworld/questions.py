@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
-from formalimg.suites.cfworld.spec import WEIGHTS, Dimension, WeightedQuestion
+from formalimg.suites.cfworld.spec import WEIGHTS, CounterfactualSpec, Dimension, WeightedQuestion
 
 
 def template_scores(shows: str, *, law: str = "", changed: str = "") -> tuple[WeightedQuestion, ...]:
@@ -46,3 +46,22 @@ def _templates() -> Mapping[str, Mapping[str, str]]:
     tables = tomllib.loads((files("formalimg.suites.cfworld") / "questions.toml").read_text(encoding="utf-8"))
     logic = tables.pop("logic")
     return {**tables, **{f"logic.{name}": texts for name, texts in logic.items()}}
+
+
+def rule_spec(group: str, shows: str) -> CounterfactualSpec:
+    """What a prompt of the rule probe asks for: nothing but what follows from the rule."""
+    return CounterfactualSpec(group, shows, template_scores(shows)[-1:])
+
+
+def pair_spec(group: str, a: str, b: str, prompt: str) -> CounterfactualSpec:
+    """What a prompt of the attribute probe asks for: both objects, and that they are together as it says."""
+    values = {"a": a, "b": b, "prompt": prompt.rstrip(".")}
+    question = WeightedQuestion(
+        "assessment", _texts()["question"].format(**values), _texts()["criteria"], WEIGHTS["assessment"]
+    )
+    return CounterfactualSpec(group, _texts()["shows"].format(**values), (question,))
+
+
+@cache
+def _texts() -> Mapping[str, str]:
+    return tomllib.loads((files("formalimg.suites.cfworld") / "pair_question.toml").read_text(encoding="utf-8"))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
 from formalimg.errors import FormalimgError
-from formalimg.suites.cfworld.trees import PUBLISHED_TREES, Tree
+from formalimg.suites.cfworld.published_records import PUBLISHED_TREES, Tree
 
 _GATE_NOTE = re.compile(r"\s*\[System: Zeroed because L1 image score .*", re.DOTALL)
 _ENDING = re.compile(r"(_gemini|_eval)*(_scores|_qwen235b)?$")

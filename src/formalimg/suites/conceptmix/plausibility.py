@@ -1,12 +1,233 @@
-"""How far-fetched a relation between two objects is: 0 is what one expects to see, each point is one raised eyebrow.
+"""What the objects of ConceptMix are like: how large, what they hold and carry, which outlines they can be given.
 
-Far-fetched is not wrong. It only decides which pair of objects a relation goes to when there is a choice.
+Of an object that is not in `things.toml`, such as one of a user's own pool, nothing is known. Then nothing is held
+against it: it can have any shape, be of any size and hold anything. Only what is known not to hold anything still holds
+nothing: whatever a gizmo is, it is not inside a fork.
 """
 
 from __future__ import annotations
 
-from formalimg.suites.conceptmix.knowledge import Thing, can_be_inside, thing_of, usual_length
-from formalimg.suites.conceptmix.spec import BoundObject
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from formalimg.suites.conceptmix.spec import BoundObject, Relation
+
+PLACES = frozenset({"table", "room", "outdoors"})
+
+
+class Scale(NamedTuple):
+    """By how much a word for size changes the usual length of an object: at least, at most, and as it is drawn."""
+
+    least: float
+    most: float
+    drawn: float
+
+
+SCALES = {None: Scale(0.7, 1.0, 1.0), "tiny": Scale(0.02, 0.5, 0.2), "huge": Scale(1.5, 50.0, 5.0)}
+ANY_SCALE = Scale(0.02, 50.0, 1.0)
+"""For words of a user's own, such as "miniature"."""
+
+
+@dataclass(frozen=True)
+class Thing:
+    """What is known of an object; lengths are in metres, None where nothing is known.
+
+    Attributes:
+        name: the object.
+        kind: what sort of object it is.
+        size: its usual longest side.
+        room: the longest thing that can be inside; 0 if nothing can.
+        carries: the longest thing that can be on top of it; 0 if nothing can.
+        shapes: the outlines it can be given.
+        places: where one meets it.
+        aloft: does it fly or float?
+        flat: does it lie on the ground and hide nothing?
+        rooted: does it stay where it stands, so that things can lie at its foot?
+        is_a: another object whose name fits it too, as a corgi is a dog.
+    """
+
+    name: str
+    kind: str | None = None
+    size: float | None = None
+    room: float | None = None
+    carries: float | None = None
+    shapes: frozenset[str] | None = None
+    places: frozenset[str] = PLACES
+    aloft: bool = False
+    flat: bool = False
+    rooted: bool = False
+    is_a: str | None = None
+
+
+def thing_of(item: str) -> Thing:
+    """What is known of an object by its name; of most of the world nothing is."""
+    things = _things()
+    return things["objects"].get(item) or things["references"].get(item) or Thing(item)
+
+
+def reference_objects() -> tuple[Thing, ...]:
+    """The plain objects that may be added to an image; none of them is in the pool."""
+    return tuple(_things()["references"].values())
+
+
+def pool_objects() -> tuple[Thing, ...]:
+    """The objects of the pool, those of the published code among them."""
+    return tuple(_things()["objects"].values())
+
+
+def can_have_shape(item: str, shape: str) -> bool:
+    """Can an object be given this outline and still be known for what it is?
+
+    Shapes that are not ours (a user's own) are never refused but to what has no free outline at all.
+    """
+    shapes = thing_of(item).shapes
+    if shapes is None or shape in shapes:
+        return True
+    return bool(shapes) and shape not in _every_shape()
+
+
+def is_one_of(item: str, other: str) -> bool:
+    """Is every such object also one of the other kind, as every corgi is a dog?"""
+    return thing_of(item).is_a == other
+
+
+def can_be_inside(content: BoundObject, container: BoundObject) -> bool:
+    """Is there a specimen of the one, tiny or huge if that is said, that fits into some specimen of the other?"""
+    room, size = thing_of(container.item).room, thing_of(content.item).size
+    if room is None or size is None:
+        return room != 0
+    return size * _scale(content).least <= room * _scale(container).most
+
+
+def usual_length(thing: BoundObject) -> float | None:
+    """The longest side of an object as one would draw it, in metres; None if nothing is known of it."""
+    size = thing_of(thing.item).size
+    return None if size is None else size * _scale(thing).drawn
+
+
+def _scale(thing: BoundObject) -> Scale:
+    return SCALES.get(thing.attributes.get("size"), ANY_SCALE)
+
+
+@cache
+def _things() -> Mapping[str, Mapping[str, Thing]]:
+    tables = tomllib.loads((files("formalimg.suites.conceptmix") / "things.toml").read_text(encoding="utf-8"))
+    return {
+        part: {name: _thing(name, {**tables["kinds"][given["kind"]], **given}) for name, given in tables[part].items()}
+        for part in ("objects", "references")
+    }
+
+
+def _thing(name: str, given: Mapping[str, Any]) -> Thing:
+    sets = {key: frozenset(given[key]) for key in ("shapes", "places")}
+    return Thing(**{**given, **sets, "name": name})
+
+
+@cache
+def _every_shape() -> frozenset[str]:
+    return frozenset(shape for thing in pool_objects() for shape in thing.shapes or ())
+
+
+Axis: TypeAlias = Literal["from left to right", "in height", "in depth"]
+Mark: TypeAlias = Literal["foot", "middle", "head"]
+Point: TypeAlias = tuple[int, Mark]
+
+
+class Side(NamedTuple):
+    """What a relation says: certain marks of the first object are before (or after) those of the second on an axis."""
+
+    axis: Axis
+    first_is_before: bool
+    marks: tuple[Mark, ...] = ("middle",)
+
+
+class Placed(NamedTuple):
+    """A relation whose two objects are known, by their ids."""
+
+    name: str
+    first: int
+    second: int
+
+
+def placed_relations(relations: Iterable[Relation]) -> tuple[Placed, ...]:
+    """The relations of a binding that are not open any more."""
+    return tuple(
+        Placed(relation.name, relation.first, relation.second)
+        for relation in relations
+        if relation.first is not None and relation.second is not None
+    )
+
+
+SIDES: Mapping[str, Side] = MappingProxyType(
+    {
+        "left": Side("from left to right", True),
+        "right": Side("from left to right", False),
+        "in front of": Side("in depth", True),
+        "behind": Side("in depth", False),
+        "below": Side("in height", True, ("foot", "middle", "head")),
+        "above": Side("in height", False, ("foot", "middle", "head")),
+        "bottom": Side("in height", True, ("middle", "head")),
+        "top": Side("in height", False, ("foot", "middle")),
+    }
+)
+"""The relations that order things along an axis; height counts from below, depth from the viewer."""
+
+
+def contradictory_orders(relations: Sequence[Placed]) -> Iterator[tuple[Axis, tuple[int, ...]]]:
+    """Each axis along which no image can have all relations at once, with objects that run in a circle."""
+    axes: tuple[Axis, ...] = ("from left to right", "in height", "in depth")
+    for axis in axes:
+        circle = _circle(_steps(axis, relations))
+        if circle:
+            yield axis, tuple(dict.fromkeys(thing for thing, _ in circle))
+
+
+def circle_of(pairs: Iterable[tuple[int, int]]) -> tuple[int, ...]:
+    """Objects that are before one another in a circle, if each pair is in order; none if there is no circle."""
+    return tuple(thing for thing, _ in _circle(((one, "middle"), (other, "middle")) for one, other in pairs))
+
+
+def _steps(axis: Axis, relations: Sequence[Placed]) -> Iterator[tuple[Point, Point]]:
+    """Pairs of points, the first of them before the second."""
+    for relation in relations:
+        for one in (relation.first, relation.second):
+            yield (one, "foot"), (one, "middle")
+            yield (one, "middle"), (one, "head")
+        side = SIDES.get(relation.name)
+        if side is not None and side.axis == axis:
+            before, after = (relation.first, relation.second) if side.first_is_before else (relation[2], relation[1])
+            yield from (((before, mark), (after, mark)) for mark in side.marks)
+        elif relation.name == "inside":
+            yield (relation.second, "foot"), (relation.first, "foot")
+            yield (relation.first, "head"), (relation.second, "head")
+
+
+def _circle(steps: Iterable[tuple[Point, Point]]) -> tuple[Point, ...]:
+    """Some circle of points, or none."""
+    after: dict[Point, list[Point]] = {}
+    for before, then in steps:
+        after.setdefault(before, []).append(then)
+        after.setdefault(then, [])
+    # What nothing comes after is in no circle; neither is, then, what only such points come after.
+    while True:
+        ends = [point for point, following in after.items() if not any(then in after for then in following)]
+        if not ends:
+            break
+        for point in ends:
+            del after[point]
+    if not after:
+        return ()
+    way = [next(iter(after))]
+    while True:
+        point = next(then for then in after[way[-1]] if then in after)
+        if point in way:
+            return tuple(way[way.index(point) :])
+        way.append(point)
 
 
 def far_fetched(name: str, first: BoundObject, second: BoundObject) -> int:

@@ -1,18 +1,210 @@
-"""The pools that concepts are drawn from: ours, the user's, or only the easy or the hard ones."""
+"""A pool of concepts of one category, and the kinds of choice among pools."""
 
 from __future__ import annotations
 
+import json
 import tomllib
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from formalimg.errors import FormalimgError
-from formalimg.suites.conceptmix.pool import Difficulty, Pool, Pools, Profile
-from formalimg.suites.conceptmix.pool_files import pool_of, pools_in
-from formalimg.suites.conceptmix.spec import CATEGORIES
+from formalimg.logic import closest_match
+from formalimg.suites.conceptmix.spec import CATEGORIES, Category
+from formalimg.suites.conceptmix.vocabulary import check_sentence, check_statement, says_relation
+
+Profile: TypeAlias = Literal["paper", "official-code"]
+"""Whose rules hold where the paper and its published code differ."""
+
+Difficulty: TypeAlias = Literal["easy", "hard"]
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The concepts of one category.
+
+    Attributes:
+        category: what sort of concepts they are.
+        values: the concepts, sorted.
+        statement: the sentence that a concept becomes, with places for names.
+        sentences: the sentences of single values that have one of their own.
+        easy, hard: values that are known to be easier or harder.
+        of_people: the sentence in place of `statement` where the object is a human being; None if it is the same.
+    """
+
+    category: Category
+    values: tuple[str, ...]
+    statement: str
+    sentences: Mapping[str, str] = field(default_factory=dict)
+    easy: frozenset[str] = frozenset()
+    hard: frozenset[str] = frozenset()
+    of_people: str | None = None
+
+    def sentence(self, value: str, *, of_people: bool = False) -> str:
+        """The sentence of a value, perhaps of a human being."""
+        usual = self.of_people if of_people and self.of_people is not None else self.statement
+        return self.sentences.get(value, usual)
+
+    def difficulty(self, value: str) -> Difficulty | None:
+        """Whether a value is known to be easy or hard; None for most."""
+        return "easy" if value in self.easy else "hard" if value in self.hard else None
+
+
+Pools: TypeAlias = Mapping[Category, Pool]
+"""All concepts, by category; every category is there."""
+
+
+_KEYS = ("values", "statement", "of_people", "sentences", "official_code", "easy", "hard")
+_PUBLISHED_KEYS = ("category", "description", "skill")
+_OUR_FORM = 'write values = ["...", "..."], and perhaps a statement'
+_PUBLISHED_FORM = 'write {"category": "...", "description": "...", "skill": {"...": ""}}'
+
+
+def pools_in(folder: Path, ours: Pools, profile: Profile) -> dict[Category, Pool]:
+    """The user's own pools, of the categories that have a file in the folder.
+
+    Raises:
+        FormalimgError: if there is no such folder, no file in it, or one that makes no sense.
+    """
+    if not folder.is_dir():
+        raise FormalimgError(f"there is no folder {folder}: name one with concepts, such as color.toml")
+    found: dict[Category, Pool] = {}
+    for category in CATEGORIES:
+        there = [path for path in (folder / f"{category}.toml", folder / f"{category}.json") if path.is_file()]
+        if len(there) > 1:
+            raise FormalimgError(f"{folder} has {category}.toml and {category}.json: keep the one you mean")
+        if there:
+            found[category] = _read(there[0], category, ours[category], profile)
+    if not found:
+        raise FormalimgError(f"{folder} has no concepts: give files such as color.toml or color.json in it")
+    return found
+
+
+def pool_of(category: Category, table: Mapping[str, Any], profile: Profile, ours: Pool | None = None) -> Pool:
+    """The pool that a table in our form describes; without a statement of its own it has that of ours.
+
+    Raises:
+        ValueError: if it makes no sense.
+    """
+    _refuse_unknown(table, _KEYS, category)
+    values = _words(table, "values")
+    if profile == "official-code":
+        values += _words(table, "official_code")
+    if not values:
+        raise ValueError(f"it has no values: {_OUR_FORM}")
+    _check_values(category, values)
+    statement, of_people = _usual_sentences(table, ours)
+    sentences = table.get("sentences", {})
+    if not isinstance(sentences, Mapping):
+        raise ValueError('sentences must be a table of texts, by value, as in [sentences] and then red = "..."')
+    sentences = {value: _text(sentences, value) for value in sentences}
+    easy, hard = frozenset(_words(table, "easy")), frozenset(_words(table, "hard"))
+    _refuse_strangers(values, easy, hard, sentences)
+    pool = Pool(category, tuple(sorted(values)), statement, sentences, easy, hard, of_people)
+    for usual in (statement, of_people):
+        if usual is not None:
+            check_statement(category, usual)
+    for sentence in sentences.values():
+        check_sentence(category, sentence)
+    if category == "spatial":
+        for value in values:
+            says_relation(value, pool.sentence(value))
+    return pool
+
+
+def _read(path: Path, category: Category, ours: Pool, profile: Profile) -> Pool:
+    try:
+        text = path.read_text(encoding="utf-8")
+        table = tomllib.loads(text) if path.suffix == ".toml" else _published(text, category)
+        return pool_of(category, table, profile, ours)
+    except OSError as error:
+        raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise FormalimgError(f"{path} cannot be read as concepts: {error}") from error
+
+
+def _published(text: str, category: Category) -> dict[str, Any]:
+    """A published configuration in our form: `{skill}` is called `{value}`, and articles are put before objects."""
+    if not text.strip():
+        raise ValueError(f"it is empty: {_PUBLISHED_FORM}")
+    data = json.loads(text)
+    if not isinstance(data, dict) or not isinstance(data.get("skill"), dict):
+        raise ValueError(f"it must be an object with the concepts in skill: {_PUBLISHED_FORM}")
+    _refuse_unknown(data, _PUBLISHED_KEYS, category)
+    if data.get("category", category) != category:
+        raise ValueError(f"its category is {data['category']!r}, not {category!r}: rename the file, or mend it")
+    skill = data["skill"]
+    sentences = {value: _our_sentence(_text(skill, value)) for value in skill if skill[value] != ""}
+    table = {"values": list(skill), "sentences": sentences}
+    return {**table, "statement": _our_sentence(_text(data, "description"))} if "description" in data else table
+
+
+def _usual_sentences(table: Mapping[str, Any], ours: Pool | None) -> tuple[str, str | None]:
+    """The sentence of a category, and the one for people; ours if the table has none."""
+    if ours is not None and "statement" not in table:
+        return ours.statement, _text(table, "of_people") if "of_people" in table else ours.of_people
+    return _text(table, "statement"), _text(table, "of_people") if "of_people" in table else None
+
+
+def _our_sentence(text: str) -> str:
+    for theirs, ours in (
+        ("{skill}", "{value}"),
+        ("{skills}", "{values}"),
+        ("{object}", "the {object}"),
+        ("{ObjectA}", "the {ObjectA}"),
+        ("{ObjectB}", "the {ObjectB}"),
+    ):
+        text = text.replace(theirs, ours)
+    return text.replace("the the ", "the ").strip().removesuffix(".")
+
+
+def _refuse_unknown(table: Mapping[str, Any], known: tuple[str, ...], category: Category) -> None:
+    for key in table:
+        if key == category and known is _KEYS:
+            raise ValueError(f"its values must stand at the top: leave out the line [{category}]")
+        if key not in known:
+            meant = closest_match(key, known)
+            hint = f"did you mean {meant}?" if meant else f"known are {', '.join(known)}"
+            raise ValueError(f"it has {key!r}, which means nothing here: {hint}")
+
+
+def _words(table: Mapping[str, Any], key: str) -> list[str]:
+    values = table.get(key, [])
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ValueError(f'{key} must be a list of words, as in {key} = ["...", "..."]')
+    return list(values)
+
+
+def _text(table: Mapping[str, Any], key: str) -> str:
+    text = table.get(key)
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError(f"{key} must be a text, and not {text!r}")
+    return text
+
+
+def _check_values(category: Category, values: list[str]) -> None:
+    for value in values:
+        if not value or value.strip() != value or not value.isprintable() or set(value) & set("{}"):
+            raise ValueError(f"{value!r} is no word: write words on one line, without blanks around them or braces")
+        if values.count(value) > 1:
+            raise ValueError(f"{value!r} stands there twice")
+        digits = value.isascii() and value.isdigit() and len(value) < 7 and not value.startswith("0")
+        if category == "number" and not digits:
+            raise ValueError(f'{value!r} is no number of things: write digits, 1 or more, as in "3"')
+
+
+def _refuse_strangers(
+    values: list[str], easy: frozenset[str], hard: frozenset[str], sentences: Mapping[str, str]
+) -> None:
+    strange = sorted((easy | hard | set(sentences)) - set(values))
+    if strange:
+        raise ValueError(f"{strange[0]!r} is not among its values")
+    if easy & hard:
+        raise ValueError(f"{min(easy & hard)!r} is both easy and hard: keep the one you mean")
+
 
 __all__ = ["Difficulty", "Pool", "Pools", "Profile", "load_pools"]
 

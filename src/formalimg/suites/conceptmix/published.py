@@ -18,6 +18,7 @@ from formalimg._util.strict_json import is_text, loads_strict
 from formalimg.errors import FormalimgError
 from formalimg.suites.conceptmix.binding import bound_concepts
 from formalimg.suites.conceptmix.pools import load_pools
+from formalimg.suites.conceptmix.questions import statements
 from formalimg.suites.conceptmix.spec import (
     CATEGORIES,
     AskedConcept,
@@ -28,9 +29,8 @@ from formalimg.suites.conceptmix.spec import (
     Concept,
     ConceptSpec,
 )
-from formalimg.suites.conceptmix.statements import statements
-from formalimg.suites.findings import Findings
 from formalimg.suites.item import Item, in_order
+from formalimg.suites.record import ItemFindings
 
 BINDING_CHANGED = "binding-changed"
 """Tag of an item whose published binding does not have the concepts that the item was drawn with.
@@ -77,7 +77,7 @@ def sentence_files(place: Path) -> list[SentenceFile]:
     return sorted(found, key=lambda file: file.level)
 
 
-def read_sentences(files: Iterable[SentenceFile], findings: Findings) -> list[Item[ConceptSpec]]:
+def read_sentences(files: Iterable[SentenceFile], findings: ItemFindings) -> list[Item[ConceptSpec]]:
     """The items in these files; what is wrong with them is added to the findings."""
     items = []
     for file in files:
@@ -123,7 +123,7 @@ def _sentence(item: Item[ConceptSpec], index: int) -> dict[str, object]:
     }
 
 
-def _by_index(path: Path, findings: Findings) -> dict[int, Mapping[str, Any]]:
+def _by_index(path: Path, findings: ItemFindings) -> dict[int, Mapping[str, Any]]:
     """The records of a file by their indexes."""
     found: dict[int, Mapping[str, Any]] = {}
     for record in _records(path, findings):
@@ -135,7 +135,7 @@ def _by_index(path: Path, findings: Findings) -> dict[int, Mapping[str, Any]]:
     return found
 
 
-def _records(path: Path, findings: Findings) -> Sequence[Any]:
+def _records(path: Path, findings: ItemFindings) -> Sequence[Any]:
     if not path.is_file():
         return ()  # the bindings may be missing: only the prompts are needed
     try:
@@ -153,7 +153,7 @@ def _records(path: Path, findings: Findings) -> Sequence[Any]:
 
 
 def _item(
-    record: Mapping[str, Any], index: int, level: int, bound: object, where: str, findings: Findings
+    record: Mapping[str, Any], index: int, level: int, bound: object, where: str, findings: ItemFindings
 ) -> Item[ConceptSpec] | None:
     sentence, categories, skills, lines = (record.get(key) for key in ("sentence", "categories", "skills", "question"))
     if not is_text(sentence) or not sentence.strip():
@@ -203,3 +203,87 @@ def _questions(lines: Sequence[str]) -> list[str]:
     """The questions among the lines of a chat model's answer: without blank lines, numbers in front, and preambles."""
     asked = [_NUMBERING.sub("", line).strip() for line in lines]
     return [line for line in asked if line.endswith("?")]
+
+
+class ScoredImage(NamedTuple):
+    """What was found in one image.
+
+    Attributes:
+        image_path: the file, as the scorer called it.
+        questions: what was asked.
+        scores: 1 for yes, 0 for no, one for each question; fewer where there was no answer.
+    """
+
+    image_path: str
+    questions: tuple[str, ...]
+    scores: tuple[int, ...]
+
+    @property
+    def passed(self) -> bool | None:
+        """Is everything there? None if a question has no score, or none was asked."""
+        return all(self.scores) if self.questions and len(self.scores) == len(self.questions) else None
+
+    @property
+    def fraction(self) -> float | None:
+        """The share of questions answered with yes; None if a question has no score, or none was asked."""
+        return None if self.passed is None else sum(self.scores) / len(self.scores)
+
+
+def read_scores(path: str | Path) -> list[ScoredImage]:
+    """The images in a file of scores; blank lines that the published code keeps among the questions are passed over.
+
+    Raises:
+        FormalimgError: if it is no such file.
+    """
+    try:
+        records = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise FormalimgError(f"{path} is not valid JSON, perhaps because its scorer did not end: {error}") from error
+    if not isinstance(records, list):
+        raise FormalimgError(f"{path} is no file of scores: it must be a list of records")
+    images = [record for record in records if not (isinstance(record, dict) and "proportion_all_correct" in record)]
+    return [_image(record, f"{path}, record {number}") for number, record in enumerate(images, 1)]
+
+
+def scores_text(images: Iterable[ScoredImage]) -> str:
+    """Images that have all their scores as the text of such a file, with the totals that follow from them.
+
+    Raises:
+        FormalimgError: if there is none, or one lacks a score.
+    """
+    listed = list(images)
+    passed = [image.passed for image in listed]
+    fractions = [image.fraction for image in listed]
+    known = [fraction for fraction in fractions if fraction is not None]
+    if not listed or len(known) < len(listed):
+        raise FormalimgError(
+            "only pictures that have all their scores can be written: this form has no place for others"
+        )
+    totals = {
+        "proportion_all_correct": sum(map(bool, passed)) / len(listed),
+        "average_score_per_image": sum(known) / len(known),
+    }
+    records = [
+        {"image_path": image.image_path, "questions": list(image.questions), "scores": list(image.scores)}
+        for image in listed
+    ]
+    return json.dumps([*records, totals], indent=4)
+
+
+def _image(record: Any, where: str) -> ScoredImage:
+    fields: Mapping[str, Any] = record if isinstance(record, dict) else {}
+    path, questions, scores = (fields.get(name) for name in ("image_path", "questions", "scores"))
+    if not (
+        isinstance(path, str)
+        and isinstance(questions, list)
+        and all(isinstance(question, str) for question in questions)
+        and isinstance(scores, list)
+        and all(score in (0, 1) for score in scores)
+    ):
+        raise FormalimgError(f"{where}: must have image_path, questions, and scores of 0 or 1")
+    asked = tuple(question.strip() for question in questions if question.strip())
+    if len(scores) > len(asked):
+        raise FormalimgError(f"{where}: has more scores than questions")
+    return ScoredImage(path, asked, tuple(map(int, scores)))

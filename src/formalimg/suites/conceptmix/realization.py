@@ -6,11 +6,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from formalimg.suites.conceptmix.describing import Adjective, SpokenThing, things_of
-from formalimg.suites.conceptmix.grammar import listed, with_a
-from formalimg.suites.conceptmix.sentences import phrase_of
 from formalimg.suites.conceptmix.spec import Binding, BindingError, BoundConcept, Category
-from formalimg.suites.conceptmix.words import entry
+from formalimg.suites.conceptmix.vocabulary import Adjective, SpokenThing, entry, listed, phrase_of, things_of, with_a
 
 _LONG_LIST = 3
 _MANY_ADJECTIVES = 3

@@ -1,16 +1,125 @@
-"""Published files of CF-World: lists of records, read strictly but for the oddities that are known and told."""
+"""What was odd in published files and is read all the same: each oddity by a rule, and none of them silently."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from formalimg._util.strict_json import loads_strict
-from formalimg.suites.cfworld.tidying import Tidying
-from formalimg.suites.findings import Findings
-from formalimg.suites.record import Record
+from formalimg.suites.record import ItemFindings, Record
+
+TidyReason: TypeAlias = Literal[
+    "blanks at the edges",
+    "ids of two types",
+    "no category",
+    "mistyped key",
+    "no assessment point",
+    "assessment point of L3 alone",
+    "assessment point of L3 differs",
+    "duplicate",
+    "no questions",
+    "questions of L3 differ",
+    "no question of a dimension",
+    "unusual weight",
+    "same prompt as L2",
+]
+
+_MOST_NAMED = 13
+"""So many places of one kind are all named; of more, only the first few."""
+
+_FEW = 3
+
+
+class Tidying(NamedTuple):
+    """One oddity of published data.
+
+    Attributes:
+        where: file and record.
+        what: the kind of oddity.
+        how: what was made of it.
+    """
+
+    where: str
+    what: TidyReason
+    how: str
+
+
+def tidied_lines(tidied: Iterable[Tidying]) -> list[str]:
+    """What was tidied up as lines for people: each kind with its number, and the places.
+
+    Items without questions are not among them: whoever lists items tells those by name.
+    """
+    kinds: dict[TidyReason, list[Tidying]] = {what: [] for what in get_args(TidyReason)}
+    for each in tidied:
+        kinds[each.what].append(each)
+    lines = []
+    for what, found in kinds.items():
+        if not found or what == "no questions":
+            continue
+        lines.append(f"{what}: {len(found):,}")
+        shown = found if len(found) <= _MOST_NAMED else found[:_FEW]
+        lines += [f"  {each.where}: {each.how}" for each in shown]
+        if len(shown) < len(found):
+            lines.append(f"  and {len(found) - len(shown):,} more")
+    return lines
+
+
+class Tree(NamedTuple):
+    """A field of knowledge, and where its files lie.
+
+    Attributes:
+        path: the path of its files within `prompt`, without their ending.
+        discipline: what it is called in our tags.
+        branch: of physics, such as optics; empty for others.
+    """
+
+    path: str
+    discipline: str
+    branch: str = ""
+
+    @property
+    def slug(self) -> str:
+        """The path as the beginning of ids, such as physics-classical-mechanics."""
+        return re.sub(r"[^a-z0-9]+", "-", self.path.lower()).strip("-")
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags of its items."""
+        return tuple(filter(None, (self.discipline, self.branch)))
+
+
+PUBLISHED_TREES = (
+    Tree("Biology", "biology"),
+    Tree("Chemical", "chemistry"),
+    Tree("Geography", "geography"),
+    Tree("Sociology", "sociology"),
+    Tree("physics/Astronomy", "physics", "astronomy"),
+    Tree("physics/Classical Mechanics", "physics", "mechanics"),
+    Tree("physics/Electromagnetism", "physics", "electromagnetism"),
+    Tree("physics/Optics", "physics", "optics"),
+    Tree("physics/Thermodynamics", "physics", "thermodynamics"),
+)
+
+
+def tree_at(path: str) -> Tree:
+    """The field whose files have this path; those that were not published are called by their names."""
+    for tree in PUBLISHED_TREES:
+        if tree.path == path:
+            return tree
+    discipline, *deeper = (Tree(part, "").slug for part in path.split("/"))
+    return Tree(path, discipline, "-".join(deeper))
+
+
+def tree_tagged(tags: tuple[str, ...]) -> Tree:
+    """The field whose items have these tags."""
+    for tree in PUBLISHED_TREES:
+        if tree.tags == tags:
+            return tree
+    # Tags may be any words, and this becomes the name of a file.
+    return tree_at("/".join(Tree(tag, "").slug or "other" for tag in tags))
+
 
 _MISTYPED = re.compile(r"(ap|prompt)_([123])")
 
@@ -48,7 +157,7 @@ class Entry(NamedTuple):
     numbers: dict[str, float]
 
 
-def read_entries(root: Path, name: str, form: RecordForm, findings: Findings, tidied: list[Tidying]) -> list[Entry]:
+def read_entries(root: Path, name: str, form: RecordForm, findings: ItemFindings, tidied: list[Tidying]) -> list[Entry]:
     """The records of a file; what is wrong is added to the findings, and what was tidied up to the tidyings."""
     records = _list_in(root / name, name, findings)
     kinds = {type(record.get("id")) for record in records if isinstance(record, dict)}
@@ -70,7 +179,7 @@ def read_entries(root: Path, name: str, form: RecordForm, findings: Findings, ti
     return list(entries.values())
 
 
-def _list_in(path: Path, name: str, findings: Findings) -> Sequence[Any]:
+def _list_in(path: Path, name: str, findings: ItemFindings) -> Sequence[Any]:
     try:
         found = loads_strict(path.read_text(encoding="utf-8"))
     except OSError as error:

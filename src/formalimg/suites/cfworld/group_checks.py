@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Literal, NamedTuple, TypeAlias
 
-from formalimg.suites.cfworld.group import Group
+from formalimg.suites.cfworld.spec import Group
 
 ProblemReason: TypeAlias = Literal[
     "form",  # empty, too long, not a sentence

@@ -1,0 +1,303 @@
+"""How many different things can be drawn, counted rather than listed."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field, replace
+from math import comb
+from pathlib import Path
+
+from formalimg.errors import FormalimgError
+from formalimg.suites.conceptmix.binding import bind_attributes, bound_concepts
+from formalimg.suites.conceptmix.completion import Cast, complete_binding, fit_shapes, troubles
+from formalimg.suites.conceptmix.conflicts import conflicts
+from formalimg.suites.conceptmix.plausibility import placed_relations
+from formalimg.suites.conceptmix.pools import Difficulty, Pools, Profile, load_pools
+from formalimg.suites.conceptmix.prompt_check import unasked, unsaid
+from formalimg.suites.conceptmix.questions import statements, template_questions
+from formalimg.suites.conceptmix.realization import realize
+from formalimg.suites.conceptmix.sampling import OTHERS, draw_concepts, rules_of
+from formalimg.suites.conceptmix.spec import ATTRIBUTES, AskedConcept, BoundObject, Category, Concept, ConceptSpec
+from formalimg.suites.item import Item
+
+
+def count_combinations(k: int, pools: Pools, *, profile: Profile = "paper", only: Category | None = None) -> int:
+    """How many different sets of concepts `draw_concepts` can give.
+
+    Their order does not count; how often each is there does, so red twice is not red once.
+
+    Raises:
+        ImpossibleDrawError: if it can give none.
+    """
+    return _count(k, pools, profile, only, lambda category, values, objects, often: comb(values + often - 1, often))
+
+
+def count_bindings(k: int, pools: Pools, *, profile: Profile = "paper", only: Category | None = None) -> int:
+    """How many different bindings `bind_attributes` can give, before anybody fills in who stands where to whom.
+
+    A red cat with a blue dog is not a blue cat with a red dog. The order of objects and of relations does not count.
+
+    Raises:
+        ImpossibleDrawError: if it can give none.
+    """
+    return _count(k, pools, profile, only, _ways_to_bind)
+
+
+def most_items(k: int, pools: Pools, *, profile: Profile = "paper", only: Category | None = None) -> int:
+    """How many different items can be made of what `bind_attributes` gives, at most.
+
+    Each relation goes to two of the objects, or to one of them and one of the plain objects that we add. What is then
+    sorted out as a conflict is counted all the same, so there may be fewer.
+
+    Raises:
+        ImpossibleDrawError: if nothing can be drawn.
+    """
+    from formalimg.suites.conceptmix.plausibility import reference_objects  # here, as counting alone needs no knowledge
+
+    plain = len(reference_objects())
+
+    def ways(category: Category, values: int, objects: int, often: int) -> int:
+        if category in ATTRIBUTES:
+            return _ways_to_bind(category, values, objects, often)
+        pairs = objects * (objects - 1) + 2 * objects * plain if category == "spatial" else 1
+        return comb(values * pairs + often - 1, often)
+
+    return _count(k, pools, profile, only, ways)
+
+
+def _ways_to_bind(category: Category, values: int, objects: int, often: int) -> int:
+    if category in ATTRIBUTES:
+        return comb(objects, often) * int(values**often)
+    if category == "style":
+        return values if often else 1  # of several, which only the published code draws, the last one stays
+    return comb(values + often - 1, often)
+
+
+def _count(
+    k: int,
+    pools: Pools,
+    profile: Profile,
+    only: Category | None,
+    ways: Callable[[Category, int, int, int], int],
+) -> int:
+    """The sum over all numbers of objects and of concepts per category.
+
+    `ways` says how many there are for a category with so many values, beside so many objects, to be there so often.
+    """
+    rules = rules_of(k, pools, profile, only)
+    found = 0
+    for objects in rules.numbers_of_objects():
+        places = rules.others(objects)
+        # For each number of places: the ways to fill them with the categories met so far.
+        filled = [1] + [0] * places
+        for category, limit in zip(OTHERS, rules.limits(objects), strict=True):
+            one = [
+                ways(category, len(pools[category].values), objects, often) for often in range(min(limit, places) + 1)
+            ]
+            filled = [
+                sum(one[often] * filled[there - often] for often in range(min(there + 1, len(one))))
+                for there in range(places + 1)
+            ]
+        found += comb(rules.pool, objects) * filled[places]
+    return found
+
+
+def content_of(spec: ConceptSpec) -> Hashable:
+    """What two specs have in common exactly if they ask for the same: such items are duplicates.
+
+    That is the concepts, and who has them. Objects that were added count where a relation names them, since a cat on
+    a table is not a cat on a chair; what only stands there to compare sizes with does not. Without a binding the
+    concepts alone decide.
+    """
+    concepts = tuple(sorted(asked.concept for asked in spec.concepts))
+    binding = spec.binding
+    if binding is None:
+        return concepts
+    things = [_thing(thing) for thing in binding.objects]
+    drawn = sum(asked.category == "object" for asked in spec.concepts)
+    relations = sorted(
+        (relation.name, *(() if end is None else things[end - 1] for end in (relation.first, relation.second)))
+        for relation in binding.relations
+    )
+    return concepts, tuple(sorted(things[:drawn])), tuple(relations)
+
+
+def _thing(thing: BoundObject) -> tuple[object, ...]:
+    return thing.item, *sorted(thing.attributes.items())
+
+
+VERSION = "1"
+"""Of the default suite: to be raised whenever a change gives other items."""
+
+_MOST_DRAWS = 1000
+_LARGEST_COUNTED = 50  # beyond it counting takes long, and there are nearly always more items than anybody asks for
+
+
+@dataclass(frozen=True)
+class ConceptRecipe:
+    """Which items of ConceptMix to make.
+
+    Attributes:
+        levels: the levels (k) to make items of.
+        per_level: how many items of each level.
+        seed: another seed, other items.
+        concepts: a folder of the user's own concepts; None for those of the paper.
+        only: take concepts that are no objects from this category alone.
+        difficulty: take only concepts that are known to be easy or hard, in categories that have such.
+        profile: whose rules of drawing hold, the paper's or those of its published code.
+    """
+
+    levels: tuple[int, ...] = tuple(range(1, 8))
+    per_level: int = 300
+    seed: int = 1
+    concepts: Path | None = None
+    only: Category | None = None
+    difficulty: Difficulty | None = None
+    profile: Profile = "paper"
+
+    def __post_init__(self) -> None:
+        if not self.levels or min(self.levels) < 1:
+            raise FormalimgError("levels must be 1 or more, as in --levels 1-7")
+        if self.per_level < 1:
+            raise FormalimgError("at least one item per level must be asked for")
+
+    def pools(self) -> Pools:
+        """The pools that concepts are drawn from."""
+        return load_pools(self.concepts, profile=self.profile, difficulty=self.difficulty)
+
+    @property
+    def is_default(self) -> bool:
+        """Are these the first items of the suite as it ships, or all of them, and not others with the same ids?"""
+        whole = ConceptRecipe()
+        return replace(self, levels=whole.levels) == whole and self.levels == whole.levels[: len(self.levels)]
+
+
+@dataclass
+class MadeConcepts:
+    """The items of a recipe, and how often draws came to nothing, by reason."""
+
+    items: list[Item[ConceptSpec]] = field(default_factory=list)
+    given_up: Counter[str] = field(default_factory=Counter)
+
+
+def make_concept_items(
+    recipe: ConceptRecipe, *, on_progress: Callable[[int], None] = lambda count: None
+) -> MadeConcepts:
+    """Make all items of a recipe; the same recipe always gives the same items.
+
+    Args:
+        recipe: what to make.
+        on_progress: is called with the number of items made so far.
+
+    Raises:
+        FormalimgError: if a draw is impossible, if there are not so many different items, or if so many draws come to
+            nothing that it is hopeless.
+    """
+    pools = recipe.pools()
+    _require_enough(recipe, pools)
+    made = MadeConcepts()
+    seen: set[Hashable] = set()
+    for number, level in enumerate(recipe.levels):
+        for index in range(recipe.per_level):
+            item = _make(recipe, pools, number * recipe.per_level + index, level, seen, made.given_up)
+            made.items.append(item)
+            seen.add(content_of(item.spec))
+            on_progress(len(made.items))
+    return made
+
+
+def _require_enough(recipe: ConceptRecipe, pools: Pools) -> None:
+    for level in recipe.levels:
+        if level > _LARGEST_COUNTED:
+            continue
+        most = most_items(level, pools, profile=recipe.profile, only=recipe.only)
+        if most < recipe.per_level:
+            raise FormalimgError(
+                f"there are at most {most:,} different items with k={level}, fewer than {recipe.per_level:,}: "
+                "ask for fewer, or give more concepts"
+            )
+
+
+def _make(
+    recipe: ConceptRecipe, pools: Pools, number: int, level: int, seen: set[Hashable], given_up: Counter[str]
+) -> Item[ConceptSpec]:
+    reasons: Counter[str] = Counter()
+    for draw in range(_MOST_DRAWS):
+        chance = random.Random(f"conceptmix {VERSION} {recipe.seed} {level} {number} {draw}")
+        drawn = _draw(recipe, pools, level, chance)
+        if not isinstance(drawn, str) and content_of(drawn[1]) not in seen:
+            prompt, spec = drawn
+            given_up += reasons
+            return Item("conceptmix", str(number), level, prompt, spec, (), VERSION if recipe.is_default else "")
+        reasons[drawn if isinstance(drawn, str) else "duplicate"] += 1
+    told = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common(3))
+    raise FormalimgError(
+        f"{_MOST_DRAWS} draws for k={level} came to nothing ({told}): take a smaller k, ask for fewer items, "
+        "or give more concepts"
+    )
+
+
+def _draw(recipe: ConceptRecipe, pools: Pools, level: int, chance: random.Random) -> tuple[str, ConceptSpec] | str:
+    """The words of one draw and what they ask for, or why nothing came of it."""
+    concepts = draw_concepts(level, pools, chance, profile=recipe.profile, only=recipe.only)
+    drawn = sum(concept.category == "object" for concept in concepts)
+    binding = fit_shapes(bind_attributes(concepts, pools, chance), chance)
+    clash = next(iter(conflicts(binding)), None)
+    if clash is None:
+        binding = complete_binding(binding, chance)
+        clash = next(iter(conflicts(binding)), None)
+    if clash is not None:
+        return clash.reason
+    if troubles(placed_relations(binding.relations), Cast(binding.objects, drawn)):
+        return "doubtful"
+    bound = bound_concepts(concepts, binding)
+    prompt = realize(bound, binding, chance)
+    if unsaid(prompt, bound, binding) or unasked(prompt, bound, binding, pools):
+        return "not said clearly"
+    said, asked = statements(bound, binding, pools), template_questions(bound, binding)
+    return prompt, ConceptSpec(
+        tuple(
+            AskedConcept(each.concept.category, each.concept.value, statement, question, each.objects)
+            for each, statement, question in zip(bound, said, asked, strict=True)
+        ),
+        binding,
+    )
+
+
+@dataclass
+class ConceptCensus:
+    """Counts over a set of items.
+
+    Attributes:
+        items: how many items there are.
+        levels: how many of each level.
+        objects: how many items have so many objects among their concepts.
+        concepts: how often each concept is asked for.
+        words: how many words the prompts of each level have, in all.
+        references: how many objects were added that nobody asks for.
+    """
+
+    items: int = 0
+    levels: Counter[int] = field(default_factory=Counter)
+    objects: Counter[int] = field(default_factory=Counter)
+    concepts: Counter[Concept] = field(default_factory=Counter)
+    words: Counter[int] = field(default_factory=Counter)
+    references: int = 0
+
+
+def take_concept_census(items: Iterable[Item[ConceptSpec]]) -> ConceptCensus:
+    """Count what the items are made of."""
+    census = ConceptCensus()
+    for item in items:
+        asked = item.spec.concepts
+        objects = sum(each.category == "object" for each in asked)
+        census.items += 1
+        census.levels[item.level] += 1
+        census.objects[objects] += 1
+        census.concepts.update(each.concept for each in asked)
+        census.words[item.level] += len(item.prompt.split())
+        if item.spec.binding is not None:
+            census.references += len(item.spec.binding.objects) - objects
+    return census
