@@ -20,7 +20,7 @@ from formalimg.suites.export import ExportedSuite, Imprint, export_suite
 from formalimg.suites.export.croissant import DataFile, croissant_text
 from formalimg.suites.export.datasheet import datasheet_text
 from formalimg.suites.export.provenance import origin_of, terms_of
-from formalimg.suites.export.statistics import facts_of
+from formalimg.suites.export.statistics import count_items
 
 OWN = Imprint("CC-BY-4.0", "An Author", "By hand.", "https://example.org/items", "2026-01-31")
 GROUPS = our_groups()[::9]
@@ -180,7 +180,7 @@ LINE = st.text(st.characters(exclude_categories=["C", "Z"], include_characters="
 @given(made=LINE.filter(bool), creator=LINE.filter(bool))
 def test_the_publishers_words_come_out_as_they_went_in(made: str, creator: str) -> None:
     items = items_of_groups(GROUPS[:1], "9")
-    facts, origin = facts_of("cf-world", items), origin_of("cf-world", Path("mine.jsonl"), items)
+    facts, origin = count_items("cf-world", items), origin_of("cf-world", Path("mine.jsonl"), items)
     imprint = replace(OWN, made=made, creator=creator)
     terms = terms_of(origin, imprint)
     data = DataFile("items.jsonl", 1, "0", frozenset({"id", "questions"}))

@@ -10,7 +10,7 @@ import pytest
 from formalimg import FormalimgError
 from formalimg.suites import items_of_groups, load, our_groups, write_items, write_published
 from formalimg.suites.download.contents import digest
-from formalimg.suites.download.pull import note_text, place
+from formalimg.suites.download.pull import install, note_text
 from formalimg.suites.export import Imprint, export_suite
 from tests.support.command import formalimg
 
@@ -29,7 +29,7 @@ def _pulled(folder: Path) -> Path:
     contents["LICENSE"] = b"MIT License, as it lay there"
     work = folder.with_name("work")
     work.mkdir()
-    place(contents, note_text({"commit": COMMIT, "proven_by": "commit", "digest": digest(contents)}), folder, work)
+    install(contents, note_text({"commit": COMMIT, "proven_by": "commit", "digest": digest(contents)}), folder, work)
     return folder
 
 

@@ -233,7 +233,7 @@ def test_sensible(name: str) -> None:
 
 def test_one_object_of_two_classes() -> None:
     assert [problem.message for problem in implausible("(exists ?x (and (Is ?x 'cat') (Is ?x 'dog')))")] == [
-        "one thing cannot be a cat and a dog"
+        "one object cannot be a cat and a dog"
     ]
     assert implausible("(exists ?x (and (Is ?x 'man') (Is ?x 'person') (HasState ?x 'smiling')))") == []
     assert implausible("(exists ?x (and (Is ?x 'apple') (Is ?x 'fruit') (HasColor ?x 'red')))") == []

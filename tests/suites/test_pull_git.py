@@ -204,7 +204,7 @@ def test_a_fetch_that_never_ends_is_ended_with_all_its_helpers(
     (slow / "git").write_text('#!/bin/sh\n/bin/sleep 30 & echo $! > "$HOME/../helper"; wait\n')
     (slow / "git").chmod(0o755)
     monkeypatch.setenv("PATH", str(slow))
-    for limit, value, says in (("LONGEST_FETCH", 0, "gave up after"), ("MOST_FETCHED", -1, "holds more than")):
+    for limit, value, says in (("FETCH_TIMEOUT_S", 0, "gave up after"), ("MAX_FETCH_BYTES", -1, "holds more than")):
         with monkeypatch.context() as limited:
             limited.setattr(git_source, limit, value)
             with pytest.raises(PullError, match=says):

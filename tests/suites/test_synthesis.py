@@ -16,7 +16,7 @@ from formalimg.suites import FormulaSpec, Item, instruction_digest, load, write_
 from formalimg.suites.formula.census import pattern_of, take_census
 from formalimg.suites.formula.ontology import implausible
 from formalimg.suites.formula.synthesis import Recipe, SynthesisError, generator, make_items
-from formalimg.suites.formula.synthesis.geometry import redundant
+from formalimg.suites.formula.synthesis.geometry import find_redundant
 from formalimg.suites.formula.wording import same_meaning_as_written, understand
 from tests.support.sizes import tries
 
@@ -62,7 +62,7 @@ def test_knolling_items_are_proven_and_say_nothing_twice(made: list[Item[Formula
         assert verify(formula, witness)
         assert keeps_margin(formula, witness)
         assert not verify(formula, Scene(()))
-        assert redundant([atom for atom in atoms(formula) if atom.predicate not in ("Is", "Has")]) == []
+        assert find_redundant([atom for atom in atoms(formula) if atom.predicate not in ("Is", "Has")]) == []
 
 
 def test_natural_items_are_plausible(made: list[Item[FormulaSpec]]) -> None:
@@ -148,7 +148,7 @@ def test_draws_that_come_to_nothing_end_with_what_to_do(monkeypatch: pytest.Monk
     with pytest.raises(SynthesisError, match=r"came out of 4,000 draws \(4,000 draw\): take another level or seed"):
         make_items(Recipe("natural", (3,), 1))
     monkeypatch.setattr(generator, "draw_natural", lambda level, chance, styled: parse("(exists ?a (Is ?a 'cup'))"))
-    monkeypatch.setattr(generator, "_MOST_DRAWS", 50)
+    monkeypatch.setattr(generator, "_MAX_DRAWS", 50)
     with pytest.raises(SynthesisError, match="50 draws gave nothing new of level 1: ask for at most 1 items per level"):
         make_items(Recipe("natural", (1,), 2))
 

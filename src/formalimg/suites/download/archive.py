@@ -18,26 +18,26 @@ from pathlib import Path
 from typing import IO, NamedTuple
 from urllib.parse import urlsplit
 
-from formalimg.suites.download.contents import Allowance, Contents, Keeper, refuse_escape, wanted
+from formalimg.suites.download.contents import FileCollector, FileContents, SizeBudget, matches_any, refuse_escape
 from formalimg.suites.download.source import PullError, Source
 
 
-def plain_url(url: str) -> str:
+def redact_url(url: str) -> str:
     """A URL without what may be secret in it: user, query, fragment."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
-MOST_DOWNLOADED = 300_000_000
+MAX_DOWNLOAD_BYTES = 300_000_000
 """The most bytes that are downloaded."""
-LONGEST_DOWNLOAD = 900
+DOWNLOAD_TIMEOUT_S = 900
 """Seconds after which a download is given up."""
 
-_SILENCE = 30
+_READ_TIMEOUT_S = 30
 _CHUNK = 1 << 16
 
 
-class _SameSecurity(urllib.request.HTTPRedirectHandler):
+class _HttpsRedirects(urllib.request.HTTPRedirectHandler):
     """Follows redirections, but not from https to anything less."""
 
     def redirect_request(
@@ -51,7 +51,7 @@ class _SameSecurity(urllib.request.HTTPRedirectHandler):
     ) -> urllib.request.Request | None:
         schemes = ("https",) if req.type == "https" else ("http", "https")
         if urlsplit(newurl).scheme not in schemes or urlsplit(newurl).username is not None:
-            raise PullError(f"refused: {plain_url(req.full_url)} leads on to an unsafe address")
+            raise PullError(f"refused: {redact_url(req.full_url)} leads on to an unsafe address")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
@@ -64,14 +64,14 @@ def download(url: str, to: Path) -> None:
         urllib.request.HTTPSHandler(),
         urllib.request.HTTPDefaultErrorHandler(),
         urllib.request.HTTPErrorProcessor(),
-        _SameSecurity(),
+        _HttpsRedirects(),
         urllib.request.UnknownHandler(),
     ):
         opener.add_handler(handler)
-    shown = plain_url(url)
+    shown = redact_url(url)
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "formalimg"})
-        with opener.open(request, timeout=_SILENCE) as answer, to.open("wb") as file:
+        with opener.open(request, timeout=_READ_TIMEOUT_S) as answer, to.open("wb") as file:
             _copy(answer, file, shown)
     except urllib.error.HTTPError as error:
         raise PullError(f"cannot download {shown}: the server answers {error.code} {error.reason}") from error
@@ -84,13 +84,13 @@ def download(url: str, to: Path) -> None:
 def _copy(answer: http.client.HTTPResponse, file: IO[bytes], shown: str) -> None:
     declared = answer.headers.get("Content-Length", "")
     expected = int(declared) if declared.isascii() and declared.isdigit() else None
-    deadline = time.monotonic() + LONGEST_DOWNLOAD
+    deadline = time.monotonic() + DOWNLOAD_TIMEOUT_S
     length = 0
     while True:
-        if max(length, expected or 0) > MOST_DOWNLOADED:
-            raise PullError(f"refused: {shown} gives more than {MOST_DOWNLOADED:,} bytes")
+        if max(length, expected or 0) > MAX_DOWNLOAD_BYTES:
+            raise PullError(f"refused: {shown} gives more than {MAX_DOWNLOAD_BYTES:,} bytes")
         if time.monotonic() > deadline:
-            raise PullError(f"gave up after {LONGEST_DOWNLOAD} s: {shown} is too slow, try again")
+            raise PullError(f"gave up after {DOWNLOAD_TIMEOUT_S} s: {shown} is too slow, try again")
         piece = answer.read1(_CHUNK)
         if not piece:
             break
@@ -100,47 +100,47 @@ def _copy(answer: http.client.HTTPResponse, file: IO[bytes], shown: str) -> None
         raise PullError(f"{shown} broke off after {length:,} of {expected:,} bytes: try again")
 
 
-MOST_MEMBERS = 100_000
+MAX_MEMBERS = 100_000
 SUFFIXES = (".zip", ".tar.gz", ".tgz")
 
 
-class Unpacked(NamedTuple):
+class ArchiveContents(NamedTuple):
     """What an archive holds, and the commit it says it was made from (empty if it does not say)."""
 
-    contents: Contents
+    contents: FileContents
     commit: str
 
 
-def from_archive(source: Source, path: Path) -> Unpacked:
+def read_archive(source: Source, path: Path) -> ArchiveContents:
     """The wanted files of an archive, whichever kind it is."""
 
     with path.open("rb") as file:
         start = file.read(4)
-    shelves = Shelves(source)
+    shelves = MemberSorter(source)
     if start.startswith(b"PK"):
         comment = read_zip(path, shelves)
     elif start.startswith(b"\x1f\x8b"):
         comment = read_tar(path, shelves)
     else:
         raise PullError(f"{path.name} is neither a .zip nor a .tar.gz archive: check what was downloaded")
-    return Unpacked(shelves.contents(), comment if re.fullmatch(r"[0-9a-f]{40}", comment) else "")
+    return ArchiveContents(shelves.contents(), comment if re.fullmatch(r"[0-9a-f]{40}", comment) else "")
 
 
-class Shelves:
+class MemberSorter:
     """Sorts the members of an archive by whether they lie at its top or below one folder, as forges pack them."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self._members = 0
         self._names: set[str] = set()
-        self._shelves: dict[str, Keeper] = {}
-        self._allowance = Allowance(source)
+        self._shelves: dict[str, FileCollector] = {}
+        self._allowance = SizeBudget(source)
 
-    def place_for(self, name: str, *, plain: bool, folder: bool = False) -> tuple[Keeper, str] | None:
+    def place_for(self, name: str, *, plain: bool, folder: bool = False) -> tuple[FileCollector, str] | None:
         """Where to keep a member, and under which name; None if it is not wanted. Raises if it may not be there."""
         self._members += 1
-        if self._members > MOST_MEMBERS:
-            raise PullError(f"refused: more than {MOST_MEMBERS:,} members, this is no archive of data")
+        if self._members > MAX_MEMBERS:
+            raise PullError(f"refused: more than {MAX_MEMBERS:,} members, this is no archive of data")
         if folder and name.rstrip("/") in ("", "."):
             return None
         name = refuse_escape(name.removesuffix("/") if folder else name)
@@ -153,11 +153,11 @@ class Shelves:
         self._names.add(name)
         top, _, below = name.partition("/")
         for shelf, inside in (("", name), (top, below)):
-            if wanted(inside, self.source.data + self.source.papers):
-                return self._shelves.setdefault(shelf, Keeper(self.source, self._allowance)), inside
+            if matches_any(inside, self.source.data + self.source.papers):
+                return self._shelves.setdefault(shelf, FileCollector(self.source, self._allowance)), inside
         return None
 
-    def contents(self) -> Contents:
+    def contents(self) -> FileContents:
         """The files of the one shelf that holds data."""
         top = self._shelves.pop("", None)
         if top is not None and top.has_data():
@@ -165,17 +165,17 @@ class Shelves:
         full = {folder: keeper for folder, keeper in self._shelves.items() if keeper.has_data()}
         if len(full) > 1:
             raise PullError(f"refused: several folders hold data ({', '.join(sorted(full)[:3])}): pack only one")
-        keeper = next(iter(full.values()), None) or Keeper(self.source)
+        keeper = next(iter(full.values()), None) or FileCollector(self.source)
         return keeper.contents()
 
 
 _END = struct.Struct("<4s4H2LH")
-_LONGEST_COMMENT = 1 << 16
-_MOST_DIRECTORY = 32_000_000
+_MAX_COMMENT_BYTES = 1 << 16
+_MAX_DIRECTORY_BYTES = 32_000_000
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
-def read_zip(path: Path, shelves: Shelves) -> str:
+def read_zip(path: Path, shelves: MemberSorter) -> str:
     """Put the wanted members onto the shelves; returns the archive's comment."""
     try:
         _refuse_huge_directory(path)
@@ -187,7 +187,7 @@ def read_zip(path: Path, shelves: Shelves) -> str:
         raise PullError(f"{path.name} is damaged ({error}): bring it anew") from error
 
 
-def _read_zip_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, shelves: Shelves) -> None:
+def _read_zip_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, shelves: MemberSorter) -> None:
     kind = stat.S_IFMT(member.external_attr >> 16)
     expected = stat.S_IFDIR if member.is_dir() else stat.S_IFREG
     plain = kind in (0, expected) and member.orig_filename == member.filename
@@ -205,24 +205,24 @@ def _refuse_huge_directory(path: Path) -> None:
     """Look at the end record by hand: the library reads the whole list of members before anyone can count it."""
     size = path.stat().st_size
     with path.open("rb") as file:
-        file.seek(max(0, size - _END.size - _LONGEST_COMMENT - 20))
+        file.seek(max(0, size - _END.size - _MAX_COMMENT_BYTES - 20))
         tail = file.read()
     place = tail.rfind(b"PK\x05\x06")
     if place < 0 or len(tail) - place < _END.size:
         raise zipfile.BadZipFile("it has no end record")
     _, _, _, _, members, directory, _, _ = _END.unpack_from(tail, place)
     is_zip64 = tail[max(0, place - 20) : place].startswith(b"PK\x06\x07")
-    if is_zip64 or members == 0xFFFF or directory > _MOST_DIRECTORY:
+    if is_zip64 or members == 0xFFFF or directory > _MAX_DIRECTORY_BYTES:
         raise PullError("refused: the archive lists too many members, this is no archive of data")
 
 
-MOST_UNPACKED = 300_000_000
+MAX_UNPACKED_BYTES = 300_000_000
 """The most bytes that an archive may unpack to, wanted or not."""
 
 _TAR_CHUNK = 1 << 16
 
 
-class _Counted(io.RawIOBase):
+class _LimitedStream(io.RawIOBase):
     """A stream that refuses to give more than so many bytes."""
 
     def __init__(self, file: gzip.GzipFile, most: int) -> None:
@@ -240,11 +240,11 @@ class _Counted(io.RawIOBase):
         return data
 
 
-def read_tar(path: Path, shelves: Shelves, most: int = MOST_UNPACKED) -> str:
+def read_tar(path: Path, shelves: MemberSorter, most: int = MAX_UNPACKED_BYTES) -> str:
     """Put the wanted members onto the shelves; returns the comment in the archive's header."""
     try:
         with gzip.open(path) as unpacked:
-            stream = _Counted(unpacked, most)
+            stream = _LimitedStream(unpacked, most)
             with tarfile.open(fileobj=stream, mode="r|", errorlevel=2) as archive:
                 for member in archive:
                     _read_tar_member(archive, member, shelves)
@@ -256,7 +256,7 @@ def read_tar(path: Path, shelves: Shelves, most: int = MOST_UNPACKED) -> str:
     return comment
 
 
-def _read_tar_member(archive: tarfile.TarFile, member: tarfile.TarInfo, shelves: Shelves) -> None:
+def _read_tar_member(archive: tarfile.TarFile, member: tarfile.TarInfo, shelves: MemberSorter) -> None:
     plain = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE) and member.sparse is None
     place = shelves.place_for(member.name, plain=plain, folder=member.isdir())
     if place is None:

@@ -13,8 +13,8 @@ from typing import BinaryIO, TypeAlias
 
 from formalimg.suites.download.source import PullError, Source
 
-_DEEPEST = 40
-_LONGEST = 255
+_MAX_DEPTH = 40
+_MAX_NAME_BYTES = 255
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 _FORBIDDEN = frozenset('<>:"|?*\\')
 
@@ -27,7 +27,7 @@ def refuse_escape(name: str) -> str:
         raise PullError(f"refused: {name!r} is not a name inside the data, the contents are not to be trusted")
     if ".." in parts:
         raise PullError(f"refused: {name!r} leads out of the folder, the contents are not to be trusted")
-    if len(parts) > _DEEPEST or max(len(part.encode("utf-8", "replace")) for part in parts) > _LONGEST:
+    if len(parts) > _MAX_DEPTH or max(len(part.encode("utf-8", "replace")) for part in parts) > _MAX_NAME_BYTES:
         raise PullError(f"refused: {name[:60]!r}… is nested too deep or too long, the contents are not to be trusted")
     return name
 
@@ -58,7 +58,7 @@ def refuse_collisions(names: Iterable[str]) -> None:
             raise PullError(f"refused: {name!r} lies inside a file")
 
 
-def wanted(name: str, patterns: tuple[str, ...]) -> bool:
+def matches_any(name: str, patterns: tuple[str, ...]) -> bool:
     """Does a name fit one of the patterns? `*` stays within a folder, `**` stands for any folders."""
     return any(_compiled(pattern).fullmatch(name) for pattern in patterns)
 
@@ -75,13 +75,13 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(translated, re.DOTALL)
 
 
-Contents: TypeAlias = dict[str, bytes]
+FileContents: TypeAlias = dict[str, bytes]
 """Files by their names."""
 
 _CHUNK = 1 << 16
 
 
-class Allowance:
+class SizeBudget:
     """How much may still be taken in from a source."""
 
     def __init__(self, source: Source) -> None:
@@ -103,17 +103,17 @@ class Allowance:
         self._bytes -= size
 
 
-class Keeper:
+class FileCollector:
     """Takes wanted files in, one after the other, and refuses what passes the limits."""
 
-    def __init__(self, source: Source, allowance: Allowance | None = None) -> None:
+    def __init__(self, source: Source, allowance: SizeBudget | None = None) -> None:
         self.source = source
-        self.files: Contents = {}
-        self._allowance = allowance or Allowance(source)
+        self.files: FileContents = {}
+        self._allowance = allowance or SizeBudget(source)
 
     def wants(self, name: str) -> bool:
         """Is this a file to keep?"""
-        return wanted(name, self.source.data + self.source.papers)
+        return matches_any(name, self.source.data + self.source.papers)
 
     def keep(self, name: str, size: int, file: BinaryIO) -> None:
         """Read a file that says it has this size; what it really has is counted too."""
@@ -134,9 +134,9 @@ class Keeper:
 
     def has_data(self) -> bool:
         """Is any of the files data, and not only a paper beside it?"""
-        return any(wanted(name, self.source.data) for name in self.files)
+        return any(matches_any(name, self.source.data) for name in self.files)
 
-    def contents(self) -> Contents:
+    def contents(self) -> FileContents:
         """What was kept; an error if there is no data in it."""
         refuse_collisions(self.files)
         if not self.has_data():
@@ -151,17 +151,17 @@ def digest(contents: Mapping[str, bytes]) -> str:
     return f"sha256:{hashlib.sha256(''.join(lines).encode('utf-8')).hexdigest()}"
 
 
-_MOST_ENTRIES = 200_000
+_MAX_ENTRIES = 200_000
 
 
-def from_folder(source: Source, folder: Path) -> Contents:
+def read_folder(source: Source, folder: Path) -> FileContents:
     """The wanted files of a folder; links are never followed."""
-    keeper = Keeper(source)
+    keeper = FileCollector(source)
     seen = 0
     for parent, folders, names in os.walk(folder, onerror=_unreadable):
         seen += len(folders) + len(names)
-        if seen > _MOST_ENTRIES:
-            raise PullError(f"{folder} holds more than {_MOST_ENTRIES:,} files: give the folder of the data itself")
+        if seen > _MAX_ENTRIES:
+            raise PullError(f"{folder} holds more than {_MAX_ENTRIES:,} files: give the folder of the data itself")
         for name in names + folders:
             path = Path(parent, name)
             inside = path.relative_to(folder).as_posix()

@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from formalimg.suites.download.contents import Contents, Keeper
+from formalimg.suites.download.contents import FileCollector, FileContents
 from formalimg.suites.download.source import PullError, Source
 
-MOST_FETCHED = 500_000_000
+MAX_FETCH_BYTES = 500_000_000
 """The most bytes that are fetched from a repository."""
-LONGEST_FETCH = 900
+FETCH_TIMEOUT_S = 900
 """Seconds after which a fetch is given up."""
 
 _SETTINGS = (
@@ -43,21 +43,21 @@ _PASSED_ON = re.compile(
 )
 
 
-class Fetched(NamedTuple):
+class CommitContents(NamedTuple):
     """The wanted files of a commit, and its full id."""
 
-    contents: Contents
+    contents: FileContents
     commit: str
 
 
-def from_git(source: Source, address: str, commit: str, work: Path) -> Fetched:
+def read_git(source: Source, address: str, commit: str, work: Path) -> CommitContents:
     """The wanted files of a commit of the repository at an address: a URL, or a folder of this machine."""
     git = _Git(address, work, source.archive)
     if "://" not in address:
         git.refuse_partial_clone(Path(address))
     full = commit if len(commit) == 40 else git.resolve(commit)
     repository = git.fetch_commit(full)
-    return Fetched(_read_tree(git, repository, full, source), full)
+    return CommitContents(_read_tree(git, repository, full, source), full)
 
 
 class _Git:
@@ -148,16 +148,18 @@ class _Git:
         return out
 
     def _awaited(self, process: subprocess.Popen[bytes], given: bytes) -> tuple[bytes, bytes]:
-        deadline = time.monotonic() + LONGEST_FETCH
+        deadline = time.monotonic() + FETCH_TIMEOUT_S
         while True:
             try:
                 return process.communicate(given, timeout=0.5)
             except subprocess.TimeoutExpired:
                 given = b""  # was taken over by the first call
                 if time.monotonic() > deadline:
-                    raise PullError(f"gave up after {LONGEST_FETCH} s: {self.address} is too slow, try again") from None
-                if _size(self.work) > MOST_FETCHED:
-                    raise PullError(f"refused: {self.address} holds more than {MOST_FETCHED:,} bytes") from None
+                    raise PullError(
+                        f"gave up after {FETCH_TIMEOUT_S} s: {self.address} is too slow, try again"
+                    ) from None
+                if _size(self.work) > MAX_FETCH_BYTES:
+                    raise PullError(f"refused: {self.address} holds more than {MAX_FETCH_BYTES:,} bytes") from None
 
     def _repository(self, name: str) -> Path:
         path = self.work / f"{name}.git"
@@ -169,8 +171,8 @@ class _Git:
         return PullError(f"{self.address} has no commit {commit}: check the address, or name another with --revision")
 
 
-def _read_tree(git: _Git, repository: Path, commit: str, source: Source) -> Contents:
-    keeper = Keeper(source)
+def _read_tree(git: _Git, repository: Path, commit: str, source: Source) -> FileContents:
+    keeper = FileCollector(source)
     listed = git.run("-C", str(repository), "ls-tree", "-r", "-z", "-l", "--full-tree", commit)
     entries = [_entry(line) for line in listed.split(b"\0") if line]
     found = [entry for entry in entries if keeper.wants(entry.name)]
@@ -190,17 +192,17 @@ def _read_tree(git: _Git, repository: Path, commit: str, source: Source) -> Cont
     return keeper.contents()
 
 
-class _Entry(NamedTuple):
+class _TreeEntry(NamedTuple):
     mode: str
     object: str
     size: int
     name: str
 
 
-def _entry(line: bytes) -> _Entry:
+def _entry(line: bytes) -> _TreeEntry:
     facts, _, name = line.partition(b"\t")
     mode, _, identity, size = facts.decode("ascii").split()
-    return _Entry(mode, identity, 0 if size == "-" else int(size), name.decode("utf-8", "surrogateescape"))
+    return _TreeEntry(mode, identity, 0 if size == "-" else int(size), name.decode("utf-8", "surrogateescape"))
 
 
 def _reason(complaint: bytes) -> str:

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from formalimg.suites.download.archive import SUFFIXES, from_archive, plain_url
-from formalimg.suites.download.contents import Contents, digest, from_folder, wanted
-from formalimg.suites.download.git import from_git
+from formalimg.suites.download.archive import SUFFIXES, read_archive, redact_url
+from formalimg.suites.download.contents import FileContents, digest, matches_any, read_folder
+from formalimg.suites.download.git import read_git
 from formalimg.suites.download.source import COMMIT, PullError, Source, source
 
-NOTE = "SOURCE.toml"
+SOURCE_NOTE = "SOURCE.toml"
 """The file beside the data that says what it is and where it comes from."""
 
 _FIRST_LINE = "# Made by `formalimg pull`. The files beside this one are as their authors published them.\n"
@@ -29,7 +29,7 @@ def note_text(facts: dict[str, str | int]) -> str:
     )
 
 
-def require_free(folder: Path) -> None:
+def require_replaceable(folder: Path) -> None:
     """Raise unless a folder is missing, empty, or just as an earlier pull left it."""
     if not folder.exists():
         return
@@ -37,7 +37,7 @@ def require_free(folder: Path) -> None:
         raise PullError(f"{folder} is a file: choose a folder that does not exist yet")
     if not any(folder.iterdir()):
         return
-    note = folder / NOTE
+    note = folder / SOURCE_NOTE
     if not note.is_file() or not note.read_bytes().startswith(_FIRST_LINE.encode()):
         raise PullError(f"{folder} is not empty and was not made by pull: choose another folder")
     try:
@@ -48,16 +48,16 @@ def require_free(folder: Path) -> None:
         raise PullError(f"{folder} was changed since it was pulled: move it away, or choose another folder")
 
 
-def place(contents: Contents, note: str, folder: Path, work: Path) -> None:
+def install(contents: FileContents, note: str, folder: Path, work: Path) -> None:
     """Put files and note into a folder, which appears, or is replaced, in one step."""
     new, old = work / "new", work / "old"
     for name, data in contents.items():
         path = new / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-    (new / NOTE).write_bytes(note.encode("utf-8", "replace"))
+    (new / SOURCE_NOTE).write_bytes(note.encode("utf-8", "replace"))
     folder.parent.mkdir(parents=True, exist_ok=True)
-    require_free(folder)  # time has passed since the first look
+    require_replaceable(folder)  # time has passed since the first look
     if folder.exists():
         folder.rename(old)
     try:
@@ -73,14 +73,14 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _present(folder: Path) -> Contents:
+def _present(folder: Path) -> FileContents:
     """All files of a folder but the note; links count as changed contents."""
     found = {}
     for path in folder.rglob("*"):
         name = path.relative_to(folder).as_posix()
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
             found[name] = b"no plain file"
-        elif path.is_file() and name != NOTE:
+        elif path.is_file() and name != SOURCE_NOTE:
             found[name] = path.read_bytes()
     return found
 
@@ -111,8 +111,8 @@ class Pulled:
     digest: str
 
 
-class _Brought(NamedTuple):
-    contents: Contents
+class _Fetched(NamedTuple):
+    contents: FileContents
     origin: str
     commit: str
     by_git: bool
@@ -136,13 +136,13 @@ def pull(name: str | Source, to: str | Path, origin: str | Path | None = None, r
         raise PullError(f"{revision!r} is no commit: give 7 to 40 digits and letters a to f")
     folder = Path(to).resolve()
     try:
-        require_free(folder)
+        require_replaceable(folder)
         above = next(parent for parent in folder.parents if parent.is_dir())
         work = Path(tempfile.mkdtemp(prefix=".formalimg-pull-", dir=above))
         try:
-            brought = _bring(asked, str(origin or asked.repository), revision or asked.commit, work)
-            pulled = _described(asked, folder, brought, revision)
-            place(brought.contents, _note(pulled), folder, work)
+            brought = _fetch(asked, str(origin or asked.repository), revision or asked.commit, work)
+            pulled = _describe(asked, folder, brought, revision)
+            install(brought.contents, _note(pulled), folder, work)
         finally:
             shutil.rmtree(work, ignore_errors=True)
     except OSError as error:
@@ -150,51 +150,53 @@ def pull(name: str | Source, to: str | Path, origin: str | Path | None = None, r
     return pulled
 
 
-def _bring(asked: Source, origin: str, commit: str, work: Path) -> _Brought:
+def _fetch(asked: Source, origin: str, commit: str, work: Path) -> _Fetched:
     if "://" in origin:
         try:
             parts = urlsplit(origin)
         except ValueError as error:
             raise PullError(f"the address to pull from is not valid ({error}): check it") from error
         if parts.scheme not in ("https", "http"):
-            raise PullError(f"cannot pull from {plain_url(origin)}: give an https address, a folder or an archive")
+            raise PullError(f"cannot pull from {redact_url(origin)}: give an https address, a folder or an archive")
         if parts.username is not None:
-            raise PullError(f"cannot pull from {plain_url(origin)}: leave the user and password out, they are not used")
+            raise PullError(
+                f"cannot pull from {redact_url(origin)}: leave the user and password out, they are not used"
+            )
         if parts.path.endswith(SUFFIXES):
             from formalimg.suites.download.archive import download  # few pulls need the network of Python
 
             archive = work / "archive"
             download(origin, archive)
-            return _unpacked(asked, archive, plain_url(origin), commit)
-        contents, full = from_git(asked, origin, commit, work)
-        return _Brought(contents, plain_url(origin), full, True)
+            return _fetch_archive(asked, archive, redact_url(origin), commit)
+        contents, full = read_git(asked, origin, commit, work)
+        return _Fetched(contents, redact_url(origin), full, True)
     path = Path(origin).expanduser()
     if path.is_dir():
         shown = str(path.resolve())
         if _is_repository(path):
-            contents, full = from_git(asked, str(path), commit, work)
-            return _Brought(contents, shown, full, True)
-        return _Brought(from_folder(asked, path), shown, "", False)
+            contents, full = read_git(asked, str(path), commit, work)
+            return _Fetched(contents, shown, full, True)
+        return _Fetched(read_folder(asked, path), shown, "", False)
     if not path.is_file():
         raise PullError(f"there is nothing at {origin}: give a git address, a folder or an archive")
     if not path.name.endswith(SUFFIXES):
         raise PullError(f"{origin} is no archive: it must end in {', '.join(SUFFIXES)}")
-    return _unpacked(asked, path, str(path.resolve()), commit)
+    return _fetch_archive(asked, path, str(path.resolve()), commit)
 
 
-def _unpacked(asked: Source, archive: Path, origin: str, commit: str) -> _Brought:
-    contents, told = from_archive(asked, archive)
+def _fetch_archive(asked: Source, archive: Path, origin: str, commit: str) -> _Fetched:
+    contents, told = read_archive(asked, archive)
     if told and not told.startswith(commit):
         raise PullError(
             f"the archive is of commit {told}, not of {commit}: take that one, or add --revision {told[:7]}"
         )
-    return _Brought(contents, origin, told, False)
+    return _Fetched(contents, origin, told, False)
 
 
-def _described(asked: Source, folder: Path, brought: _Brought, revision: str | None) -> Pulled:
+def _describe(asked: Source, folder: Path, brought: _Fetched, revision: str | None) -> Pulled:
     """What was brought, after a look at whether it is what was pinned."""
     contents = brought.contents
-    data = {name: text for name, text in contents.items() if wanted(name, asked.data)}
+    data = {name: text for name, text in contents.items() if matches_any(name, asked.data)}
     pinned = revision is None or asked.commit.startswith(revision) or revision.startswith(asked.commit)
     if asked.digest and pinned and digest(data) != asked.digest:
         raise PullError(

@@ -9,7 +9,7 @@ from formalimg._util.io import atomic_folder
 from formalimg.suites.export.croissant import DataFile, croissant_text, missing_for_publication
 from formalimg.suites.export.datasheet import datasheet_text, licence_text
 from formalimg.suites.export.provenance import Imprint, Origin, origin_of, terms_of
-from formalimg.suites.export.statistics import facts_of
+from formalimg.suites.export.statistics import count_items
 from formalimg.suites.items_file import write_items
 from formalimg.suites.loader import load
 from formalimg.suites.suite import suite
@@ -66,7 +66,7 @@ def export_suite(
     if origin.kind == "published" and not origin.proven_by and said.licence:
         origin = Origin("own", origin.source)  # only the authors' form, says who should know
     terms = terms_of(origin, said)
-    facts = facts_of(name, found)
+    facts = count_items(name, found)
     target = Path(folder)
     with atomic_folder(target) as new:
         data = DataFile.of(write_items(found, new))

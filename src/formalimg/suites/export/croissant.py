@@ -10,9 +10,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from formalimg.suites.export.datasheet import texts_about
-from formalimg.suites.export.provenance import Imprint, Origin, Terms
-from formalimg.suites.export.statistics import Facts
+from formalimg.suites.export.datasheet import datasheet_texts
+from formalimg.suites.export.provenance import Imprint, LicenceTerms, Origin
+from formalimg.suites.export.statistics import ItemStatistics
 
 _CONFORMS_TO = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
 _RECORDS = "items"
@@ -41,9 +41,9 @@ class DataFile(NamedTuple):
         return cls(path.name, len(data), hashlib.sha256(data).hexdigest(), columns)
 
 
-def croissant_text(facts: Facts, origin: Origin, terms: Terms, imprint: Imprint, data: DataFile) -> str:
+def croissant_text(facts: ItemStatistics, origin: Origin, terms: LicenceTerms, imprint: Imprint, data: DataFile) -> str:
     """The text of `croissant.json`."""
-    texts = texts_about(facts, origin, imprint)
+    texts = datasheet_texts(facts, origin, imprint)
     described: dict[str, Any] = {
         "@context": _context(),
         "@type": "sc:Dataset",
@@ -104,7 +104,7 @@ def croissant_text(facts: Facts, origin: Origin, terms: Terms, imprint: Imprint,
     return json.dumps(described, indent=2, ensure_ascii=False) + "\n"
 
 
-def missing_for_publication(origin: Origin, terms: Terms, imprint: Imprint) -> tuple[str, ...]:
+def missing_for_publication(origin: Origin, terms: LicenceTerms, imprint: Imprint) -> tuple[str, ...]:
     """What Croissant requires of a published dataset and is not known yet."""
     known = {"creator": terms.creator, "datePublished": imprint.date, "url": _address(origin, imprint)}
     return tuple(name for name, value in known.items() if not value)
@@ -122,7 +122,7 @@ def _context() -> dict[str, Any]:
     return {"@language": known["language"], "@vocab": known["default"], **dict(sorted(meanings.items()))}
 
 
-def _fields(facts: Facts, data: DataFile) -> list[dict[str, Any]]:
+def _fields(facts: ItemStatistics, data: DataFile) -> list[dict[str, Any]]:
     known = tomllib.loads(_read("fields.toml"))
     entries = [*known["all"], *known[facts.suite.kind]]
     return [_field(entry, data) for entry in entries if entry["name"] in data.columns]

@@ -9,13 +9,13 @@ from importlib.resources import files
 from string import Template
 from typing import Any, NamedTuple
 
-from formalimg.suites.export.provenance import Imprint, Origin, Terms
-from formalimg.suites.export.statistics import Facts, Table
+from formalimg.suites.export.provenance import Imprint, LicenceTerms, Origin
+from formalimg.suites.export.statistics import ItemStatistics, MarkdownTable
 
 _UNRECORDED = "How the items were made is not recorded in them, and whoever made this export did not say."
 
 
-class Texts(NamedTuple):
+class DatasheetTexts(NamedTuple):
     """The words of a data sheet, each a sentence or a few."""
 
     summary: str
@@ -37,7 +37,7 @@ class Texts(NamedTuple):
     citation: str
 
 
-def texts_about(facts: Facts, origin: Origin, imprint: Imprint) -> Texts:
+def datasheet_texts(facts: ItemStatistics, origin: Origin, imprint: Imprint) -> DatasheetTexts:
     """The words for these items."""
     known = _texts()
     found = {**known["kinds"][facts.suite.kind], **known["suites"][facts.suite.name], **known["origins"][origin.kind]}
@@ -50,10 +50,10 @@ def texts_about(facts: Facts, origin: Origin, imprint: Imprint) -> Texts:
         "made": imprint.made or _UNRECORDED,
         "paper": known["papers"][origin.source.name],
     }
-    return Texts(*(_filled(found[name], values) for name in Texts._fields))
+    return DatasheetTexts(*(_filled(found[name], values) for name in DatasheetTexts._fields))
 
 
-def licence_words(origin: Origin, terms: Terms) -> str:
+def licence_note(origin: Origin, terms: LicenceTerms) -> str:
     """What is to be said about the licence."""
     beside = (
         f"The licence that lay beside them is in {', '.join(f'authors-{name}' for name in origin.licence_files)}."
@@ -93,9 +93,11 @@ def _texts() -> dict[str, Any]:
 _PUBLISHED_FORM = " The folder `published` has the same items in the form of the authors' own files."
 
 
-def datasheet_text(facts: Facts, origin: Origin, terms: Terms, imprint: Imprint, *, published: bool) -> str:
+def datasheet_text(
+    facts: ItemStatistics, origin: Origin, terms: LicenceTerms, imprint: Imprint, *, published: bool
+) -> str:
     """The text of `DATASHEET.md`: the questions of data sheets for datasets, answered from the items."""
-    texts = texts_about(facts, origin, imprint)
+    texts = datasheet_texts(facts, origin, imprint)
     lists = {
         name: _listed(getattr(texts, name)) for name in ("preprocessing", "uses", "not_for", "limitations", "biases")
     }
@@ -123,16 +125,16 @@ def datasheet_text(facts: Facts, origin: Origin, terms: Terms, imprint: Imprint,
     return Template(template).substitute(values)
 
 
-def licence_text(facts: Facts, origin: Origin, terms: Terms) -> str:
+def licence_text(facts: ItemStatistics, origin: Origin, terms: LicenceTerms) -> str:
     """The text of `LICENSE.md`."""
-    return f"# Licence of these items of {facts.suite.title}\n\n{licence_words(origin, terms)}\n"
+    return f"# Licence of these items of {facts.suite.title}\n\n{licence_note(origin, terms)}\n"
 
 
 def _listed(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _markdown(table: Table) -> str:
+def _markdown(table: MarkdownTable) -> str:
     rows = [table.heading, ("---", *("---:" for _ in table.heading[1:])), *table.rows]
     return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows)
 

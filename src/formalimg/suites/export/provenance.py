@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
 from formalimg.suites.defaults import default_digest, instruction_digest
-from formalimg.suites.download.pull import NOTE, require_free
+from formalimg.suites.download.pull import SOURCE_NOTE, require_replaceable
 from formalimg.suites.download.source import PullError, Source, source
 from formalimg.suites.item import Item
 from formalimg.suites.items_file import ITEMS_FILE
@@ -55,16 +55,16 @@ def _published_origin(benchmark: Source, folder: Path) -> Origin:
     """What is noted beside published files, or above them where a folder inside the repository was given."""
     absolute = folder.absolute()
     above = [absolute, *absolute.parents[:2]]
-    root = next((place for place in above if (place / NOTE).is_file()), None)
+    root = next((place for place in above if (place / SOURCE_NOTE).is_file()), None)
     try:
         licences = {
             path.name: path.read_text(encoding="utf-8")
             for path in sorted((root or absolute).glob("LICENSE*"))
             if path.is_file()
         }
-        noted = {} if root is None else tomllib.loads((root / NOTE).read_text(encoding="utf-8"))
+        noted = {} if root is None else tomllib.loads((root / SOURCE_NOTE).read_text(encoding="utf-8"))
         if root is not None:
-            require_free(root)  # raises if anything was changed since the pull
+            require_replaceable(root)  # raises if anything was changed since the pull
     except PullError:
         noted = {}
     except (OSError, ValueError) as error:
@@ -112,7 +112,7 @@ class Imprint:
             raise FormalimgError(f"{self.date!r} is no date: write it as in 2026-01-31")
 
 
-class Terms(NamedTuple):
+class LicenceTerms(NamedTuple):
     """Who made the items, and what others may do with them.
 
     Attributes:
@@ -126,7 +126,7 @@ class Terms(NamedTuple):
     creator: str
 
 
-def terms_of(origin: Origin, imprint: Imprint) -> Terms:
+def terms_of(origin: Origin, imprint: Imprint) -> LicenceTerms:
     """The terms under which items may be given away.
 
     Raises:
@@ -139,16 +139,16 @@ def terms_of(origin: Origin, imprint: Imprint) -> Terms:
                 "say it with --license, as in --license CC-BY-4.0"
             )
         address = imprint.licence if _ADDRESS.fullmatch(imprint.licence) else _address(imprint.licence)
-        return Terms(imprint.licence, address, imprint.creator)
+        return LicenceTerms(imprint.licence, address, imprint.creator)
     for option, given in (("--license", imprint.licence), ("--creator", imprint.creator), ("--made", imprint.made)):
         if given:
             whose = "that ship with formalimg" if origin.kind == "shipped" else "as their authors published them"
             raise FormalimgError(f"leave {option} out: it is for items of your own, and these are items {whose}")
     if origin.kind == "shipped":
-        return Terms(_SHIPPED, _address(_SHIPPED), "The formalimg authors")
+        return LicenceTerms(_SHIPPED, _address(_SHIPPED), "The formalimg authors")
     licence = origin.source.licence.split()[0]
     doubt = "" if origin.proven_by else ", if the files are theirs"
-    return Terms(licence, _address(licence), f"The authors of {origin.source.title.partition(':')[0]}{doubt}")
+    return LicenceTerms(licence, _address(licence), f"The authors of {origin.source.title.partition(':')[0]}{doubt}")
 
 
 def _is_date(text: str) -> bool:

@@ -15,14 +15,14 @@ from formalimg.suites.item import Item
 from formalimg.suites.suite import Suite, suite
 
 
-class Table(NamedTuple):
+class MarkdownTable(NamedTuple):
     """Rows under a heading; the first column names, the others count."""
 
     heading: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
-class Facts(NamedTuple):
+class ItemStatistics(NamedTuple):
     """Numbers about a set of items.
 
     Attributes:
@@ -42,20 +42,20 @@ class Facts(NamedTuple):
     version: str
     digest: str
     distinct: int
-    levels: Table
-    tags: Table | None
-    contents: Table
+    levels: MarkdownTable
+    tags: MarkdownTable | None
+    contents: MarkdownTable
     notes: tuple[str, ...]
 
 
-def facts_of(name: str, items: Sequence[Item[Any]]) -> Facts:
+def count_items(name: str, items: Sequence[Item[Any]]) -> ItemStatistics:
     """Count what the items of a suite are made of."""
     about = suite(name)
     versions = {item.version for item in items}
     contents, notes = {"formula": _formulas, "concepts": _concepts, "counterfactual": _counterfactuals}[about.kind](
         items
     )
-    return Facts(
+    return ItemStatistics(
         about,
         len(items),
         versions.pop() if len(versions) == 1 else "",
@@ -68,7 +68,7 @@ def facts_of(name: str, items: Sequence[Item[Any]]) -> Facts:
     )
 
 
-def _levels(about: Suite, items: Sequence[Item[Any]]) -> Table:
+def _levels(about: Suite, items: Sequence[Item[Any]]) -> MarkdownTable:
     words: dict[int, list[int]] = {}
     for item in items:
         words.setdefault(item.level, []).append(len(item.prompt.split()))
@@ -76,17 +76,17 @@ def _levels(about: Suite, items: Sequence[Item[Any]]) -> Table:
         (about.format_level(level), f"{len(found):,}", str(min(found)), f"{median(found):g}", str(max(found)))
         for level, found in sorted(words.items())
     )
-    return Table(("level", "items", "fewest words", "median", "most words"), tuple(rows))
+    return MarkdownTable(("level", "items", "fewest words", "median", "most words"), tuple(rows))
 
 
-def _tags(items: Sequence[Item[Any]]) -> Table | None:
+def _tags(items: Sequence[Item[Any]]) -> MarkdownTable | None:
     counts = Counter(", ".join(item.tags) for item in items)
     if set(counts) == {""}:
         return None
-    return Table(("tags", "items"), _rows((tags or "none", counts[tags]) for tags in sorted(counts)))
+    return MarkdownTable(("tags", "items"), _rows((tags or "none", counts[tags]) for tags in sorted(counts)))
 
 
-def _formulas(items: Sequence[Item[Any]]) -> tuple[Table, list[str]]:
+def _formulas(items: Sequence[Item[Any]]) -> tuple[MarkdownTable, list[str]]:
     predicates: Counter[str] = Counter()
     classes: set[str] = set()
     quantified = witnesses = 0
@@ -103,10 +103,10 @@ def _formulas(items: Sequence[Item[Any]]) -> tuple[Table, list[str]]:
         f"{quantified:,} formulas have a `forall`.",
         f"{witnesses:,} items come with a witness, a scene that satisfies the formula.",
     ]
-    return Table(("predicate", "atoms"), _rows(sorted(predicates.items()))), notes
+    return MarkdownTable(("predicate", "atoms"), _rows(sorted(predicates.items()))), notes
 
 
-def _concepts(items: Sequence[Item[Any]]) -> tuple[Table, list[str]]:
+def _concepts(items: Sequence[Item[Any]]) -> tuple[MarkdownTable, list[str]]:
     asked = Counter(concept.category for item in items for concept in item.spec.concepts)
     bound = sum(item.spec.binding is not None for item in items)
     rows = _rows((category, asked[category]) for category in CATEGORIES)
@@ -114,10 +114,10 @@ def _concepts(items: Sequence[Item[Any]]) -> tuple[Table, list[str]]:
         f"{asked.total():,} questions, one for each concept.",
         f"{bound:,} items have a binding, which says what belongs to which object.",
     ]
-    return Table(("category", "questions"), rows), notes
+    return MarkdownTable(("category", "questions"), rows), notes
 
 
-def _counterfactuals(items: Sequence[Item[Any]]) -> tuple[Table, list[str]]:
+def _counterfactuals(items: Sequence[Item[Any]]) -> tuple[MarkdownTable, list[str]]:
     questions = Counter((asked.dimension, asked.weight) for item in items for asked in item.spec.questions)
     rows = tuple(
         (dimension, f"{weight:g}", f"{count:,}")
@@ -133,7 +133,7 @@ def _counterfactuals(items: Sequence[Item[Any]]) -> tuple[Table, list[str]]:
         if without
         else "Every item has questions.",
     ]
-    return Table(("dimension", "weight", "questions"), rows), notes
+    return MarkdownTable(("dimension", "weight", "questions"), rows), notes
 
 
 def _rows(counts: Iterable[tuple[str, int]]) -> tuple[tuple[str, ...], ...]:

@@ -1,17 +1,17 @@
 """Ontology of natural scenes: sizes, attributes and relations of objects, and a check for implausible formulas."""
 
-from formalimg.suites.formula.ontology.entries import Entry, Extent, Grip, Inside, OntologyError, Top, Worn
+from formalimg.suites.formula.ontology.entries import ClassEntry, Grip, Inside, OntologyError, SizeRange, Top, Worn
 from formalimg.suites.formula.ontology.knowledge import RELATIONS, Ontology, ontology
 from formalimg.suites.formula.ontology.plausibility import implausible
 
 __all__ = [
     "RELATIONS",
-    "Entry",
-    "Extent",
+    "ClassEntry",
     "Grip",
     "Inside",
     "Ontology",
     "OntologyError",
+    "SizeRange",
     "Top",
     "Worn",
     "implausible",

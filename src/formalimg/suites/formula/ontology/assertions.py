@@ -1,8 +1,8 @@
 """What a formula asserts: the positive facts, apart for each situation that it speaks of.
 
 Facts under `and` and `exists` hold. What stands under `not`, or is one side of an `or`, is not asserted. A condition
-on a variable of a `forall` ("every fish is on the rock") opens a situation of its own, in which a thing as in the
-antecedent is there and the consequent holds; the strict reading of `forall` says that there is such a thing.
+on a variable of a `forall` ("every fish is on the rock") opens a situation of its own, in which an object as in the
+antecedent is there and the consequent holds; the strict reading of `forall` says that there is such an object.
 An `or` of negations and one other part is a condition too: that is how the lifted form writes it.
 """
 
@@ -16,18 +16,18 @@ from typing import NamedTuple, TypeAlias
 
 from formalimg.logic import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Problem, Span, Value, Variable
 from formalimg.scenes import ATTRIBUTE_PREDICATES
-from formalimg.suites.formula.ontology.entries import named
+from formalimg.suites.formula.ontology.entries import class_with_article
 from formalimg.suites.formula.ontology.knowledge import RELATIONS, Ontology
 
 Claim: TypeAlias = tuple[str, str, str]
-"""A fact without its place: the predicate, the thing, and the word or the other thing."""
+"""A fact without its place: the predicate, the object, and the word or the other object."""
 
 
-class Fact(NamedTuple):
+class AssertedFact(NamedTuple):
     """An asserted atom of one or two arguments; the second is a word, or the name of a variable."""
 
     predicate: str
-    thing: str
+    obj: str
     other: str
     span: Span
 
@@ -36,40 +36,40 @@ class Fact(NamedTuple):
         """The fact without its place."""
         return self[:3]
 
-    def renamed(self, names: Mapping[str, str], relations: tuple[str, ...]) -> Fact:
+    def renamed(self, names: Mapping[str, str], relations: tuple[str, ...]) -> AssertedFact:
         """The same fact of other variables."""
         other = names.get(self.other, self.other) if self.predicate in relations else self.other
-        return Fact(self.predicate, names.get(self.thing, self.thing), other, self.span)
+        return AssertedFact(self.predicate, names.get(self.obj, self.obj), other, self.span)
 
 
 @dataclass
-class Scope:
+class AssertionScope:
     """The facts of one situation, what holds there under conditions, and the variables that appear first in it."""
 
-    facts: list[Fact] = field(default_factory=list)
-    conditions: list[Condition] = field(default_factory=list)
+    facts: list[AssertedFact] = field(default_factory=list)
+    conditions: list[Conditional] = field(default_factory=list)
     variables: list[str] = field(default_factory=list)
     exact: bool = True
     """Nothing but facts was asserted: no part was left out."""
 
 
 @dataclass(eq=False)
-class Condition:
+class Conditional:
     """If the antecedent holds, so does the consequent; `universal` are the variables it holds for whatever they are."""
 
     universal: frozenset[str]
-    antecedent: Scope
-    consequent: Scope
+    antecedent: AssertionScope
+    consequent: AssertionScope
 
     @property
     def opens_a_situation(self) -> bool:
-        """Does it speak of things of a `forall`? Then there are such things, under the strict reading."""
+        """Does it speak of objects of a `forall`? Then there are such objects, under the strict reading."""
         return not self.spoken.isdisjoint(self.universal)
 
     @cached_property
     def spoken(self) -> frozenset[str]:
         """The variables that the antecedent speaks of."""
-        return frozenset(name for fact in self.antecedent.facts for name in (fact.thing, fact.other))
+        return frozenset(name for fact in self.antecedent.facts for name in (fact.obj, fact.other))
 
     @property
     def claims(self) -> frozenset[Claim]:
@@ -77,14 +77,14 @@ class Condition:
         return frozenset(fact.claim for fact in self.antecedent.facts)
 
 
-def asserted(formula: Formula) -> Scope:
+def asserted(formula: Formula) -> AssertionScope:
     """Everything that a formula asserts. Its variables must have been renamed apart."""
-    scope = Scope()
+    scope = AssertionScope()
     _collect(formula, True, scope, frozenset())
     return scope
 
 
-def _collect(formula: Formula, positive: bool, scope: Scope, universal: frozenset[str]) -> None:
+def _collect(formula: Formula, positive: bool, scope: AssertionScope, universal: frozenset[str]) -> None:
     match formula:
         case Atom() if positive:
             scope.facts.extend(_facts(formula))
@@ -112,7 +112,7 @@ def _collect(formula: Formula, positive: bool, scope: Scope, universal: frozense
             scope.exact = False
 
 
-def _choose(parts: list[tuple[Formula, bool]], scope: Scope, universal: frozenset[str]) -> None:
+def _choose(parts: list[tuple[Formula, bool]], scope: AssertionScope, universal: frozenset[str]) -> None:
     """A disjunction: a condition if all of its parts but one are negated, otherwise it asserts nothing."""
     scope.exact = False
     negated: list[Formula] = []
@@ -123,11 +123,11 @@ def _choose(parts: list[tuple[Formula, bool]], scope: Scope, universal: frozense
         (plain if positive else negated).append(part)
     if len(plain) != 1 or not negated:
         return
-    antecedent, consequent = Scope(), Scope()
+    antecedent, consequent = AssertionScope(), AssertionScope()
     for part in negated:
         _collect(part, True, antecedent, frozenset())
     _collect(plain[0], True, consequent, universal)
-    condition = Condition(universal, antecedent, consequent)
+    condition = Conditional(universal, antecedent, consequent)
     for known in scope.conditions:
         if known.claims == condition.claims and antecedent.exact and known.antecedent.exact:
             known.consequent.facts.extend(consequent.facts)  # the lifted form repeats the antecedent in every clause
@@ -137,10 +137,10 @@ def _choose(parts: list[tuple[Formula, bool]], scope: Scope, universal: frozense
     scope.conditions.append(condition)
 
 
-def _facts(atom: Atom) -> Iterator[Fact]:
+def _facts(atom: Atom) -> Iterator[AssertedFact]:
     match atom.arguments:
         case (Variable(name), Variable(other)) | (Variable(name), Value(other)):
-            yield Fact(atom.predicate, name, other, atom.span)
+            yield AssertedFact(atom.predicate, name, other, atom.span)
 
 
 PHRASES = {
@@ -152,9 +152,9 @@ PHRASES = {
 }
 
 _APART = " "
-"""Stands between the variable of a thing that a condition brings in and the thing it is brought in for."""
+"""Stands between the variable of an object that a condition brings in and the object it is brought in for."""
 
-_MOST_ROUNDS = 20
+_MAX_ROUNDS = 20
 """How often conditions are applied to what other conditions gave; formulas people write need two rounds."""
 
 
@@ -162,7 +162,7 @@ _MOST_ROUNDS = 20
 class Situation:
     """Facts that hold together."""
 
-    facts: tuple[Fact, ...]
+    facts: tuple[AssertedFact, ...]
     ontology: Ontology
 
     @cached_property
@@ -170,22 +170,22 @@ class Situation:
         """The classes of each variable that is said to be something."""
         found: dict[str, list[str]] = defaultdict(list)
         for fact in self.facts:
-            if fact.predicate == "Is" and fact.other in self.ontology.entries and fact.other not in found[fact.thing]:
-                found[fact.thing].append(fact.other)
-        return {thing: tuple(classes) for thing, classes in found.items() if classes}
+            if fact.predicate == "Is" and fact.other in self.ontology.entries and fact.other not in found[fact.obj]:
+                found[fact.obj].append(fact.other)
+        return {obj: tuple(classes) for obj, classes in found.items() if classes}
 
     @cached_property
-    def attributes(self) -> dict[str, list[Fact]]:
+    def attributes(self) -> dict[str, list[AssertedFact]]:
         """What is said of each variable by attributes."""
-        found: dict[str, list[Fact]] = defaultdict(list)
+        found: dict[str, list[AssertedFact]] = defaultdict(list)
         for fact in self.facts:
             if fact.predicate in ATTRIBUTE_PREDICATES:
-                found[fact.thing].append(fact)
+                found[fact.obj].append(fact)
         return dict(found)
 
-    def related(self, *predicates: str) -> list[Fact]:
-        """The facts of some of the relations between two different things."""
-        return [fact for fact in self.facts if fact.predicate in predicates and fact.thing != fact.other]
+    def related(self, *predicates: str) -> list[AssertedFact]:
+        """The facts of some of the relations between two different objects."""
+        return [fact for fact in self.facts if fact.predicate in predicates and fact.obj != fact.other]
 
     def worn(self, garment: str, wearer: str) -> bool:
         """Are two variables a garment and somebody who can wear it?"""
@@ -198,7 +198,7 @@ class Situation:
     def name(self, variable: str) -> str:
         """A variable in words: "a cat", or "?c" where its class is not said."""
         classes = self.classes.get(variable)
-        return named(classes[0]) if classes else f"?{variable.split(_APART)[0]}"
+        return class_with_article(classes[0]) if classes else f"?{variable.split(_APART)[0]}"
 
 
 def situations(formula: Formula, ontology: Ontology) -> Iterator[Situation]:
@@ -208,7 +208,11 @@ def situations(formula: Formula, ontology: Ontology) -> Iterator[Situation]:
 
 
 def _situations(
-    scope: Scope, added: list[Fact], known: Mapping[Claim, Fact], rules: tuple[Condition, ...], ontology: Ontology
+    scope: AssertionScope,
+    added: list[AssertedFact],
+    known: Mapping[Claim, AssertedFact],
+    rules: tuple[Conditional, ...],
+    ontology: Ontology,
 ) -> Iterator[Situation]:
     """The situation where facts are added to those known, and all the situations within it."""
     facts = _closed(known, added, rules, tuple(scope.conditions), ontology)
@@ -221,22 +225,22 @@ def _situations(
 
 
 def _closed(
-    settled: Mapping[Claim, Fact],
-    added: list[Fact],
-    rules: tuple[Condition, ...],
-    fresh: tuple[Condition, ...],
+    settled: Mapping[Claim, AssertedFact],
+    added: list[AssertedFact],
+    rules: tuple[Conditional, ...],
+    fresh: tuple[Conditional, ...],
     ontology: Ontology,
-) -> dict[Claim, Fact]:
-    """All facts, and what the conditions say of the things in them: "every cat sleeps" speaks of this cat too.
+) -> dict[Claim, AssertedFact]:
+    """All facts, and what the conditions say of the objects in them: "every cat sleeps" speaks of this cat too.
 
-    The old rules have been applied to what is settled, so only things with new facts are asked again.
+    The old rules have been applied to what is settled, so only objects with new facts are asked again.
     """
     known = dict(settled)
     for fact in added:
         known.setdefault(fact.claim, fact)
     everything = _things(known.values())
     touched = _things(added)
-    for turn in range(_MOST_ROUNDS):
+    for turn in range(_MAX_ROUNDS):
         held = _with_broader(known, ontology)
         told = [
             fact.renamed(names, RELATIONS)
@@ -253,24 +257,24 @@ def _closed(
     return known
 
 
-def _things(facts: Iterable[Fact]) -> list[str]:
-    """The variables of facts, less the things that conditions bring in: those would bring in others without end."""
+def _things(facts: Iterable[AssertedFact]) -> list[str]:
+    """The variables of facts, less the objects that conditions bring in: those would bring in others without end."""
     names = dict.fromkeys(
-        name for fact in facts for name in ((fact.thing, fact.other) if fact.predicate in RELATIONS else (fact.thing,))
+        name for fact in facts for name in ((fact.obj, fact.other) if fact.predicate in RELATIONS else (fact.obj,))
     )
     return [name for name in names if _APART not in name]
 
 
 def _with_broader(known: Iterable[Claim], ontology: Ontology) -> set[Claim]:
     held = set(known)
-    for predicate, thing, cls in tuple(held):
+    for predicate, obj, cls in tuple(held):
         if predicate == "Is" and cls in ontology.entries:
-            held.update(("Is", thing, broader) for broader in ontology.entry(cls).broader)
+            held.update(("Is", obj, broader) for broader in ontology.entry(cls).broader)
     return held
 
 
-def _applications(condition: Condition, things: Iterable[str], held: set[Claim]) -> Iterator[dict[str, str]]:
-    """The ways to read a condition's variables as things whose facts meet its antecedent.
+def _applications(condition: Conditional, objects: Iterable[str], held: set[Claim]) -> Iterator[dict[str, str]]:
+    """The ways to read a condition's variables as objects whose facts meet its antecedent.
 
     Conditions on one variable of a `forall` (or none) are read; those on several together are left alone.
     """
@@ -278,21 +282,21 @@ def _applications(condition: Condition, things: Iterable[str], held: set[Claim])
     universal = sorted(condition.spoken & condition.universal)
     if not condition.antecedent.exact or not antecedent or len(universal) > 1:
         return
-    for thing in things if universal else ("",):
-        names = dict.fromkeys(universal, thing)
+    for obj in objects if universal else ("",):
+        names = dict.fromkeys(universal, obj)
         if all(fact.renamed(names, RELATIONS).claim in held for fact in antecedent):
-            if universal not in ([], [thing]):  # what a consequent brings in is another thing for each application
-                names |= {variable: f"{variable}{_APART}{thing}" for variable in condition.consequent.variables}
+            if universal not in ([], [obj]):  # what a consequent brings in is another object for each application
+                names |= {variable: f"{variable}{_APART}{obj}" for variable in condition.consequent.variables}
             yield names
 
 
-class Report:
+class PlausibilityReport:
     """The problems found so far; situations of one formula share facts, and so find the same problem again."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[int, int, str], Problem] = {}
 
-    def add(self, message: str, *facts: Fact) -> None:
+    def add(self, message: str, *facts: AssertedFact) -> None:
         """Report facts that are implausible together, at the place of the last of them."""
         span = max((fact.span for fact in facts), key=lambda place: place.start)
         self._found.setdefault((span.start, span.end, message), Problem("plausibility", message, span))

@@ -13,7 +13,7 @@ from formalimg.logic import Vocabulary, closest_match
 from formalimg.scenes import ATTRIBUTE_KINDS
 
 
-class Extent(NamedTuple):
+class SizeRange(NamedTuple):
     """From the smallest to the largest usual specimen."""
 
     low: float
@@ -21,7 +21,7 @@ class Extent(NamedTuple):
 
 
 class Grip(NamedTuple):
-    """What a class holds things with, which classes it holds, and how long (cm) and heavy (kg) they are at most."""
+    """What a class holds objects with, which classes it holds, and how long (cm) and heavy (kg) they are at most."""
 
     limb: str
     admits: frozenset[str]
@@ -57,7 +57,7 @@ class Worn(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Entry:
+class ClassEntry:
     """One class: what it is like, and what it can do.
 
     Lengths are in cm, weights in kg. `size` is the longest side, `across` the second longest side of the smallest
@@ -67,9 +67,9 @@ class Entry:
     name: str
     category: str
     broader: tuple[str, ...]
-    size: Extent
+    size: SizeRange
     across: float
-    weight: Extent
+    weight: SizeRange
     holds: Grip | None
     inside: Inside | None
     top: Top | None
@@ -87,7 +87,7 @@ class Clashes:
     never_material: Mapping[str, frozenset[str]]
 
     def agree(self, one: tuple[str, str], other: tuple[str, str]) -> bool:
-        """Can one thing have both words at once? Each word comes with its kind: `("state", "open")`."""
+        """Can one object have both words at once? Each word comes with its kind: `("state", "open")`."""
         (kind, word), (other_kind, other_word) = one, other
         if one == other:
             return True
@@ -104,7 +104,7 @@ class Clashes:
 _PLURAL = frozenset({"shoes", "glasses", "headphones"})
 
 
-def named(cls: str) -> str:
+def class_with_article(cls: str) -> str:
     """A class with its article: "a cup", "an apple", "shoes"."""
     if cls in _PLURAL:
         return cls
@@ -118,14 +118,14 @@ class OntologyError(FormalimgError):
     """An ontology that does not hold together, or a word that it does not know."""
 
 
-class Loaded(NamedTuple):
+class OntologyData(NamedTuple):
     """All that the data files say."""
 
-    entries: dict[str, Entry]
+    entries: dict[str, ClassEntry]
     clashes: Clashes
 
 
-def load(folder: Traversable, vocabulary: Vocabulary) -> Loaded:
+def load_ontology(folder: Traversable, vocabulary: Vocabulary) -> OntologyData:
     """The ontology of a folder of TOML files: `groups.toml`, `clashes.toml`, and files of classes."""
     tables = {entry.name: _table(entry) for entry in folder.iterdir() if entry.name.endswith(".toml")}
     for name in ("groups.toml", "clashes.toml"):
@@ -141,9 +141,9 @@ def load(folder: Traversable, vocabulary: Vocabulary) -> Loaded:
                 raise OntologyError(f"{file}: {name} must be a table, [{name}]")
             classes[name] = fields
     _same_names("classes", classes, vocabulary.words["class"])
-    reader = _Reader(vocabulary, groups, classes)
+    reader = _EntryReader(vocabulary, groups, classes)
     entries = {name: reader.entry(name, classes[name]) for name in vocabulary.words["class"]}
-    return Loaded(entries, reader.clashes(clashes))
+    return OntologyData(entries, reader.clashes(clashes))
 
 
 def _table(file: Traversable) -> dict[str, Any]:
@@ -162,27 +162,27 @@ def _same_names(where: str, found: Iterable[str], wanted: Iterable[str]) -> None
         raise OntologyError(f"{where}: {'; '.join(told)}")
 
 
-class _Reader:
+class _EntryReader:
     """Turns tables into entries; knows the groups that lists may name."""
 
     def __init__(self, vocabulary: Vocabulary, groups: Mapping[str, Any], classes: Mapping[str, Any]) -> None:
         self.vocabulary = vocabulary
         _same_names("groups.toml", groups, ("class", *ATTRIBUTE_KINDS))
         self.groups: dict[str, dict[str, list[str]]] = {kind: dict(lists) for kind, lists in groups.items()}
-        named = self.groups["class"]
+        class_with_article = self.groups["class"]
         for name, fields in classes.items():
             category = fields.get("category")
             if not isinstance(category, str) or not category:
                 raise OntologyError(f"{name}: category must be a word")
             if category in groups["class"]:
                 raise OntologyError(f"{name}: the category {category} is also the name of a group")
-            named.setdefault(category, []).append(name)
-        named["anything"] = list(vocabulary.words["class"])
+            class_with_article.setdefault(category, []).append(name)
+        class_with_article["anything"] = list(vocabulary.words["class"])
 
-    def entry(self, name: str, fields: Mapping[str, Any]) -> Entry:
+    def entry(self, name: str, fields: Mapping[str, Any]) -> ClassEntry:
         """One class."""
         _same_names(name, fields, FIELDS)
-        return Entry(
+        return ClassEntry(
             name=name,
             category=fields["category"],
             broader=self.words(f"{name}.broader", fields["broader"], "class"),
@@ -289,13 +289,13 @@ def _flag(where: str, written: object) -> bool:
     return written
 
 
-def _extent(where: str, written: object) -> Extent:
+def _extent(where: str, written: object) -> SizeRange:
     if not isinstance(written, list) or len(written) != 2:
         raise OntologyError(f"{where} must be two numbers, [smallest, largest]")
     low, high = (_number(where, number) for number in written)
     if low > high:
         raise OntologyError(f"{where}: the smallest, {low:g}, is above the largest, {high:g}")
-    return Extent(low, high)
+    return SizeRange(low, high)
 
 
 def _optional(

@@ -10,20 +10,26 @@ from typing import Literal
 
 from formalimg.logic import closest_match, vocabulary
 from formalimg.scenes import ATTRIBUTE_KINDS
-from formalimg.suites.formula.ontology.entries import Clashes, Entry, OntologyError, load, named
+from formalimg.suites.formula.ontology.entries import (
+    Clashes,
+    ClassEntry,
+    OntologyError,
+    class_with_article,
+    load_ontology,
+)
 
 RELATIONS = ("LeftOf", "RightOf", "On", "In", "Holding", "NextTo")
-"""The predicates between two things."""
+"""The predicates between two objects."""
 
 
 @dataclass(frozen=True)
 class Ontology:
     """What is known of the classes of natural scenes; `entries` has one entry per class."""
 
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, ClassEntry]
     clashes: Clashes
 
-    def entry(self, cls: str) -> Entry:
+    def entry(self, cls: str) -> ClassEntry:
         """All that is known of a class."""
         _require("class", cls, self.entries)
         return self.entries[cls]
@@ -38,13 +44,13 @@ class Ontology:
         return self.entry(cls).words[_kind(kind)]
 
     def agree(self, one: tuple[str, str], other: tuple[str, str]) -> bool:
-        """Can one thing have both words at once? `agree(("state", "open"), ("state", "closed"))` is false."""
+        """Can one object have both words at once? `agree(("state", "open"), ("state", "closed"))` is false."""
         for kind, word in (one, other):
             _require(kind, word, vocabulary("natural").words[_kind(kind)])
         return self.clashes.agree(one, other)
 
     def can(self, predicate: str, cls_a: str, cls_b: str) -> bool:
-        """Can the relation hold from a thing of the first class to a thing of the second?"""
+        """Can the relation hold from an object of the first class to an object of the second?"""
         return self.why_not(predicate, cls_a, cls_b) is None
 
     def partners(self, predicate: str, cls: str, role: Literal["first", "second"] = "first") -> tuple[str, ...]:
@@ -66,7 +72,7 @@ class Ontology:
             return _why_not_on(first, second)
         if predicate == "Holding":
             return _why_not_holding(first, second)
-        return None  # any two things can stand side by side
+        return None  # any two objects can stand side by side
 
     def wears(self, wearer: str, garment: str) -> bool:
         """Can one class wear the other? Then `(On garment wearer)` says that it does."""
@@ -83,41 +89,41 @@ class Ontology:
         return inside is not None and small.across <= inside.across and small.size.low <= inside.length
 
 
-def _why_not_in(thing: Entry, place: Entry) -> str | None:
-    if place.worn is not None and place.worn.within and thing.name in place.worn.by:
+def _why_not_in(obj: ClassEntry, place: ClassEntry) -> str | None:
+    if place.worn is not None and place.worn.within and obj.name in place.worn.by:
         return None
     if place.inside is None:
-        return f"nothing goes inside {named(place.name)}"
-    if thing.across > place.inside.across or thing.size.low > place.inside.length:
-        return f"{named(thing.name)} would be too big"
-    if thing.name not in place.inside.admits:
-        return f"that is no place for {named(thing.name)}"
+        return f"nothing goes inside {class_with_article(place.name)}"
+    if obj.across > place.inside.across or obj.size.low > place.inside.length:
+        return f"{class_with_article(obj.name)} would be too big"
+    if obj.name not in place.inside.admits:
+        return f"that is no place for {class_with_article(obj.name)}"
     return None
 
 
-def _why_not_on(thing: Entry, place: Entry) -> str | None:
-    if thing.worn is not None and place.name in thing.worn.by:
+def _why_not_on(obj: ClassEntry, place: ClassEntry) -> str | None:
+    if obj.worn is not None and place.name in obj.worn.by:
         return None
     if place.top is None:
-        return f"nothing rests on {named(place.name)}"
-    if thing.size.low > place.top.length:
-        return f"{named(thing.name)} would be too big"
-    if thing.weight.low > place.top.weight:
-        return f"{named(thing.name)} would be too heavy"
-    if thing.name not in place.top.admits:
-        return f"that is no support for {named(thing.name)}"
+        return f"nothing rests on {class_with_article(place.name)}"
+    if obj.size.low > place.top.length:
+        return f"{class_with_article(obj.name)} would be too big"
+    if obj.weight.low > place.top.weight:
+        return f"{class_with_article(obj.name)} would be too heavy"
+    if obj.name not in place.top.admits:
+        return f"that is no support for {class_with_article(obj.name)}"
     return None
 
 
-def _why_not_holding(holder: Entry, thing: Entry) -> str | None:
+def _why_not_holding(holder: ClassEntry, obj: ClassEntry) -> str | None:
     if holder.holds is None:
         return "there is no hand, paw or mouth to hold with"
-    if thing.weight.low > holder.holds.weight:
-        return f"{named(thing.name)} would be too heavy"
-    if thing.size.low > holder.holds.length:
-        return f"{named(thing.name)} would be too big"
-    if thing.name not in holder.holds.admits:
-        return f"{holder.holds.limb} would not hold {named(thing.name)}"
+    if obj.weight.low > holder.holds.weight:
+        return f"{class_with_article(obj.name)} would be too heavy"
+    if obj.size.low > holder.holds.length:
+        return f"{class_with_article(obj.name)} would be too big"
+    if obj.name not in holder.holds.admits:
+        return f"{holder.holds.limb} would not hold {class_with_article(obj.name)}"
     return None
 
 
@@ -136,5 +142,5 @@ def _require(what: str, word: str, known: Mapping[str, object] | tuple[str, ...]
 @cache
 def ontology() -> Ontology:
     """The ontology of the natural vocabulary, read from the data files of this package."""
-    loaded = load(files("formalimg.suites.formula.ontology") / "data", vocabulary("natural"))
+    loaded = load_ontology(files("formalimg.suites.formula.ontology") / "data", vocabulary("natural"))
     return Ontology(loaded.entries, loaded.clashes)

@@ -30,15 +30,15 @@ from formalimg.suites.item import Item
 VERSION = "1"
 """Of the default suites: to be raised whenever a change gives other items."""
 
-_MOST_DRAWS = 4000
+_MAX_DRAWS = 4000
 """For one item; most come to nothing where many components must each have classes of their own."""
 
-_MOST_PROOFS = 400
+_MAX_PROOFS = 400
 """How many drawn formulas of one item may turn out to be unfit, which takes much longer to find out."""
 
-_MOST_LEVELS = 30
-_MOST_OBJECTS = 20
-_MOST_JOBS = 64
+_MAX_LEVEL = 30
+_MAX_OBJECTS = 20
+_MAX_JOBS = 64
 
 
 class SynthesisError(FormalimgError):
@@ -54,8 +54,8 @@ class Recipe:
         levels: the levels (K) to make items of.
         per_level: how many items of each level.
         seed: another seed, other items.
-        objects: if given, instructions are made of several components of their level, with so many things in all:
-            the controlled set that tells complexity from sheer number of things.
+        objects: if given, instructions are made of several components of their level, with so many objects in all:
+            the controlled set that tells complexity from sheer number of objects.
         connectives: whether some instructions have an `or` or a `not`.
     """
 
@@ -69,20 +69,20 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.suite not in ("knolling", "natural"):
             raise SynthesisError(f"unknown suite {self.suite!r}: items can be made of knolling and natural")
-        if not self.levels or any(not 1 <= level <= _MOST_LEVELS for level in self.levels):
-            raise SynthesisError(f"levels must lie between 1 and {_MOST_LEVELS}, as in --levels 1-10")
+        if not self.levels or any(not 1 <= level <= _MAX_LEVEL for level in self.levels):
+            raise SynthesisError(f"levels must lie between 1 and {_MAX_LEVEL}, as in --levels 1-10")
         if self.per_level < 1:
             raise SynthesisError("at least one item per level must be asked for")
         if self.objects is not None:
-            if not 1 <= self.objects <= _MOST_OBJECTS:
-                raise SynthesisError(f"objects must lie between 1 and {_MOST_OBJECTS}")
+            if not 1 <= self.objects <= _MAX_OBJECTS:
+                raise SynthesisError(f"objects must lie between 1 and {_MAX_OBJECTS}")
             if any(self.objects % level for level in self.levels):
                 raise SynthesisError(
                     f"{self.objects} objects cannot be divided into components of every level asked for"
                 )
 
 
-class Place(NamedTuple):
+class ItemSlot(NamedTuple):
     """Which item of a recipe: its id, its level, and from which draw on."""
 
     id: int
@@ -98,7 +98,7 @@ class SynthesisResult:
     given_up: Counter[str] = field(default_factory=Counter)
 
 
-class _Attempt(NamedTuple):
+class _SynthesisAttempt(NamedTuple):
     item: Item[FormulaSpec]
     draw: int
     given_up: Counter[str]
@@ -116,7 +116,7 @@ def make_items(
         on_progress: is called with the number of items made so far.
     """
     places = [
-        Place(number * recipe.per_level + index, level)
+        ItemSlot(number * recipe.per_level + index, level)
         for number, level in enumerate(recipe.levels)
         for index in range(recipe.per_level)
     ]
@@ -128,7 +128,7 @@ def make_items(
             if attempt.item.prompt not in seen and str(attempt.item.spec.formula) not in seen:
                 break
             made.given_up["duplicate"] += 1
-            if attempt.draw >= _MOST_DRAWS:
+            if attempt.draw >= _MAX_DRAWS:
                 raise SynthesisError(
                     f"{attempt.draw:,} draws gave nothing new of level {place.level}: "
                     f"ask for at most {place.id % recipe.per_level:,} items per level"
@@ -140,10 +140,10 @@ def make_items(
     return made
 
 
-def _attempts(recipe: Recipe, places: list[Place], jobs: int) -> Iterator[_Attempt]:
+def _attempts(recipe: Recipe, places: list[ItemSlot], jobs: int) -> Iterator[_SynthesisAttempt]:
     if jobs < 1:
         raise SynthesisError("at least one job is needed")
-    jobs = min(jobs, len(places), _MOST_JOBS)
+    jobs = min(jobs, len(places), _MAX_JOBS)
     if jobs == 1:
         yield from map(partial(make_item, recipe), places)
         return
@@ -154,28 +154,28 @@ def _attempts(recipe: Recipe, places: list[Place], jobs: int) -> Iterator[_Attem
         yield from pool.map(partial(make_item, recipe), places, chunksize=5)
 
 
-def make_item(recipe: Recipe, place: Place) -> _Attempt:
+def make_item(recipe: Recipe, place: ItemSlot) -> _SynthesisAttempt:
     """Make one item: the first draw, from the given one on, that can be satisfied and said in words."""
     given_up: Counter[str] = Counter()
-    for draw in range(place.first_draw, place.first_draw + _MOST_DRAWS):
-        if given_up.total() - given_up["draw"] >= _MOST_PROOFS:
+    for draw in range(place.first_draw, place.first_draw + _MAX_DRAWS):
+        if given_up.total() - given_up["draw"] >= _MAX_PROOFS:
             break
-        chance = random.Random(f"{recipe.suite} {VERSION} {recipe.seed} {place.level} {place.id} {draw}")
-        formula = _draw(recipe, place.level, chance)
+        rng = random.Random(f"{recipe.suite} {VERSION} {recipe.seed} {place.level} {place.id} {draw}")
+        formula = _draw(recipe, place.level, rng)
         if formula is None:
             given_up["draw"] += 1
             continue
         try:
-            spec = _proven(recipe.suite, formula, chance.randrange(2**31))
+            spec = _prove(recipe.suite, formula, rng.randrange(2**31))
             if isinstance(spec, str):
                 given_up[spec] += 1
                 continue
-            prompt = realize(formula, recipe.suite, seed=chance.randrange(2**31))
+            prompt = realize(formula, recipe.suite, seed=rng.randrange(2**31))
         except WordingError:
             given_up["wording"] += 1
             continue
         item = Item(recipe.suite, str(place.id), place.level, prompt, spec, _tags(recipe), VERSION)
-        return _Attempt(item, draw, given_up)
+        return _SynthesisAttempt(item, draw, given_up)
     told = ", ".join(f"{count:,} {reason}" for reason, count in sorted(given_up.items()))
     raise SynthesisError(
         f"no {recipe.suite} item of level {place.level} came out of {given_up.total():,} draws ({told}): take another "
@@ -183,20 +183,20 @@ def make_item(recipe: Recipe, place: Place) -> _Attempt:
     )
 
 
-def _draw(recipe: Recipe, level: int, chance: random.Random) -> Formula | None:
+def _draw(recipe: Recipe, level: int, rng: random.Random) -> Formula | None:
     components = 1 if recipe.objects is None else recipe.objects // level
     if recipe.suite == "knolling":
-        drawn = [draw_knolling(level, chance) for _ in range(components)]
+        drawn = [draw_knolling(level, rng) for _ in range(components)]
     else:
-        drawn = [draw_natural(level, chance, styled=None if number == 0 else False) for number in range(components)]
+        drawn = [draw_natural(level, rng, styled=None if number == 0 else False) for number in range(components)]
     formulas = [formula for formula in drawn if formula is not None]
     if len(formulas) < components:
         return None
     formula = formulas[0] if components == 1 else And(tuple(_conjuncts(formulas)))
     if components > 1 and _classes_repeat(formula):
         return None  # components that speak of one class would constrain each other
-    if recipe.connectives and chance.random() < 0.4:
-        formula = with_connectives(formula, recipe.suite, chance)
+    if recipe.connectives and rng.random() < 0.4:
+        formula = with_connectives(formula, recipe.suite, rng)
     formula = parse(str(rename_apart(formula)))
     if recipe.suite == "natural" and components > 1 and implausible(formula):
         return None  # components that are plausible alone may not be together: every person kneels, every child runs
@@ -213,7 +213,7 @@ def _classes_repeat(formula: Formula) -> bool:
     return len(FormulaSpec(formula).object_classes) < sum(atom.predicate == "Is" for atom in atoms(formula))
 
 
-def _proven(suite: str, formula: Formula, seed: int) -> FormulaSpec | str:
+def _prove(suite: str, formula: Formula, seed: int) -> FormulaSpec | str:
     """The spec of a formula that can be satisfied, for Knolling with a witness; else the reason to give it up.
 
     A formula that only a scene on a knife's edge satisfies is given up too: no model could be blamed for missing it.

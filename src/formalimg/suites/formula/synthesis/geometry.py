@@ -14,13 +14,13 @@ from formalimg.logic import Atom
 from formalimg.scenes import CANVAS, RULES_OF_ONE, RULES_OF_TWO, Between, Greater, Less, Near
 
 Quantity: TypeAlias = tuple[str, str]
-"""A measure of a thing, such as `("cup", "center_x")`."""
+"""A measure of an object, such as `("cup", "center_x")`."""
 
 ZERO: Quantity = ("", "zero")
 """The quantity that is 0, for bounds on single quantities."""
 
 
-class Bound(NamedTuple):
+class DifferenceBound(NamedTuple):
     """A bound on how much larger one quantity is than another: larger - smaller <= limit."""
 
     larger: Quantity
@@ -28,30 +28,30 @@ class Bound(NamedTuple):
     limit: int
 
 
-class Differences:
+class DifferenceConstraints:
     """A set of bounds, closed under what follows from them."""
 
-    def __init__(self, bounds: Iterable[Bound] = ()) -> None:
+    def __init__(self, bounds: Iterable[DifferenceBound] = ()) -> None:
         self._limits: dict[Quantity, dict[Quantity, int]] = {}
         self.possible = True
         for bound in bounds:
             self.add(bound)
 
-    def follows(self, bound: Bound) -> bool:
+    def follows(self, bound: DifferenceBound) -> bool:
         """Does the bound follow from those in the set?"""
         if not self.possible or (bound.larger == bound.smaller and bound.limit >= 0):
             return True
         known = self._limits.get(bound.larger, {}).get(bound.smaller)
         return known is not None and known <= bound.limit
 
-    def allows(self, bound: Bound) -> bool:
+    def allows(self, bound: DifferenceBound) -> bool:
         """Could the bound hold beside those in the set?"""
         opposite = self._limits.get(bound.smaller, {}).get(bound.larger)
         if bound.larger == bound.smaller:
             return self.possible and bound.limit >= 0
         return self.possible and (opposite is None or opposite + bound.limit >= 0)
 
-    def add(self, bound: Bound) -> None:
+    def add(self, bound: DifferenceBound) -> None:
         """Add a bound and all that follows."""
         if self.follows(bound):
             return
@@ -69,9 +69,9 @@ class Differences:
                     limits[end] = total
 
 
-def follows_from(bounds: Sequence[Bound], asked: Bound) -> bool:
+def follows_from(bounds: Sequence[DifferenceBound], asked: DifferenceBound) -> bool:
     """Does one bound follow from others that can hold together? By a shortest path, without closing the set."""
-    outgoing: dict[Quantity, list[Bound]] = {}
+    outgoing: dict[Quantity, list[DifferenceBound]] = {}
     for bound in bounds:
         outgoing.setdefault(bound.larger, []).append(bound)
     best = {asked.larger: 0}
@@ -91,11 +91,11 @@ def follows_from(bounds: Sequence[Bound], asked: Bound) -> bool:
 _AXES = (("xmin", "center_x", "xmax"), ("ymin", "center_y", "ymax"))
 
 
-class Geometry:
-    """Geometric facts about things, which go by the names of their variables."""
+class GeometricFacts:
+    """Geometric facts about objects, which go by the names of their variables."""
 
     def __init__(self, atoms: Iterable[Atom] = ()) -> None:
-        self._known = Differences()
+        self._known = DifferenceConstraints()
         self._named: set[str] = set()
         for atom in atoms:
             self.add(atom)
@@ -119,8 +119,8 @@ class Geometry:
         bounds = self._introduced(atom)
         return bool(bounds) and all(self._known.follows(bound) for bound in bounds)
 
-    def _introduced(self, atom: Atom) -> list[Bound]:
-        """The bounds of an atom, after what is true of every box has been said of its things."""
+    def _introduced(self, atom: Atom) -> list[DifferenceBound]:
+        """The bounds of an atom, after what is true of every box has been said of its objects."""
         for name in atom.variables:
             if name not in self._named:
                 self._named.add(name)
@@ -129,7 +129,7 @@ class Geometry:
         return _bounds(atom)
 
 
-def redundant(atoms: list[Atom]) -> list[Atom]:
+def find_redundant(atoms: list[Atom]) -> list[Atom]:
     """The atoms that follow from the others, of atoms that can hold together."""
     names = dict.fromkeys(name for atom in atoms for name in atom.variables)
     certain = [bound for name in names for bound in _of_every_box(name)]
@@ -142,16 +142,16 @@ def redundant(atoms: list[Atom]) -> list[Atom]:
     return found
 
 
-def _of_every_box(name: str) -> Iterator[Bound]:
+def _of_every_box(name: str) -> Iterator[DifferenceBound]:
     """What is true of every box: its edges around its centre, on the canvas."""
     for low, center, high in _AXES:
-        yield Bound(ZERO, (name, low), 0)
-        yield Bound((name, low), (name, center), -1)
-        yield Bound((name, center), (name, high), -1)
-        yield Bound((name, high), ZERO, 2 * CANVAS)
+        yield DifferenceBound(ZERO, (name, low), 0)
+        yield DifferenceBound((name, low), (name, center), -1)
+        yield DifferenceBound((name, center), (name, high), -1)
+        yield DifferenceBound((name, high), ZERO, 2 * CANVAS)
 
 
-def _bounds(atom: Atom) -> list[Bound]:
+def _bounds(atom: Atom) -> list[DifferenceBound]:
     """What an atom says when it holds; nothing if no rule decides it."""
     if atom.predicate in RULES_OF_ONE:
         rule = RULES_OF_ONE[atom.predicate]
@@ -159,20 +159,20 @@ def _bounds(atom: Atom) -> list[Bound]:
         return [bound for quantity in quantities for bound in _inside(quantity, rule)]
     match RULES_OF_TWO.get(atom.predicate):
         case Less(first, second):
-            return [Bound((atom.variables[0], first), (atom.variables[1], second), -1)]
+            return [DifferenceBound((atom.variables[0], first), (atom.variables[1], second), -1)]
         case Greater(first, second):
-            return [Bound((atom.variables[1], second), (atom.variables[0], first), -1)]
+            return [DifferenceBound((atom.variables[1], second), (atom.variables[0], first), -1)]
         case Near(measure, distance):
             a, b = ((name, measure) for name in atom.variables)
-            return [Bound(a, b, ceil(2 * distance) - 1), Bound(b, a, ceil(2 * distance) - 1)]
+            return [DifferenceBound(a, b, ceil(2 * distance) - 1), DifferenceBound(b, a, ceil(2 * distance) - 1)]
         case _:
             return []
 
 
-def _inside(quantity: Quantity, rule: Between) -> list[Bound]:
+def _inside(quantity: Quantity, rule: Between) -> list[DifferenceBound]:
     bounds = []
     if rule.high != float("inf"):
-        bounds.append(Bound(quantity, ZERO, ceil(2 * rule.high) - 1))
+        bounds.append(DifferenceBound(quantity, ZERO, ceil(2 * rule.high) - 1))
     if rule.low != -float("inf"):
-        bounds.append(Bound(ZERO, quantity, -floor(2 * rule.low) - 1))
+        bounds.append(DifferenceBound(ZERO, quantity, -floor(2 * rule.low) - 1))
     return bounds

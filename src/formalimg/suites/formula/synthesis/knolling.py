@@ -1,4 +1,4 @@
-"""Knolling instructions: things laid out flat, related by the rules of geometry (paper, 2.2 and appendix A)."""
+"""Knolling instructions: objects laid out flat, related by the rules of geometry (paper, 2.2 and appendix A)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from formalimg.logic import Atom, Formula, Value, Variable, vocabulary
 from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO
-from formalimg.suites.formula.synthesis.geometry import Geometry, redundant
+from formalimg.suites.formula.synthesis.geometry import GeometricFacts, find_redundant
 from formalimg.suites.formula.synthesis.skeleton import Skeleton, draw_skeleton
 
 _TRIES_PER_RELATION = 12
@@ -20,81 +20,85 @@ _SAME_PAIR: tuple[frozenset[str], ...] = (
     frozenset({"Above", "Below", "AlignedHorizontally"}),
     frozenset({"LargerThan", "SmallerThan"}),
 )
-"""Of these, at most one is said of the same two things: more would be odd to read, even where the rules allow it."""
+"""Of these, at most one is said of the same two objects: more would be odd to read, even where the rules allow it."""
 
 _SAME_THING: tuple[frozenset[str], ...] = (
     frozenset({"Has"}),
     frozenset({"OnLeftSide", "OnRightSide", "InCenter"}),
     frozenset({"OnTopSide", "OnBottomSide", "InCenter"}),
 )
-"""Of these, at most one is said of the same thing."""
+"""Of these, at most one is said of the same object."""
 
 
-def draw_knolling(level: int, chance: random.Random) -> Formula | None:
+def draw_knolling(level: int, rng: random.Random) -> Formula | None:
     """A formula of the given level, or None where the draw came to nothing and another is due.
 
     It hangs together in one component, and says nothing that follows from the rest of it.
     """
     words = vocabulary("knolling").words
-    skeleton = draw_skeleton(level, chance.sample(words["class"], level), chance)
+    skeleton = draw_skeleton(level, rng.sample(words["class"], level), rng)
     atoms: list[Atom] = []
-    geometry = Geometry()
-    for candidates in [*_ties(skeleton, chance), *_extras(skeleton, chance)]:
+    geometry = GeometricFacts()
+    for candidates in [*_ties(skeleton, rng), *_extras(skeleton, rng)]:
         for atom in candidates:
             if _speaks_anew(atom, atoms) and geometry.allows(atom) and not geometry.implies(atom):
                 geometry.add(atom)
                 atoms.append(atom)
                 break
     needed = {frozenset(atom.variables) for atom in atoms if len(atom.variables) == 2}
-    if not _hangs_together(skeleton.names, needed) or redundant(atoms) or not skeleton.says_something_of_each(atoms):
+    if (
+        not _hangs_together(skeleton.names, needed)
+        or find_redundant(atoms)
+        or not skeleton.says_something_of_each(atoms)
+    ):
         return None
     return skeleton.formula(atoms)
 
 
-def _ties(skeleton: Skeleton, chance: random.Random) -> Iterator[Iterator[Atom]]:
+def _ties(skeleton: Skeleton, rng: random.Random) -> Iterator[Iterator[Atom]]:
     """For each variable but the first, relations that tie it to one before it."""
     names = skeleton.names
     for place in range(1, len(names)):
-        closest_match = place - 1 if chance.random() < 0.5 else chance.randrange(place)
-        if skeleton.forall_at is not None and skeleton.forall_at < place and chance.random() < 0.7:
+        closest_match = place - 1 if rng.random() < 0.5 else rng.randrange(place)
+        if skeleton.forall_at is not None and skeleton.forall_at < place and rng.random() < 0.7:
             closest_match = max(
                 closest_match, skeleton.forall_at
             )  # what exists for each instance is mostly about the instance
-        yield _relations(names[place], names[closest_match], chance)
+        yield _relations(names[place], names[closest_match], rng)
 
 
-def _extras(skeleton: Skeleton, chance: random.Random) -> Iterator[Iterator[Atom]]:
+def _extras(skeleton: Skeleton, rng: random.Random) -> Iterator[Iterator[Atom]]:
     """Relations and properties beyond those that tie the variables together.
 
     Their numbers are chosen so that, over all levels, each predicate is said about equally often.
     """
     names = skeleton.names
     level = len(names)
-    for _ in range(round(level * 0.35 + chance.random() - 0.5)):
+    for _ in range(round(level * 0.35 + rng.random() - 0.5)):
         if level > 1:
-            one, other = chance.sample(names, 2)
-            yield _relations(one, other, chance)
-    for _ in range(max(1, round(level * 0.85 + chance.random() - 0.5))):
-        yield _properties(names, chance)
+            one, other = rng.sample(names, 2)
+            yield _relations(one, other, rng)
+    for _ in range(max(1, round(level * 0.85 + rng.random() - 0.5))):
+        yield _properties(names, rng)
 
 
-def _relations(one: str, other: str, chance: random.Random) -> Iterator[Atom]:
+def _relations(one: str, other: str, rng: random.Random) -> Iterator[Atom]:
     for _ in range(_TRIES_PER_RELATION):
-        first, second = (one, other) if chance.random() < 0.5 else (other, one)
-        yield Atom(chance.choice(list(RULES_OF_TWO)), (Variable(first), Variable(second)))
+        first, second = (one, other) if rng.random() < 0.5 else (other, one)
+        yield Atom(rng.choice(list(RULES_OF_TWO)), (Variable(first), Variable(second)))
 
 
-def _properties(names: tuple[str, ...], chance: random.Random) -> Iterator[Atom]:
+def _properties(names: tuple[str, ...], rng: random.Random) -> Iterator[Atom]:
     colors = vocabulary("knolling").words["color"]
     for _ in range(_TRIES_PER_RELATION):
-        variable = Variable(chance.choice(names))
-        predicate = chance.choices(["Has", *RULES_OF_ONE], [_COLOR_WEIGHT] + [1] * len(RULES_OF_ONE))[0]
-        value = (Value(chance.choice(colors)),) if predicate == "Has" else ()
+        variable = Variable(rng.choice(names))
+        predicate = rng.choices(["Has", *RULES_OF_ONE], [_COLOR_WEIGHT] + [1] * len(RULES_OF_ONE))[0]
+        value = (Value(rng.choice(colors)),) if predicate == "Has" else ()
         yield Atom(predicate, (variable, *value))
 
 
 def _speaks_anew(atom: Atom, atoms: list[Atom]) -> bool:
-    """Is this said of these things for the first time?"""
+    """Is this said of these objects for the first time?"""
     about = set(atom.variables)
     exclusive = _SAME_PAIR if len(about) == 2 else _SAME_THING
     said = {other.predicate for other in atoms if set(other.variables) == about}

@@ -1,4 +1,4 @@
-"""Natural instructions: everyday things in a style, with attributes and relations that an image could show."""
+"""Natural instructions: everyday objects in a style, with attributes and relations that an image could show."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _STYLED = 0.97
 """The share of instructions that ask for a style, as in the published ones."""
 
 
-def draw_natural(level: int, chance: random.Random, *, styled: bool | None = None) -> Formula | None:
+def draw_natural(level: int, rng: random.Random, *, styled: bool | None = None) -> Formula | None:
     """A formula of the given level, or None where the draw came to nothing and another is due.
 
     It hangs together in one component, says nothing twice, and asserts nothing that the ontology calls implausible.
     """
-    ties = _draw_ties(level, chance)
+    ties = _draw_ties(level, rng)
     if ties is None:
         return None
-    skeleton = draw_skeleton(level, [cls for cls, _ in ties], chance)
+    skeleton = draw_skeleton(level, [cls for cls, _ in ties], rng)
     relations = [atom for _, atom in ties if atom is not None]
-    atoms = [*relations, *_extra_relations(skeleton, relations, chance)]
-    atoms += _draw_attributes(skeleton, chance)
+    atoms = [*relations, *_extra_relations(skeleton, relations, rng)]
+    atoms += _draw_attributes(skeleton, rng)
     if level == 1 and not atoms:
         return None
     if not skeleton.says_something_of_each(atoms) or _is_in_many_places(skeleton, atoms):
@@ -43,14 +43,14 @@ def draw_natural(level: int, chance: random.Random, *, styled: bool | None = Non
     formula = skeleton.formula(atoms)
     if implausible(formula):
         return None
-    if styled is False or (styled is None and chance.random() >= _STYLED):
+    if styled is False or (styled is None and rng.random() >= _STYLED):
         return formula
-    style = Atom("IsStyle", (Value(chance.choice(vocabulary("natural").words["style"])),))
+    style = Atom("IsStyle", (Value(rng.choice(vocabulary("natural").words["style"])),))
     return And((style, *(formula.parts if isinstance(formula, And) else (formula,))))
 
 
 def _is_in_many_places(skeleton: Skeleton, atoms: Sequence[Atom]) -> bool:
-    """Is one thing said to be in, on or held by every thing of a class?"""
+    """Is one object said to be in, on or held by every object of a class?"""
     if skeleton.forall_at is None:
         return False
     every = skeleton.names[skeleton.forall_at]
@@ -58,20 +58,20 @@ def _is_in_many_places(skeleton: Skeleton, atoms: Sequence[Atom]) -> bool:
     return any(_placed(atom) in single and every in atom.variables for atom in atoms if atom.predicate in _PLACED)
 
 
-def _draw_ties(level: int, chance: random.Random) -> list[tuple[str, Atom | None]] | None:
+def _draw_ties(level: int, rng: random.Random) -> list[tuple[str, Atom | None]] | None:
     """Classes of the variables in order, each but the first with a relation to one before it."""
     classes = vocabulary("natural").words["class"]
-    ties: list[tuple[str, Atom | None]] = [(chance.choices(classes, _weights(classes))[0], None)]
+    ties: list[tuple[str, Atom | None]] = [(rng.choices(classes, _weights(classes))[0], None)]
     for place in range(1, level):
         taken = [cls for cls, _ in ties]
         for _ in range(20):
-            predicate = chance.choices(list(_RELATION_WEIGHTS), list(_RELATION_WEIGHTS.values()))[0]
-            partner = taken[place - 1 if chance.random() < 0.5 else chance.randrange(place)]
-            comes_first = chance.random() < 0.5
+            predicate = rng.choices(list(_RELATION_WEIGHTS), list(_RELATION_WEIGHTS.values()))[0]
+            partner = taken[place - 1 if rng.random() < 0.5 else rng.randrange(place)]
+            comes_first = rng.random() < 0.5
             free = [cls for cls in _partners(predicate, partner, comes_first) if cls not in taken]
             if not free:
                 continue
-            cls = chance.choices(free, _weights(free))[0]
+            cls = rng.choices(free, _weights(free))[0]
             first, second = (cls, partner) if comes_first else (partner, cls)
             if _fits_in(predicate, first, second, [atom for _, atom in ties if atom is not None]):
                 ties.append((cls, _relation(predicate, first, second)))
@@ -81,15 +81,15 @@ def _draw_ties(level: int, chance: random.Random) -> list[tuple[str, Atom | None
     return ties
 
 
-def _extra_relations(skeleton: Skeleton, atoms: Sequence[Atom], chance: random.Random) -> Iterator[Atom]:
-    """A few relations between things that are not yet related, none of which is said already in other words."""
+def _extra_relations(skeleton: Skeleton, atoms: Sequence[Atom], rng: random.Random) -> Iterator[Atom]:
+    """A few relations between objects that are not yet related, none of which is said already in other words."""
     names = dict(zip(skeleton.classes, skeleton.names, strict=True))
     said = list(atoms)
-    for _ in range(round(len(names) * 0.15 + chance.random() - 0.5)):
+    for _ in range(round(len(names) * 0.15 + rng.random() - 0.5)):
         if len(names) < 3:
             return
-        first, second = chance.sample(skeleton.classes, 2)
-        atom = _relation(chance.choice(RELATIONS), first, second)
+        first, second = rng.sample(skeleton.classes, 2)
+        atom = _relation(rng.choice(RELATIONS), first, second)
         related = {frozenset(other.variables) for other in said}
         possible = ontology().can(atom.predicate, first, second)
         if (
@@ -103,7 +103,7 @@ def _extra_relations(skeleton: Skeleton, atoms: Sequence[Atom], chance: random.R
 
 
 def _fits_in(predicate: str, first: str, second: str, said: Sequence[Atom]) -> bool:
-    """Does a relation go with the others? A thing has one place, a holder two hands, and an animal one mouth."""
+    """Does a relation go with the others? An object has one place, a holder two hands, and an animal one mouth."""
     if predicate not in _PLACED:
         return True
     atom = _relation(predicate, first, second)
@@ -130,7 +130,7 @@ _PLACED = ("On", "In", "Holding")
 
 
 def _placed(atom: Atom) -> str:
-    """The thing whose place a relation tells."""
+    """The object whose place a relation tells."""
     return atom.variables[1] if atom.predicate == "Holding" else atom.variables[0]
 
 
@@ -149,20 +149,20 @@ def _follows(atom: Atom, said: Sequence[Atom]) -> bool:
 
 
 def _ordered(atom: Atom) -> tuple[str, str]:
-    """The two things of a relation of place, from left to right."""
+    """The two objects of a relation of place, from left to right."""
     first, second = atom.variables
     return (first, second) if atom.predicate == "LeftOf" else (second, first)
 
 
-def _draw_attributes(skeleton: Skeleton, chance: random.Random) -> Iterator[Atom]:
-    """Attributes that suit their things, at most two of one thing, and only such as go together."""
+def _draw_attributes(skeleton: Skeleton, rng: random.Random) -> Iterator[Atom]:
+    """Attributes that suit their objects, at most two of one object, and only such as go together."""
     level = len(skeleton.names)
     given: dict[str, list[tuple[str, str]]] = {name: [] for name in skeleton.names}
-    for _ in range(max(1, round(level * 0.66 + chance.random() - 0.5))):
+    for _ in range(max(1, round(level * 0.66 + rng.random() - 0.5))):
         for _ in range(12):
-            predicate = chance.choices(list(_ATTRIBUTE_WEIGHTS), list(_ATTRIBUTE_WEIGHTS.values()))[0]
+            predicate = rng.choices(list(_ATTRIBUTE_WEIGHTS), list(_ATTRIBUTE_WEIGHTS.values()))[0]
             kind = ATTRIBUTE_PREDICATES[predicate]
-            place = chance.randrange(level)
+            place = rng.randrange(level)
             name, cls = skeleton.names[place], skeleton.classes[place]
             words = [
                 word
@@ -170,7 +170,7 @@ def _draw_attributes(skeleton: Skeleton, chance: random.Random) -> Iterator[Atom
                 if all(kind != other and ontology().agree((kind, word), (other, said)) for other, said in given[name])
             ]
             if words and len(given[name]) < 2:
-                word = chance.choice(words)
+                word = rng.choice(words)
                 given[name].append((kind, word))
                 yield Atom(predicate, (Variable(name), Value(word)))
                 break
@@ -189,7 +189,7 @@ def _partners(predicate: str, cls: str, other_first: bool) -> tuple[str, ...]:
 def _class_weights() -> Mapping[str, float]:
     """How readily each class is drawn.
 
-    Few classes can hold or contain things, so that relations bring these up all the time. The weights, which were
+    Few classes can hold or contain objects, so that relations bring these up all the time. The weights, which were
     fitted to many draws, make up for that: in the end all classes come up about equally often.
     """
     text = (files("formalimg.suites.formula.synthesis") / "natural.toml").read_text(encoding="utf-8")

@@ -71,10 +71,10 @@ class Skeleton:
         return Forall(Variable(self.names[split]), Implies(is_of_class, consequence))
 
 
-def draw_skeleton(level: int, classes: Sequence[str], chance: random.Random) -> Skeleton:
+def draw_skeleton(level: int, classes: Sequence[str], rng: random.Random) -> Skeleton:
     """A skeleton with `level` variables of the given classes."""
-    pattern = chance.choices(list(_HALF_WITH_FORALL), list(_HALF_WITH_FORALL.values()))[0]
-    forall_at = {"exists": None, "forall": 0, "exists-forall": chance.randrange(1, level) if level > 1 else 0}[pattern]
+    pattern = rng.choices(list(_HALF_WITH_FORALL), list(_HALF_WITH_FORALL.values()))[0]
+    forall_at = {"exists": None, "forall": 0, "exists-forall": rng.randrange(1, level) if level > 1 else 0}[pattern]
     names = tuple(word.replace(" ", "_") for word in classes)
     return Skeleton(names, tuple(classes), forall_at)
 
@@ -92,23 +92,23 @@ def _bound(names: Sequence[str], formula: Formula) -> Formula:
 _COLORS = {"knolling": "Has", "natural": "HasColor"}
 
 
-def with_connectives(formula: Formula, suite: str, chance: random.Random) -> Formula:
+def with_connectives(formula: Formula, suite: str, rng: random.Random) -> Formula:
     """The formula with one of its colours made a choice ("red or blue") or an exclusion ("not red"), if it has any.
 
     Colours are changed where they are asserted, not where they are the condition of a `forall`. The other colour of a
-    choice suits the thing as well.
+    choice suits the object as well.
     """
     places = list(_colors(formula, _COLORS[suite]))
     if not places:
         return formula
-    chosen = chance.choice(places)
+    chosen = rng.choice(places)
     variable, value = chosen.arguments
-    if chance.random() < 0.5:
+    if rng.random() < 0.5:
         return _replaced(formula, chosen, Not(chosen))
     others = [word for word in _colors_of(formula, variable, suite) if value != Value(word)]
     if not others:
         return formula
-    other = Atom(chosen.predicate, (variable, Value(chance.choice(others))))
+    other = Atom(chosen.predicate, (variable, Value(rng.choice(others))))
     return _replaced(formula, chosen, Or((chosen, other)))
 
 

@@ -1,7 +1,7 @@
 """Descriptions: the shape of formulas that can be said, between the formula and its sentences.
 
-A description is a style and a block: things that exist, claims about them, and rules that hold of every thing of some
-kind. A rule has a block of its own, whose things may be different ones for each thing the rule speaks of.
+A description is a style and a block: objects that exist, claims about them, and rules that hold of every object of some
+kind. A rule has a block of its own, whose objects may be different ones for each object the rule speaks of.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from formalimg.logic import (
 from formalimg.suites.formula.wording.lexicon import WordingError
 
 
-class Part(NamedTuple):
+class ClaimPart(NamedTuple):
     """A predicate said, or denied, of a subject that is named elsewhere."""
 
     predicate: str
@@ -34,41 +34,41 @@ class Part(NamedTuple):
     positive: bool = True
 
 
-class Claim(NamedTuple):
-    """What is said of one thing: one part, or several of which at least one holds."""
+class ObjectClaim(NamedTuple):
+    """What is said of one object: one part, or several of which at least one holds."""
 
     subject: str
-    parts: tuple[Part, ...]
+    parts: tuple[ClaimPart, ...]
 
     @property
-    def single(self) -> Part | None:
+    def single(self) -> ClaimPart | None:
         """The only part, if it is affirmed."""
         return self.parts[0] if len(self.parts) == 1 and self.parts[0].positive else None
 
 
-class Dispute(NamedTuple):
-    """Claims about different things, of which at least one holds."""
+class Disjunction(NamedTuple):
+    """Claims about different objects, of which at least one holds."""
 
-    claims: tuple[Claim, ...]
+    claims: tuple[ObjectClaim, ...]
 
 
 @dataclass
-class Block:
-    """Things that exist, what is claimed of them, and the rules among them."""
+class DescriptionBlock:
+    """Objects that exist, what is claimed of them, and the rules among them."""
 
-    things: list[str] = field(default_factory=list)
-    claims: list[Claim] = field(default_factory=list)
-    disputes: list[Dispute] = field(default_factory=list)
+    objects: list[str] = field(default_factory=list)
+    claims: list[ObjectClaim] = field(default_factory=list)
+    disjunctions: list[Disjunction] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
 
 
 @dataclass
 class Rule:
-    """What holds of every thing that the guard describes; without a guard, of everything."""
+    """What holds of every object that the guard describes; without a guard, of everything."""
 
     variable: str
-    guard: list[Claim]
-    body: Block
+    guard: list[ObjectClaim]
+    body: DescriptionBlock
 
 
 @dataclass
@@ -76,11 +76,11 @@ class Description:
     """What an image shows."""
 
     style: str | None
-    block: Block
+    block: DescriptionBlock
 
 
-def is_relation(part: Part) -> bool:
-    """Does the part speak of a second thing? Names of things carry a question mark, words do not."""
+def is_relation(part: ClaimPart) -> bool:
+    """Does the part speak of a second object? Names of objects carry a question mark, words do not."""
     return bool(part.rest) and part.rest[0].startswith("?")
 
 
@@ -93,30 +93,30 @@ def describe(formula: Formula, suite: str) -> Description:
     problems = check(formula, suite)
     if problems:
         raise WordingError(f"the formula is not one of {suite}: {problems[0].message}")
-    reading = _Reading()
+    reading = _FormulaWalk()
     block = reading.block(rename_apart(formula), top=True)
-    _require_sayable(block)
+    _require_expressible(block)
     return Description(reading.style, block)
 
 
-class _Reading:
+class _FormulaWalk:
     """Walks a formula once."""
 
     def __init__(self) -> None:
         self.style: str | None = None
 
-    def block(self, formula: Formula, *, top: bool) -> Block:
-        block = Block()
+    def block(self, formula: Formula, *, top: bool) -> DescriptionBlock:
+        block = DescriptionBlock()
         self.collect(formula, block, top)
         return block
 
-    def collect(self, formula: Formula, block: Block, top: bool) -> None:
+    def collect(self, formula: Formula, block: DescriptionBlock, top: bool) -> None:
         match formula:
             case And(parts):
                 for part in parts:
                     self.collect(part, block, top)
             case Exists(variable, body):
-                block.things.append(f"?{variable.name}")
+                block.objects.append(f"?{variable.name}")
                 self.collect(body, block, top)
             case Forall(variable, body):
                 if not top:
@@ -124,7 +124,7 @@ class _Reading:
                 block.rules.append(self.rule(f"?{variable.name}", body))
             case Atom("IsStyle", (Value(word),)):
                 if not top or self.style is not None:
-                    raise WordingError("a style can be said once, beside the things and not inside a forall")
+                    raise WordingError("a style can be said once, beside the objects and not inside a forall")
                 self.style = word
             case Or((only,)):
                 self.collect(only, block, top)
@@ -133,42 +133,42 @@ class _Reading:
             case _:
                 raise WordingError("only an implies directly under a forall can be said in words, and no iff")
 
-    def claim(self, formula: Formula, block: Block) -> None:
+    def claim(self, formula: Formula, block: DescriptionBlock) -> None:
         claims = [_literal(part) for part in (formula.parts if isinstance(formula, Or) else (formula,))]
         if len({claim.subject for claim in claims}) == 1:
-            block.claims.append(Claim(claims[0].subject, tuple(part for claim in claims for part in claim.parts)))
+            block.claims.append(ObjectClaim(claims[0].subject, tuple(part for claim in claims for part in claim.parts)))
         else:
-            block.disputes.append(Dispute(tuple(claims)))
+            block.disjunctions.append(Disjunction(tuple(claims)))
 
     def rule(self, variable: str, body: Formula) -> Rule:
         if not isinstance(body, Implies):
             return Rule(variable, [], self.block(body, top=False))
         guard = self.block(body.antecedent, top=False)
-        if guard.things or guard.disputes or any(claim.subject != variable for claim in guard.claims):
+        if guard.objects or guard.disjunctions or any(claim.subject != variable for claim in guard.claims):
             raise WordingError(f"the condition on {variable} must say of it alone what it is like")
         return Rule(variable, guard.claims, self.block(body.consequent, top=False))
 
 
-def _literal(formula: Formula) -> Claim:
+def _literal(formula: Formula) -> ObjectClaim:
     positive = not isinstance(formula, Not)
     atom = formula.body if isinstance(formula, Not) else formula
     if not isinstance(atom, Atom) or not atom.variables:
-        raise WordingError("not and or can be said of single atoms that speak of a thing, not of larger formulas")
+        raise WordingError("not and or can be said of single atoms that speak of an object, not of larger formulas")
     subject, *rest = [f"?{a.name}" if isinstance(a, Variable) else a.text for a in atom.arguments]
     if subject in rest:
-        raise WordingError(f"{atom} relates a thing to itself, which has no words")
-    return Claim(subject, (Part(atom.predicate, tuple(rest), positive),))
+        raise WordingError(f"{atom} relates an object to itself, which has no words")
+    return ObjectClaim(subject, (ClaimPart(atom.predicate, tuple(rest), positive),))
 
 
-def _require_sayable(block: Block) -> None:
+def _require_expressible(block: DescriptionBlock) -> None:
     """Raise where no noun would fit, or words would say the same twice."""
     for scope in (block.claims, *(rule.guard for rule in block.rules), *(rule.body.claims for rule in block.rules)):
         seen = [(claim.subject, frozenset(claim.parts)) for claim in scope]
         if len(set(seen)) < len(seen) or any(len(set(c.parts)) < len(c.parts) for c in scope):
-            raise WordingError("the formula says the same thing twice: leave one of the two out")
+            raise WordingError("the formula says the same object twice: leave one of the two out")
         named = [claim.subject for claim in scope if claim.single and claim.single.predicate == "Is"]
         if len(set(named)) < len(named):
-            twice = next(thing for thing in named if named.count(thing) > 1)
+            twice = next(obj for obj in named if named.count(obj) > 1)
             raise WordingError(f"{twice} is of two classes, which no noun can name")
 
 
@@ -179,12 +179,12 @@ def to_formula(description: Description) -> Formula:
     return And((*style, *body)) if style or len(body) != 1 else body[0]
 
 
-def _block_formula(block: Block) -> list[Formula]:
+def _block_formula(block: DescriptionBlock) -> list[Formula]:
     parts: list[Formula] = [_claim_formula(claim) for claim in block.claims]
-    parts += [Or(tuple(_claim_formula(claim) for claim in dispute.claims)) for dispute in block.disputes]
+    parts += [Or(tuple(_claim_formula(claim) for claim in disjunction.claims)) for disjunction in block.disjunctions]
     parts += [_rule_formula(rule) for rule in block.rules]
-    for thing in reversed(block.things):
-        parts = [Exists(Variable(thing[1:]), parts[0] if len(parts) == 1 else And(tuple(parts)))]
+    for obj in reversed(block.objects):
+        parts = [Exists(Variable(obj[1:]), parts[0] if len(parts) == 1 else And(tuple(parts)))]
     return parts
 
 
@@ -199,12 +199,12 @@ def _conjunction(parts: list[Formula]) -> Formula:
     return parts[0] if len(parts) == 1 else And(tuple(parts))
 
 
-def _claim_formula(claim: Claim) -> Formula:
+def _claim_formula(claim: ObjectClaim) -> Formula:
     literals = [_part_formula(claim.subject, part) for part in claim.parts]
     return literals[0] if len(literals) == 1 else Or(tuple(literals))
 
 
-def _part_formula(subject: str, part: Part) -> Formula:
+def _part_formula(subject: str, part: ClaimPart) -> Formula:
     arguments = [Variable(word[1:]) if word.startswith("?") else Value(word) for word in (subject, *part.rest)]
     atom = Atom(part.predicate, tuple(arguments))
     return atom if part.positive else Not(atom)

@@ -36,65 +36,67 @@ from formalimg.logic import (
 )
 from formalimg.suites.formula.wording.lexicon import WordingError
 
-MOST_STEPS = 200_000
-"""How many looks at words and facts a comparison may take; a chain of 190 things takes some thousand."""
+MAX_STEPS = 200_000
+"""How many looks at words and facts a comparison may take; a chain of 190 objects takes some thousand."""
 
 
-class Word(NamedTuple):
+class SignedAtom(NamedTuple):
     """A literal, or something else that is said of variables; a variable is written with its question mark."""
 
     text: str
     positive: bool
     arguments: tuple[str, ...]
 
-    def renamed(self, names: Mapping[str, str]) -> Word:
+    def renamed(self, names: Mapping[str, str]) -> SignedAtom:
         """The same, said of other variables."""
-        return Word(self.text, self.positive, tuple([names.get(argument, argument) for argument in self.arguments]))
+        return SignedAtom(
+            self.text, self.positive, tuple([names.get(argument, argument) for argument in self.arguments])
+        )
 
 
-Fact: TypeAlias = frozenset[Word]
+Fact: TypeAlias = frozenset[SignedAtom]
 """Words of which at least one holds."""
 
 
 @dataclass(frozen=True)
-class Side:
+class FactSet:
     """What is compared: the kinds of variables, and all that is said of them, with how often it is said."""
 
     kinds: Mapping[str, str]
     facts: Counter[Fact]
 
     @cached_property
-    def outline(self) -> tuple[list[str], list[tuple[list[Word], int]]]:
+    def outline(self) -> tuple[list[str], list[tuple[list[SignedAtom], int]]]:
         """What is said, with all variables left blank: where outlines differ, so do the sides."""
         blank = dict.fromkeys(self.kinds, "?")
         said = [(sorted(word.renamed(blank) for word in fact), count) for fact, count in self.facts.items()]
         return sorted(self.kinds.values()), sorted(said)
 
 
-def same_but_for_names(left: Side, right: Side) -> bool:
+def is_isomorphic(left: FactSet, right: FactSet) -> bool:
     """Is there a renaming of the variables that makes the sides equal?
 
     Raises:
         WordingError: if this is not decided within MOST_STEPS.
     """
-    return left.outline == right.outline and _Matching(left, right).succeeds()
+    return left.outline == right.outline and _Isomorphism(left, right).succeeds()
 
 
-class _Said(NamedTuple):
+class _CountedFact(NamedTuple):
     """A fact, the variables in it, and how often it is said."""
 
-    words: tuple[Word, ...]
+    words: tuple[SignedAtom, ...]
     names: tuple[str, ...]
     times: int
 
-    def seen_from(self, name: str, looks: Mapping[str, int]) -> tuple[tuple[Word, ...], int]:
+    def seen_from(self, name: str, looks: Mapping[str, int]) -> tuple[tuple[SignedAtom, ...], int]:
         """The fact with each variable replaced by its looks, but for the one from which it is seen."""
         marks = {other: f"?{looks[other]}" for other in self.names}
         marks[name] = "?"
         return tuple(sorted([word.renamed(marks) for word in self.words])), self.times
 
 
-class _Tie(NamedTuple):
+class _Assignment(NamedTuple):
     """A variable of the left side, those of the right that it may stand for, and how much had been changed before."""
 
     name: str
@@ -102,17 +104,17 @@ class _Tie(NamedTuple):
     changes: int
 
 
-class _Matching:
+class _Isomorphism:
     """A search for the renaming. Variables of the right side get a star, so that both sides can be sorted as one."""
 
-    def __init__(self, left: Side, right: Side) -> None:
+    def __init__(self, left: FactSet, right: FactSet) -> None:
         self._left, self._right = left, right
         self._stars = {name: f"{name}*" for name in right.kinds}
         kinds = {**left.kinds, **{self._stars[name]: kind for name, kind in right.kinds.items()}}
         groups = {kind: number for number, kind in enumerate(dict.fromkeys(kinds.values()))}
         self._looks = {name: groups[kind] for name, kind in kinds.items()}
         self._sizes = Counter(self._looks.values())
-        self._facts: dict[str, list[_Said]] = {name: [] for name in kinds}
+        self._facts: dict[str, list[_CountedFact]] = {name: [] for name in kinds}
         for fact, count in left.facts.items():
             self._note(sorted(fact), count)
         for fact, count in right.facts.items():
@@ -121,9 +123,9 @@ class _Matching:
         self._changes: list[tuple[str, int]] = []  # what looked how before, to be taken back
         self._steps = 0
 
-    def _note(self, words: list[Word], count: int) -> None:
+    def _note(self, words: list[SignedAtom], count: int) -> None:
         names = tuple(dict.fromkeys(name for word in words for name in word.arguments if name in self._looks))
-        said = _Said(tuple(words), names, count)
+        said = _CountedFact(tuple(words), names, count)
         for name in names:
             self._facts[name].append(said)
 
@@ -131,11 +133,11 @@ class _Matching:
         """Is there a renaming?"""
         if not self._sort_out(list(self._looks)):
             return False
-        ties: list[_Tie] = []
+        ties: list[_Assignment] = []
         while True:
             name = next((name for name in self._left.kinds if self._sizes[self._looks[name]] > 2), None)
             if name is not None:
-                ties.append(_Tie(name, self._alike(name), len(self._changes)))
+                ties.append(_Assignment(name, self._alike(name), len(self._changes)))
             elif self._agrees():
                 return True
             if not self._tie_next(ties):
@@ -145,7 +147,7 @@ class _Matching:
         looks = self._looks[name]
         return (other for other in self._stars.values() if self._looks[other] == looks)
 
-    def _tie_next(self, ties: list[_Tie]) -> bool:
+    def _tie_next(self, ties: list[_Assignment]) -> bool:
         """Tie the variable of the last tie to its next candidate, or an earlier one if there is none left."""
         while ties:
             tie = ties[-1]
@@ -168,7 +170,7 @@ class _Matching:
         Where each variable has one counterpart left, there is nothing to split, and `_agrees` looks at all facts.
         """
         while changed and max(self._sizes.values()) > 2:
-            seen: dict[str, list[tuple[tuple[Word, ...], int]]] = defaultdict(list)
+            seen: dict[str, list[tuple[tuple[SignedAtom, ...], int]]] = defaultdict(list)
             for said in {id(said): said for name in changed for said in self._facts[name]}.values():
                 self._count(len(said.words) * len(said.names))
                 for name in said.names:
@@ -187,8 +189,8 @@ class _Matching:
 
     def _count(self, steps: int) -> None:
         self._steps += steps
-        if self._steps > MOST_STEPS:
-            raise WordingError("too many of its things look alike: give some of them other classes or colors")
+        if self._steps > MAX_STEPS:
+            raise WordingError("too many of its objects look alike: give some of them other classes or colors")
 
     def _set_apart(self, names: list[str]) -> None:
         for name in names:
@@ -228,14 +230,14 @@ def same_meaning_as_written(one: Formula, other: Formula) -> bool:
     if len(left) != len(right):
         return False
     for side in left:
-        match = next((index for index, candidate in enumerate(right) if same_but_for_names(side, candidate)), None)
+        match = next((index for index, candidate in enumerate(right) if is_isomorphic(side, candidate)), None)
         if match is None:
             return False
         del right[match]
     return True
 
 
-def _sides(formula: Formula) -> list[Side]:
+def _sides(formula: Formula) -> list[FactSet]:
     if any(isinstance(part, Iff) for part in subformulas(formula)):
         to_prenex(formula)  # refuses what would grow too large
         formula = _without_iff(formula, positive=True)
@@ -282,7 +284,7 @@ def _note_quantifiers(formula: Formula, around: tuple[str, ...], noted: dict[str
         _note_quantifiers(child, around, noted)
 
 
-def _side(component: Component, quantified: Mapping[str, _Quantified]) -> Side:
+def _side(component: Component, quantified: Mapping[str, _Quantified]) -> FactSet:
     kinds = {f"?{variable}": kind for kind, variable in component.prefix}
     facts = Counter(
         frozenset(_word(literal.atom, literal.positive) for literal in clause.literals) for clause in component.clauses
@@ -293,7 +295,7 @@ def _side(component: Component, quantified: Mapping[str, _Quantified]) -> Side:
         facts.update(_fact("inside", f"?{name}", f"?{outer}") for outer in inside)
         for conjunct in guard or ():
             facts[_guard_fact(conjunct, f"?{name}")] += 1
-    return Side(kinds, facts)
+    return FactSet(kinds, facts)
 
 
 def _conjuncts(formula: Formula) -> tuple[Formula, ...]:
@@ -304,12 +306,12 @@ def _conjuncts(formula: Formula) -> tuple[Formula, ...]:
 
 def _guard_fact(conjunct: Formula, owner: str) -> Fact:
     """A condition of a forall; the order of alternatives counts only where they are more than literals."""
-    words = [Word("guard of", True, (owner,))]
+    words = [SignedAtom("guard of", True, (owner,))]
     for part in conjunct.parts if isinstance(conjunct, Or) else (conjunct,):
         atom = part.body if isinstance(part, Not) else part
         if not isinstance(atom, Atom):
             text = to_text(conjunct)
-            return frozenset({*words[:1], Word(re.sub(r"\?[\w-]+", "?", text), True, tuple(_variables(text)))})
+            return frozenset({*words[:1], SignedAtom(re.sub(r"\?[\w-]+", "?", text), True, tuple(_variables(text)))})
         words.append(_word(atom, part is atom))
     return frozenset(words)
 
@@ -318,10 +320,10 @@ def _variables(text: str) -> Iterable[str]:
     return re.findall(r"\?[\w-]+", text)
 
 
-def _word(atom: Atom, positive: bool) -> Word:
+def _word(atom: Atom, positive: bool) -> SignedAtom:
     arguments = [f"?{a.name}" if isinstance(a, Variable) else f"'{a.text}'" for a in atom.arguments]
-    return Word(atom.predicate, positive, tuple(arguments))
+    return SignedAtom(atom.predicate, positive, tuple(arguments))
 
 
 def _fact(text: str, *arguments: str) -> Fact:
-    return frozenset({Word(text, True, arguments)})
+    return frozenset({SignedAtom(text, True, arguments)})

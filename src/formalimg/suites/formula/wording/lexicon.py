@@ -20,10 +20,10 @@ class WordingError(FormalimgError):
 _Meaning = TypeVar("_Meaning")
 
 PARTICULAR = "particular"
-"""Marks a thing where a rule speaks of every thing of its class: "that particular fork"."""
+"""Marks an object where a rule speaks of every object of its class: "that particular fork"."""
 
 UNNAMED = "object"
-"""The noun of a thing whose class is not said."""
+"""The noun of an object whose class is not said."""
 
 
 class Pronoun(NamedTuple):
@@ -59,7 +59,7 @@ class Noun:
 
 
 @dataclass(frozen=True)
-class Adjective:
+class AdjectiveEntry:
     """How an attribute is said before a noun (None: never) and behind a verb."""
 
     predicate: str
@@ -70,10 +70,10 @@ class Adjective:
 
 
 @dataclass(frozen=True)
-class Relation:
+class RelationEntry:
     """How a relation is said.
 
-    `near` is the form with a pronoun, `group` what things so related form, `ordered` says whether each thing of a list
+    `near` is the form with a pronoun, `group` what objects so related form, `ordered` says whether each object of a list
     can be so to the next, and `back` whether it reads better as said of the one before. `kind` sorts what is said.
     """
 
@@ -94,12 +94,12 @@ class Corner(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Lexicon:
+class SuiteLexicon:
     """All words of a suite."""
 
     nouns: Mapping[str, Noun]
-    adjectives: Mapping[tuple[str, str], Adjective]
-    relations: Mapping[str, Relation]
+    adjectives: Mapping[tuple[str, str], AdjectiveEntry]
+    relations: Mapping[str, RelationEntry]
     places: Mapping[str, tuple[str, ...]]
     corners: tuple[Corner, ...]
     styles: Mapping[str, str]
@@ -108,7 +108,7 @@ class Lexicon:
 
     @property
     def unnamed(self) -> Noun:
-        """The noun of a thing whose class is not said."""
+        """The noun of an object whose class is not said."""
         return self.nouns[UNNAMED]
 
     # --- from words back to meanings
@@ -130,12 +130,12 @@ class Lexicon:
         return _inverse((phrase, style) for style, phrase in self.styles.items())
 
     @cached_property
-    def before(self) -> Mapping[str, Adjective]:
+    def before(self) -> Mapping[str, AdjectiveEntry]:
         """The adjectives by the word that stands before a noun."""
         return _inverse((a.before, a) for a in self.adjectives.values() if a.before)
 
     @cached_property
-    def after(self) -> Mapping[str, Adjective]:
+    def after(self) -> Mapping[str, AdjectiveEntry]:
         """The adjectives by the words that stand behind a verb."""
         return _inverse((a.after, a) for a in self.adjectives.values())
 
@@ -155,7 +155,7 @@ class Lexicon:
         return tuple(sorted({noun.measure for noun in self.nouns.values() if noun.measure}))
 
 
-def many_of(measure: str) -> str:
+def plural_measure(measure: str) -> str:
     """Several of a measure: "pairs of"."""
     head, rest = measure.split(" ", 1)
     return f"{head}{'es' if head.endswith('ch') else 's'} {rest}"
@@ -173,7 +173,7 @@ def _inverse(pairs: Iterable[tuple[str, _Meaning]]) -> dict[str, _Meaning]:
 SUITES = ("knolling", "natural")
 
 
-def lexicon(suite: str) -> Lexicon:
+def lexicon(suite: str) -> SuiteLexicon:
     """The words of a suite, `knolling` or `natural`."""
     if suite not in SUITES:
         raise WordingError(f"there are no words for the suite {suite!r}: known are {', '.join(SUITES)}")
@@ -181,12 +181,12 @@ def lexicon(suite: str) -> Lexicon:
 
 
 @cache
-def _loaded(suite: str) -> Lexicon:
+def _loaded(suite: str) -> SuiteLexicon:
     known, nouns, phrases = vocabulary(suite), _table("nouns.toml"), _table("phrases.toml")
     missing = [word for word in (*known.words["class"], UNNAMED) if word not in nouns]
     if missing:
         raise WordingError(f"nouns.toml: add an entry for {missing[0]!r}")
-    found = Lexicon(
+    found = SuiteLexicon(
         nouns={word: _noun(word, nouns[word]) for word in (*known.words["class"], UNNAMED)},
         adjectives=_adjectives(known, phrases["adjectives"]),
         relations={
@@ -213,8 +213,8 @@ def _table(name: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def _relation(name: str, entry: Mapping[str, Any]) -> Relation:
-    return Relation(
+def _relation(name: str, entry: Mapping[str, Any]) -> RelationEntry:
+    return RelationEntry(
         name,
         tuple(entry["phrases"]),
         entry.get("near"),
@@ -237,7 +237,7 @@ def _noun(word: str, entry: Mapping[str, Any]) -> Noun:
     )
 
 
-def _adjectives(known: Vocabulary, table: Mapping[str, Any]) -> dict[tuple[str, str], Adjective]:
+def _adjectives(known: Vocabulary, table: Mapping[str, Any]) -> dict[tuple[str, str], AdjectiveEntry]:
     order, odd = list(table["order"]), table["words"]
     found = {}
     for predicate in known.predicates.values():
@@ -248,5 +248,5 @@ def _adjectives(known: Vocabulary, table: Mapping[str, Any]) -> dict[tuple[str, 
             entry = odd.get(word, {})
             before, after = entry.get("before", word) or None, entry.get("after", word)
             rank = (0 if entry.get("early") else 1, order.index(kind))
-            found[predicate.name, word] = Adjective(predicate.name, word, before, after, rank)
+            found[predicate.name, word] = AdjectiveEntry(predicate.name, word, before, after, rank)
     return found

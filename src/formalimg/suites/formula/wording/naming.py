@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TypeVar
 
-from formalimg.suites.formula.wording.description import Claim, Description, Part, is_relation
-from formalimg.suites.formula.wording.lexicon import PARTICULAR, Adjective, Lexicon, Noun, WordingError
+from formalimg.suites.formula.wording.description import ClaimPart, Description, ObjectClaim, is_relation
+from formalimg.suites.formula.wording.lexicon import PARTICULAR, AdjectiveEntry, Noun, SuiteLexicon, WordingError
 
 _Choice = TypeVar("_Choice")
 
 
-class Chance:
+class HashRng:
     """A stream of choices drawn from a text: a hash of the text and a counter, so that no generator can change it."""
 
     def __init__(self, source: str) -> None:
@@ -36,71 +36,67 @@ class Chance:
 
 
 @dataclass
-class Name:
-    """How a thing is introduced and called from then on.
+class ObjectName:
+    """How an object is introduced and called from then on.
 
     `adjectives` stand before the noun when it is introduced, each a list of alternatives ("red or blue"); `clause` is
-    what follows behind "that is". `telling` is the adjective that tells it apart later on. A thing with a `number` gets
+    what follows behind "that is". `telling` is the adjective that tells it apart later on. An object with a `number` gets
     its ordinal as `mark` when it is introduced; the number says how many of its class count before all that have one.
     """
 
     noun: Noun
-    adjectives: list[tuple[Adjective, ...]] = field(default_factory=list)
-    clause: list[Claim] = field(default_factory=list)
-    telling: Adjective | None = None
+    adjectives: list[tuple[AdjectiveEntry, ...]] = field(default_factory=list)
+    clause: list[ObjectClaim] = field(default_factory=list)
+    telling: AdjectiveEntry | None = None
     mark: str | None = None
     number: int | None = None
 
 
 @dataclass(frozen=True)
 class Naming:
-    """The names of all things, and the claims that they leave to be said in sentences."""
+    """The names of all objects, and the claims that they leave to be said in sentences."""
 
-    names: dict[str, Name]
-    left: dict[str, list[Claim]]
+    names: dict[str, ObjectName]
+    left: dict[str, list[ObjectClaim]]
     """By the variable of a rule those of its body; under the empty name those of no rule."""
 
     @property
     def with_clause(self) -> set[str]:
-        """The things that are introduced with a relative clause."""
-        return {thing for thing, name in self.names.items() if name.clause}
+        """The objects that are introduced with a relative clause."""
+        return {obj for obj, name in self.names.items() if name.clause}
 
     @property
     def people(self) -> set[str]:
-        """The things that are not called "it"."""
-        return {thing for thing, name in self.names.items() if name.noun.pronoun != "it"}
+        """The objects that are not called "it"."""
+        return {obj for obj, name in self.names.items() if name.noun.pronoun != "it"}
 
 
-def name_things(description: Description, lexicon: Lexicon, chance: Chance) -> Naming:
-    """Give every thing a name that is its own wherever it can be spoken of."""
+def name_objects(description: Description, lexicon: SuiteLexicon, rng: HashRng) -> Naming:
+    """Give every object a name that is its own wherever it can be spoken of."""
     top = description.block
-    names: dict[str, Name] = {}
-    left: dict[str, list[Claim]] = {}
+    names: dict[str, ObjectName] = {}
+    left: dict[str, list[ObjectClaim]] = {}
     for variable, block in [("", top), *((rule.variable, rule.body) for rule in top.rules)]:
         left[variable] = list(block.claims)
-        for thing in block.things:
-            names[thing] = _name(thing, left[variable], lexicon, chance, guard=False)
+        for obj in block.objects:
+            names[obj] = _name(obj, left[variable], lexicon, rng, guard=False)
     for rule in top.rules:
-        names[rule.variable] = _name(rule.variable, list(rule.guard), lexicon, chance, guard=True)
+        names[rule.variable] = _name(rule.variable, list(rule.guard), lexicon, rng, guard=True)
     naming = Naming(names, left)
-    _tell_apart(description, naming, lexicon)
+    _distinguish(description, naming, lexicon)
     return naming
 
 
-def _name(thing: str, claims: list[Claim], lexicon: Lexicon, chance: Chance, *, guard: bool) -> Name:
-    """The name of a thing; takes the claims that it says out of the list."""
-    name = Name(lexicon.unnamed)
-    for claim in [claim for claim in claims if claim.subject == thing]:
+def _name(obj: str, claims: list[ObjectClaim], lexicon: SuiteLexicon, rng: HashRng, *, guard: bool) -> ObjectName:
+    """The name of an object; takes the claims that it says out of the list."""
+    name = ObjectName(lexicon.unnamed)
+    for claim in [claim for claim in claims if claim.subject == obj]:
         adjectives = tuple(_adjectives(claim.parts, lexicon))
         if claim.single and claim.single.predicate == "Is":
             name.noun = lexicon.nouns[claim.single.rest[0]]
-        elif (
-            adjectives
-            and _fits_before(adjectives, name, claim)
-            and (guard or len(adjectives) == 1 or chance.likely(60))
-        ):
+        elif adjectives and _fits_before(adjectives, name, claim) and (guard or len(adjectives) == 1 or rng.likely(60)):
             name.adjectives.append(adjectives)
-        elif guard or _belongs_behind(claim, adjectives, chance):
+        elif guard or _belongs_behind(claim, adjectives, rng):
             name.clause.append(claim)
         else:
             continue
@@ -109,20 +105,20 @@ def _name(thing: str, claims: list[Claim], lexicon: Lexicon, chance: Chance, *, 
     return name
 
 
-def _belongs_behind(claim: Claim, adjectives: tuple[Adjective, ...], chance: Chance) -> bool:
+def _belongs_behind(claim: ObjectClaim, adjectives: tuple[AdjectiveEntry, ...], rng: HashRng) -> bool:
     """Is the attribute said behind the noun: "a lamp that is switched on", "a cup that is not red"?"""
     if not adjectives or len(claim.parts) > 1:
         return False
-    return adjectives[0].before is None if claim.single else chance.likely(50)
+    return adjectives[0].before is None if claim.single else rng.likely(50)
 
 
-def _adjectives(parts: Iterable[Part], lexicon: Lexicon) -> Iterator[Adjective]:
+def _adjectives(parts: Iterable[ClaimPart], lexicon: SuiteLexicon) -> Iterator[AdjectiveEntry]:
     """The adjectives of the parts, if all are attributes."""
     found = [lexicon.adjectives.get((part.predicate, part.rest[0])) if part.rest else None for part in parts]
     return iter([adjective for adjective in found if adjective] if all(found) else [])
 
 
-def _fits_before(adjectives: tuple[Adjective, ...], name: Name, claim: Claim) -> bool:
+def _fits_before(adjectives: tuple[AdjectiveEntry, ...], name: ObjectName, claim: ObjectClaim) -> bool:
     """Alternatives of one kind may stand before the noun, if no other of that kind does."""
     kinds = {adjective.predicate for adjective in adjectives}
     taken = {group[0].predicate for group in name.adjectives}
@@ -130,44 +126,44 @@ def _fits_before(adjectives: tuple[Adjective, ...], name: Name, claim: Claim) ->
     return said and len(kinds) == 1 and not kinds & taken
 
 
-def _tell_apart(description: Description, naming: Naming, lexicon: Lexicon) -> None:
+def _distinguish(description: Description, naming: Naming, lexicon: SuiteLexicon) -> None:
     top, names = description.block, naming.names
     for noun in {id(name.noun): name.noun for name in names.values()}.values():
-        outer = [thing for thing in top.things if names[thing].noun is noun]
+        outer = [obj for obj in top.objects if names[obj].noun is noun]
         ruled = [rule for rule in top.rules if names[rule.variable].noun is noun]
-        inner = [[thing for thing in rule.body.things if names[thing].noun is noun] for rule in top.rules]
+        inner = [[obj for obj in rule.body.objects if names[obj].noun is noun] for rule in top.rules]
         if len(outer) == 1 and ruled and not any(inner):
             names[outer[0]].mark = PARTICULAR
             continue
         most = max(map(len, inner), default=0)
         if len(outer) + most + bool(ruled) > 1:
-            if not ruled and not any(inner) and _told_by_color(outer, names):
+            if not ruled and not any(inner) and _distinguish_by_color(outer, names):
                 continue
             if len(outer) + most + bool(ruled) > len(lexicon.ordinals):
-                raise WordingError(f"there are too many things of the class {noun.text} to tell them apart in words")
-            for thing in outer:
-                names[thing].number = 0
-            for rule, things in zip(top.rules, inner, strict=True):
-                alone = not outer and len(things) == 1 and rule not in ruled
-                for thing in things:
-                    names[thing].number = None if alone else int(rule in ruled and not outer)
+                raise WordingError(f"there are too many objects of the class {noun.text} to tell them apart in words")
+            for obj in outer:
+                names[obj].number = 0
+            for rule, objects in zip(top.rules, inner, strict=True):
+                alone = not outer and len(objects) == 1 and rule not in ruled
+                for obj in objects:
+                    names[obj].number = None if alone else int(rule in ruled and not outer)
 
 
-def _told_by_color(things: list[str], names: dict[str, Name]) -> bool:
-    """Let colours tell things apart if each has one and no two the same."""
+def _distinguish_by_color(objects: list[str], names: dict[str, ObjectName]) -> bool:
+    """Let colours tell objects apart if each has one and no two the same."""
     colors = []
-    for thing in things:
-        found = [g[0] for g in names[thing].adjectives if len(g) == 1 and g[0].predicate in ("Has", "HasColor")]
+    for obj in objects:
+        found = [g[0] for g in names[obj].adjectives if len(g) == 1 and g[0].predicate in ("Has", "HasColor")]
         if not found:
             return False
         colors += found
     if len({color.word for color in colors}) < len(colors):
         return False
-    for thing, color in zip(things, colors, strict=True):
-        names[thing].telling = color
+    for obj, color in zip(objects, colors, strict=True):
+        names[obj].telling = color
     return True
 
 
-def spoken_of(claim: Claim) -> list[str]:
-    """The things that a claim speaks of, the subject first."""
-    return [claim.subject, *(thing for part in claim.parts if is_relation(part) for thing in part.rest)]
+def claim_objects(claim: ObjectClaim) -> list[str]:
+    """The objects that a claim speaks of, the subject first."""
+    return [claim.subject, *(obj for part in claim.parts if is_relation(part) for obj in part.rest)]

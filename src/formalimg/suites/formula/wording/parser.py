@@ -1,6 +1,6 @@
 """From an instruction in English back to its formula: the grammar of clauses and sentences.
 
-The grammar reads exactly the language that `realize` writes. "A cup" introduces a thing and "the cup" calls it; a
+The grammar reads exactly the language that `realize` writes. "A cup" introduces an object and "the cup" calls it; a
 sentence with "every" is a rule, and what it introduces belongs to the rule and ends with the sentence.
 """
 
@@ -9,9 +9,17 @@ from __future__ import annotations
 from itertools import pairwise
 
 from formalimg.logic import Formula
-from formalimg.suites.formula.wording.description import Block, Claim, Description, Dispute, Part, Rule, to_formula
-from formalimg.suites.formula.wording.lexicon import Lexicon, WordingError, lexicon
-from formalimg.suites.formula.wording.phrase_parser import Core, Reader, SayingReader, ThingReader
+from formalimg.suites.formula.wording.description import (
+    ClaimPart,
+    Description,
+    DescriptionBlock,
+    Disjunction,
+    ObjectClaim,
+    Rule,
+    to_formula,
+)
+from formalimg.suites.formula.wording.lexicon import SuiteLexicon, WordingError, lexicon
+from formalimg.suites.formula.wording.phrase_parser import NounPhraseCore, NounPhraseParser, PropertyParser, TokenReader
 
 _PRESENCE = (
     "the image shows",
@@ -29,40 +37,40 @@ def understand(text: str, suite: str) -> Formula:
     Raises:
         WordingError: if the text is not in that language; it says where and what was expected.
     """
-    reading = _Understanding(Reader(text), lexicon(suite))
-    reading.text()
-    return to_formula(Description(reading.style, reading.top))
+    parser = _PromptParser(TokenReader(text), lexicon(suite))
+    parser.parse_text()
+    return to_formula(Description(parser.style, parser.top))
 
 
-class _Understanding:
+class _PromptParser:
     """Reads a text once, from left to right."""
 
-    def __init__(self, reader: Reader, words: Lexicon) -> None:
+    def __init__(self, reader: TokenReader, words: SuiteLexicon) -> None:
         self.reader = reader
         self.words = words
         self.style: str | None = None
-        self.top = self.block = Block()
+        self.top = self.block = DescriptionBlock()
         self.rule: Rule | None = None
-        self.things = ThingReader(reader, words, [], set())
-        self.says = SayingReader(reader, words, self.thing, self.kind)
+        self.noun_phrases = NounPhraseParser(reader, words, [], set())
+        self.predicates = PropertyParser(reader, words, self.parse_object, self.parse_class)
 
     # --- sentences
 
-    def text(self) -> None:
+    def parse_text(self) -> None:
         self.reader.take_one_of(self.words.openings.values())
         while not self.reader.done:
-            self.sentence()
+            self.parse_sentence()
             self.reader.expect(".")
-        if not (self.style or self.top.things or self.top.rules):
+        if not (self.style or self.top.objects or self.top.rules):
             raise WordingError("the words say nothing: write at least one sentence about the image")
 
-    def sentence(self) -> None:
+    def parse_sentence(self) -> None:
         whole = self.reader.take("this is")
         style = self.reader.take_meaning(self.words.style_phrases)
         if style is None and whole:
             self.reader.fail("a style")
         if style is None:
-            self.rule_or_clause()
+            self.parse_rule_or_clause()
             return
         if self.style is not None:
             raise WordingError("the words name two styles: leave one out")
@@ -70,158 +78,161 @@ class _Understanding:
         if whole:
             return
         if self.reader.expect("of", "in which") == "of":
-            self.presence()
+            self.parse_presence()
         else:
-            self.rule_or_clause()
+            self.parse_rule_or_clause()
 
-    def rule_or_clause(self) -> None:
-        scope, self.block = list(self.things.scope), self.top
+    def parse_rule_or_clause(self) -> None:
+        scope, self.block = list(self.noun_phrases.scope), self.top
         if self.reader.take("for every"):
-            self.begin_rule(self.things.core())
+            self.begin_rule(self.noun_phrases.parse_core())
             self.reader.take(",")
-            self.clause()
-            self.more_clauses()
+            self.parse_clause()
+            self.parse_more_clauses()
         elif self.reader.take("every"):
-            self.say_of([self.begin_rule(self.things.core())])
-            self.more_clauses()
+            self.parse_predicate([self.begin_rule(self.noun_phrases.parse_core())])
+            self.parse_more_clauses()
         elif self.reader.take("all"):
-            subject = self.begin_rule(self.things.core(plural=True))
-            self.say_of([subject])
+            subject = self.begin_rule(self.noun_phrases.parse_core(plural=True))
+            self.parse_predicate([subject])
         else:
-            self.clause()
-            self.more_clauses()
+            self.parse_clause()
+            self.parse_more_clauses()
         if self.rule:
-            self.things.scope[:] = scope
+            self.noun_phrases.scope[:] = scope
         self.rule, self.block = None, self.top
 
-    def more_clauses(self) -> None:
+    def parse_more_clauses(self) -> None:
         while self.reader.take(", and") or self.reader.take("; and") or self.reader.take(";"):
-            self.clause()
+            self.parse_clause()
 
-    def begin_rule(self, core: Core) -> str:
-        """A rule about every thing of a kind; from here on, the sentence belongs to it."""
-        variable, guard = self.things.introduce(core._replace(measured=True))
-        self.rule = Rule(variable, guard, Block())
-        guard += self.relative_clause(variable)
+    def begin_rule(self, core: NounPhraseCore) -> str:
+        """A rule about every object of a kind; from here on, the sentence belongs to it."""
+        variable, guard = self.noun_phrases.introduce(core._replace(measured=True))
+        self.rule = Rule(variable, guard, DescriptionBlock())
+        guard += self.parse_relative_clause(variable)
         self.top.rules.append(self.rule)
         self.block = self.rule.body
         return variable
 
     # --- clauses
 
-    def clause(self) -> None:
+    def parse_clause(self) -> None:
         if self.reader.take_one_of(_PRESENCE):
-            self.presence()
+            self.parse_presence()
         elif self.reader.take("either"):
-            self.dispute()
-        elif self.things.starts():
-            self.say_of(self.list_of_things())
+            self.parse_disjunction()
+        elif self.noun_phrases.starts():
+            self.parse_predicate(self.parse_objects())
         else:
-            sayings = self.says.sayings()
+            properties = self.predicates.parse_properties()
             self.reader.expect("is", "are")
-            self.claim(self.list_of_things(), sayings)
+            self.add_claims(self.parse_objects(), properties)
 
-    def presence(self) -> None:
-        """Things that are there, what is said of them, and what is by them."""
-        things = self.list_of_things()
-        if self.says.starts():
-            self.claim(things, self.says.sayings(self.rule.variable if self.rule else None, verbs=("is", "are")))
+    def parse_presence(self) -> None:
+        """Objects that are there, what is said of them, and what is by them."""
+        objects = self.parse_objects()
+        if self.predicates.starts():
+            self.add_claims(
+                objects,
+                self.predicates.parse_properties(self.rule.variable if self.rule else None, verbs=("is", "are")),
+            )
         if self.reader.take("with"):
-            self.by_it(things)
+            self.parse_neighbors(objects)
 
-    def dispute(self) -> None:
-        claims = [self.simple()]
+    def parse_disjunction(self) -> None:
+        claims = [self.parse_simple_clause()]
         while self.reader.take("or"):
-            claims.append(self.simple())
-        self.block.disputes.append(Dispute(tuple(claims)))
+            claims.append(self.parse_simple_clause())
+        self.block.disjunctions.append(Disjunction(tuple(claims)))
 
-    def simple(self) -> Claim:
-        subject = self.thing()
+    def parse_simple_clause(self) -> ObjectClaim:
+        subject = self.parse_object()
         self.reader.expect("is", "are")
-        return Claim(subject, (self.says.part(None),))
+        return ObjectClaim(subject, (self.predicates.parse_part(None),))
 
-    def say_of(self, subjects: list[str]) -> None:
+    def parse_predicate(self, subjects: list[str]) -> None:
         """What stands behind subjects: a verb and all that follows."""
         if self.reader.take("are arranged in this order , each"):
-            self.lineup(subjects)
+            self.parse_ordering(subjects)
         elif self.reader.take("together form one"):
-            self.group(subjects)
+            self.parse_group(subjects)
         elif self.reader.take_one_of(("has", "have")):
-            self.by_it(subjects)
+            self.parse_neighbors(subjects)
         else:
             self.reader.expect("is", "are")
             self.reader.take("also")
-            sayings = self.says.sayings(verbs=("is", "are"))
-            self.claim(subjects, sayings)
+            properties = self.predicates.parse_properties(verbs=("is", "are"))
+            self.add_claims(subjects, properties)
             if self.reader.take_one_of((", which is", ", which are", ", who is", ", who are")):
-                self.claim(list(sayings[-1][-1].rest), self.says.sayings())
+                self.add_claims(list(properties[-1][-1].rest), self.predicates.parse_properties())
             if self.reader.take_one_of(("and has", "and have", ", and has", ", and have")):
-                self.by_it(subjects)
+                self.parse_neighbors(subjects)
 
-    def lineup(self, things: list[str]) -> None:
+    def parse_ordering(self, objects: list[str]) -> None:
         forward = True
-        links = list(pairwise(things))
+        links = list(pairwise(objects))
         while True:
-            predicate = self.says.relation()
+            predicate = self.predicates.parse_relation()
             if not self.reader.take("it"):
                 forward = self.reader.expect("the next", "the one before") == "the next"
             for first, second in links if forward else [(second, first) for first, second in links]:
-                self.claim([first], [(Part(predicate, (second,)),)])
+                self.add_claims([first], [(ClaimPart(predicate, (second,)),)])
             place = self.reader.place
-            if self.reader.take_one_of((",", "and")) is None or not self.says.starts():
+            if self.reader.take_one_of((",", "and")) is None or not self.predicates.starts():
                 self.reader.place = place
                 return
 
-    def group(self, things: list[str]) -> None:
+    def parse_group(self, objects: list[str]) -> None:
         shape = self.reader.expect(*(r.group for r in self.words.relations.values() if r.group))
         predicate = next(r.predicate for r in self.words.relations.values() if r.group == shape)
-        for place, first in enumerate(things):
-            for second in things[place + 1 :]:
-                self.claim([first], [(Part(predicate, (second,)),)])
+        for place, first in enumerate(objects):
+            for second in objects[place + 1 :]:
+                self.add_claims([first], [(ClaimPart(predicate, (second,)),)])
 
-    def by_it(self, subjects: list[str]) -> None:
-        """Things by a subject: "a cup to its left and a plate below it"."""
+    def parse_neighbors(self, subjects: list[str]) -> None:
+        """Objects by a subject: "a cup to its left and a plate below it"."""
         if len(subjects) > 1:
             self.reader.fail("one subject, so that 'it' can stand for it")
-        self.list_of_things(by=subjects[0])
+        self.parse_objects(by=subjects[0])
 
-    # --- things
+    # --- objects
 
-    def list_of_things(self, by: str | None = None) -> list[str]:
-        """The things of a list; each may be followed by where it is by a thing called "it"."""
-        things = []
+    def parse_objects(self, by: str | None = None) -> list[str]:
+        """The objects of a list; each may be followed by where it is by an object called "it"."""
+        objects = []
         while True:
-            things.append(self.thing())
+            objects.append(self.parse_object())
             if by:
-                self.claim(things[-1:], [(self.says.part(by),)])
+                self.add_claims(objects[-1:], [(self.predicates.parse_part(by),)])
             place = self.reader.place
-            if self.reader.take_one_of((",", "and")) is None or not self.things.starts():
+            if self.reader.take_one_of((",", "and")) is None or not self.noun_phrases.starts():
                 self.reader.place = place
-                return things
+                return objects
 
-    def thing(self) -> str:
+    def parse_object(self) -> str:
         if self.reader.take_one_of(("a", "an")):
-            variable, claims = self.things.introduce(self.things.core())
-            self.block.things.append(variable)
+            variable, claims = self.noun_phrases.introduce(self.noun_phrases.parse_core())
+            self.block.objects.append(variable)
             self.block.claims += claims
-            more = self.relative_clause(variable)
+            more = self.parse_relative_clause(variable)
             self.block.claims += more  # of a rule, if "every" stands in the relative clause
             return variable
         if self.reader.take("every") and self.rule is None:
-            return self.begin_rule(self.things.core())
+            return self.begin_rule(self.noun_phrases.parse_core())
         self.reader.expect("the", "that")
-        return self.things.definite()
+        return self.noun_phrases.parse_definite()
 
-    def kind(self) -> str:
-        core = self.things.core()
+    def parse_class(self) -> str:
+        core = self.noun_phrases.parse_core()
         if core.noun.word is None or core.adjectives or core.mark:
-            self.reader.fail("a class of things")
+            self.reader.fail("a class of objects")
         return core.noun.word
 
-    def relative_clause(self, variable: str) -> list[Claim]:
+    def parse_relative_clause(self, variable: str) -> list[ObjectClaim]:
         if not self.reader.take_one_of(("that is", "who is")):
             return []
-        return [Claim(variable, saying) for saying in self.says.sayings()]
+        return [ObjectClaim(variable, prop) for prop in self.predicates.parse_properties()]
 
-    def claim(self, subjects: list[str], sayings: list[tuple[Part, ...]]) -> None:
-        self.block.claims += [Claim(subject, saying) for subject in subjects for saying in sayings]
+    def add_claims(self, subjects: list[str], properties: list[tuple[ClaimPart, ...]]) -> None:
+        self.block.claims += [ObjectClaim(subject, prop) for subject in subjects for prop in properties]

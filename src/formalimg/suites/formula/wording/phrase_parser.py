@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, NoReturn, TypeVar
 
-from formalimg.suites.formula.wording.description import Claim, Part
+from formalimg.suites.formula.wording.description import ClaimPart, ObjectClaim
 from formalimg.suites.formula.wording.lexicon import (
     PARTICULAR,
     PRONOUNS,
-    Adjective,
-    Lexicon,
+    AdjectiveEntry,
     Noun,
+    SuiteLexicon,
     WordingError,
-    many_of,
+    plural_measure,
 )
 
 _Meaning = TypeVar("_Meaning")
@@ -26,7 +26,7 @@ MAX_CHARACTERS = 20_000
 """The longest text that is read; the longest of ours have about 2,000 characters."""
 
 
-class Reader:
+class TokenReader:
     """The words of a text and the place that has been reached. Capitals make no difference."""
 
     def __init__(self, text: str) -> None:
@@ -96,38 +96,38 @@ def phrase_words(phrase: str) -> list[str]:
 ARTICLES = ("a", "an", "the", "that particular")
 
 
-class Core(NamedTuple):
+class NounPhraseCore(NamedTuple):
     """A noun phrase without its article."""
 
     mark: str | None
     measured: bool
-    adjectives: tuple[tuple[Adjective, ...], ...]
+    adjectives: tuple[tuple[AdjectiveEntry, ...], ...]
     noun: Noun
 
 
-class Known(NamedTuple):
-    """A thing that has been introduced, and how it can be called."""
+class KnownObject(NamedTuple):
+    """An object that has been introduced, and how it can be called."""
 
     variable: str
-    core: Core
+    core: NounPhraseCore
 
 
 @dataclass
-class ThingReader:
+class NounPhraseParser:
     """Reads noun phrases and keeps in mind what has been introduced."""
 
-    reader: Reader
-    lexicon: Lexicon
-    scope: list[Known]
+    reader: TokenReader
+    lexicon: SuiteLexicon
+    scope: list[KnownObject]
     given: set[str]
 
     def starts(self) -> bool:
         """Does a noun phrase come next?"""
         return any(self.reader.sees(article) for article in ARTICLES)
 
-    def definite(self) -> str:
-        """The thing that a phrase behind "the" or "that" calls; exactly one must answer to it."""
-        core = self.core()
+    def parse_definite(self) -> str:
+        """The object that a phrase behind "the" or "that" calls; exactly one must answer to it."""
+        core = self.parse_core()
         told = {adjective for group in core.adjectives for adjective in group}
         matches = [
             known.variable
@@ -137,23 +137,23 @@ class ThingReader:
             and told <= {group[0] for group in known.core.adjectives if len(group) == 1}
         ]
         if len(matches) != 1:
-            whom = "nothing" if not matches else "more than one thing"
+            whom = "nothing" if not matches else "more than one object"
             raise WordingError(
-                f"'the {core.noun.text}' calls {whom} here: introduce each thing once, under its own name"
+                f"'the {core.noun.text}' calls {whom} here: introduce each object once, under its own name"
             )
         return matches[0]
 
-    def introduce(self, core: Core) -> tuple[str, list[Claim]]:
-        """A new thing, and what its phrase claims."""
+    def introduce(self, core: NounPhraseCore) -> tuple[str, list[ObjectClaim]]:
+        """A new object, and what its phrase claims."""
         if core.noun.measure and not core.measured:
-            raise WordingError(f"say '{core.noun.measure} {core.noun.text}' where the thing is introduced")
+            raise WordingError(f"say '{core.noun.measure} {core.noun.text}' where the object is introduced")
         variable = self._fresh(core.noun)
-        self.scope.append(Known(variable, core))
-        claims = [Claim(variable, (Part("Is", (core.noun.word,)),))] if core.noun.word else []
-        groups = [tuple(Part(a.predicate, (a.word,)) for a in group) for group in core.adjectives]
-        return variable, claims + [Claim(variable, parts) for parts in groups]
+        self.scope.append(KnownObject(variable, core))
+        claims = [ObjectClaim(variable, (ClaimPart("Is", (core.noun.word,)),))] if core.noun.word else []
+        groups = [tuple(ClaimPart(a.predicate, (a.word,)) for a in group) for group in core.adjectives]
+        return variable, claims + [ObjectClaim(variable, parts) for parts in groups]
 
-    def core(self, *, plural: bool = False) -> Core:
+    def parse_core(self, *, plural: bool = False) -> NounPhraseCore:
         """Ordinal, measure, adjectives and noun."""
         mark = self.reader.take_one_of((PARTICULAR, *self.lexicon.ordinals))
         measured = self._measure(plural)
@@ -161,11 +161,11 @@ class ThingReader:
         found = next(fitting, None)
         if found is None:
             self.reader.fail("a noun")
-        return Core(mark, measured is not None, *found)
+        return NounPhraseCore(mark, measured is not None, *found)
 
     def _readings(
-        self, before: tuple[tuple[Adjective, ...], ...], plural: bool
-    ) -> Iterator[tuple[tuple[tuple[Adjective, ...], ...], Noun]]:
+        self, before: tuple[tuple[AdjectiveEntry, ...], ...], plural: bool
+    ) -> Iterator[tuple[tuple[tuple[AdjectiveEntry, ...], ...], Noun]]:
         """Adjectives and a noun, in every way that the next words allow: "orange" is both. The longest comes first."""
         place = self.reader.place
         group = self._alternatives()
@@ -176,9 +176,9 @@ class ThingReader:
         if noun:
             yield before, noun
 
-    def _alternatives(self) -> tuple[Adjective, ...]:
+    def _alternatives(self) -> tuple[AdjectiveEntry, ...]:
         """One adjective or several: "red or blue"."""
-        found: list[Adjective] = []
+        found: list[AdjectiveEntry] = []
         place = self.reader.place
         while adjective := self.lexicon.before.get(self.reader.next):
             found.append(adjective)
@@ -190,7 +190,7 @@ class ThingReader:
 
     def _measure(self, plural: bool) -> str | None:
         for measure in self.lexicon.measures:
-            if self.reader.take(many_of(measure) if plural else measure):
+            if self.reader.take(plural_measure(measure) if plural else measure):
                 return measure
         return None
 
@@ -206,20 +206,20 @@ class ThingReader:
 _IT = sorted({pronoun.it for pronoun in PRONOUNS.values()})
 _ITS = sorted({pronoun.its for pronoun in PRONOUNS.values()})
 
-Sayings = list[tuple[Part, ...]]
+Sayings = list[tuple[ClaimPart, ...]]
 
 
 @dataclass
-class SayingReader:
-    """Reads lists of sayings. `thing` reads the noun phrase of an object, `kind` one that only says a class."""
+class PropertyParser:
+    """Reads lists of properties. `parse_object` reads the noun phrase of an object, `parse_class` one that only says a class."""
 
-    reader: Reader
-    lexicon: Lexicon
-    thing: Callable[[], str]
-    kind: Callable[[], str]
+    reader: TokenReader
+    lexicon: SuiteLexicon
+    parse_object: Callable[[], str]
+    parse_class: Callable[[], str]
 
     def starts(self) -> bool:
-        """Does a saying come next, other than "a cup"? Behind "either", a thing begins a clause of its own."""
+        """Does a property come next, other than "a cup"? Behind "either", an object begins a clause of its own."""
         place = self.reader.place
         found = self.reader.take("not")
         found = found or (self.reader.take("either") and self.reader.next not in ("the", "that"))
@@ -229,21 +229,21 @@ class SayingReader:
         self.reader.place = place
         return found
 
-    def sayings(self, it: str | None = None, *, verbs: tuple[str, ...] = ()) -> Sayings:
-        """A list of sayings. "It" is the given thing at first, then the one that was named last.
+    def parse_properties(self, it: str | None = None, *, verbs: tuple[str, ...] = ()) -> Sayings:
+        """A list of properties. "It" is the given object at first, then the one that was named last.
 
         Where verbs are given, they may be repeated in the list: "is red and is above the cup"; and a relation may be
-        to several things: "is above the cup and the plate".
+        to several objects: "is above the cup and the plate".
         """
         found: Sayings = []
         while True:
             corner = self.reader.take_meaning(self.lexicon.corner_phrases)
             if corner:
-                found += [(Part(place, ()),) for place in corner]
+                found += [(ClaimPart(place, ()),) for place in corner]
             elif self.reader.take("either"):
                 found.append(tuple(self._alternatives()))
             else:
-                part = self.part(it)
+                part = self.parse_part(it)
                 found.append((part,))
                 if part.rest and part.rest[0].startswith("?"):
                     it = part.rest[0]
@@ -256,44 +256,44 @@ class SayingReader:
                 self.reader.place = place
                 return found
 
-    def _further_objects(self, part: Part) -> Sayings:
-        """More things that the same relation is to."""
+    def _further_objects(self, part: ClaimPart) -> Sayings:
+        """More objects that the same relation is to."""
         found: Sayings = []
         while part.positive and any(self.reader.sees(f"and {article}") for article in ARTICLES):
             self.reader.take("and")
-            found.append((Part(part.predicate, (self.thing(),)),))
+            found.append((ClaimPart(part.predicate, (self.parse_object(),)),))
         return found
 
-    def part(self, it: str | None) -> Part:
+    def parse_part(self, it: str | None) -> ClaimPart:
         """One part: "not red", "above the cup", "to its left"."""
         positive = not self.reader.take("not")
         if self.reader.take_one_of(("a", "an")):
-            return Part("Is", (self.kind(),), positive)
+            return ClaimPart("Is", (self.parse_class(),), positive)
         near = self._near_form()
         if near:
-            return Part(near, (self._called(it),), positive)
+            return ClaimPart(near, (self._called(it),), positive)
         predicate = self.reader.take_meaning(self.lexicon.said)
         if predicate is not None and predicate in self.lexicon.places:
-            return Part(predicate, (), positive)
+            return ClaimPart(predicate, (), positive)
         if predicate is not None:
-            thing = self._called(it) if self.reader.take_one_of(_IT) else self.thing()
-            return Part(predicate, (thing,), positive)
+            obj = self._called(it) if self.reader.take_one_of(_IT) else self.parse_object()
+            return ClaimPart(predicate, (obj,), positive)
         adjective = self.reader.take_meaning(self.lexicon.after)
         if adjective is None:
             self.reader.fail("an attribute, a place or a relation")
-        return Part(adjective.predicate, (adjective.word,), positive)
+        return ClaimPart(adjective.predicate, (adjective.word,), positive)
 
-    def relation(self) -> str:
+    def parse_relation(self) -> str:
         """The phrase of a relation, without its object."""
         predicate = self.reader.take_meaning(self.lexicon.said)
         if predicate is None or predicate not in self.lexicon.relations:
             self.reader.fail("a relation")
         return predicate
 
-    def _alternatives(self) -> list[Part]:
-        parts = [self.part(None)]
+    def _alternatives(self) -> list[ClaimPart]:
+        parts = [self.parse_part(None)]
         while self.reader.take("or"):
-            parts.append(self.part(None))
+            parts.append(self.parse_part(None))
         return parts
 
     def _near_form(self) -> str | None:
@@ -307,5 +307,5 @@ class SayingReader:
 
     def _called(self, it: str | None) -> str:
         if it is None:
-            self.reader.fail("a thing that the pronoun can stand for")
+            self.reader.fail("an object that the pronoun can stand for")
         return it

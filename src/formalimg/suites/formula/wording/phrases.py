@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from formalimg.suites.formula.wording.description import Part, is_relation
-from formalimg.suites.formula.wording.lexicon import PARTICULAR, PRONOUNS, Lexicon, Pronoun, many_of
-from formalimg.suites.formula.wording.naming import Chance, Name
+from formalimg.suites.formula.wording.description import ClaimPart, is_relation
+from formalimg.suites.formula.wording.lexicon import PARTICULAR, PRONOUNS, Pronoun, SuiteLexicon, plural_measure
+from formalimg.suites.formula.wording.naming import HashRng, ObjectName
 
 
-class Phrase(NamedTuple):
+class NounPhrase(NamedTuple):
     """A noun phrase, and whether it takes "are"."""
 
     text: str
     many: bool = False
 
 
-class Said(NamedTuple):
+class PropertyPhrase(NamedTuple):
     """Something said of a subject, and its kind: class, like, where, size, doing or open."""
 
     text: str
     kind: str
 
 
-def listed(items: list[str]) -> str:
+def join_list(items: list[str]) -> str:
     """The items as a list: "a", "a and b", "a, b and c"."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
 
@@ -33,114 +33,116 @@ def with_article(text: str) -> str:
     return f"{'an' if text[0] in 'aeiou' else 'a'} {text}"
 
 
-class Phrasing:
-    """Puts names and parts into words, and keeps in mind which things have been introduced."""
+class PhraseBuilder:
+    """Puts names and parts into words, and keeps in mind which objects have been introduced."""
 
-    def __init__(self, lexicon: Lexicon, names: dict[str, Name], chance: Chance) -> None:
+    def __init__(self, lexicon: SuiteLexicon, names: dict[str, ObjectName], rng: HashRng) -> None:
         self.lexicon = lexicon
         self.names = names
-        self.chance = chance
+        self.rng = rng
         self.known: set[str] = set()
         self.ruled: set[str] = set()
-        self._taste = chance.below(2)
+        self._taste = rng.below(2)
 
-    def thing(self, thing: str) -> Phrase:
-        """The thing as it is called here: "a red cup" the first time, then "the cup"."""
-        name = self.names[thing]
-        if thing in self.known:
+    def refer(self, obj: str) -> NounPhrase:
+        """The object as it is called here: "a red cup" the first time, then "the cup"."""
+        name = self.names[obj]
+        if obj in self.known:
             return self._definite(name)
         if name.number is not None:
             others = [self.names[other] for other in self.known if self.names[other].noun is name.noun]
             before = sum(other.number is not None for other in others)
             name.mark = self.lexicon.ordinals[name.number + before]
-        self.known.add(thing)
-        return Phrase(with_article(self._core(name)) + self._clause(name))
+        self.known.add(obj)
+        return NounPhrase(with_article(self._core(name)) + self._clause(name))
 
-    def things(self, things: list[str]) -> Phrase:
-        """Several things in a list."""
-        phrases = [self.thing(thing) for thing in things]
-        return Phrase(listed([phrase.text for phrase in phrases]), len(phrases) > 1 or phrases[0].many)
+    def refer_all(self, objects: list[str]) -> NounPhrase:
+        """Several objects in a list."""
+        phrases = [self.refer(obj) for obj in objects]
+        return NounPhrase(join_list([phrase.text for phrase in phrases]), len(phrases) > 1 or phrases[0].many)
 
-    def every(self, thing: str) -> str:
-        """The phrase for every thing of a rule: "every red cup that is not above the plate"."""
-        self.known.add(thing)
-        self.ruled.add(thing)
-        return f"every {self._core(self.names[thing])}{self._clause(self.names[thing])}"
+    def every(self, obj: str) -> str:
+        """The phrase for every object of a rule: "every red cup that is not above the plate"."""
+        self.known.add(obj)
+        self.ruled.add(obj)
+        return f"every {self._core(self.names[obj])}{self._clause(self.names[obj])}"
 
-    def all_of(self, thing: str) -> str:
+    def all_of(self, obj: str) -> str:
         """The same in the plural: "all red cups"."""
-        self.known.add(thing)
-        name = self.names[thing]
-        counted = [many_of(name.noun.measure)] if name.noun.measure else []
+        self.known.add(obj)
+        name = self.names[obj]
+        counted = [plural_measure(name.noun.measure)] if name.noun.measure else []
         return " ".join(["all", *counted, *self._adjectives(name), name.noun.plural])
 
-    def pronoun(self, thing: str) -> Pronoun:
-        """The pronoun for a thing; the thing of a rule is one pair, not many jeans."""
-        name = self.names[thing]
-        many = name.noun.many and not name.mark and thing not in self.ruled
+    def pronoun(self, obj: str) -> Pronoun:
+        """The pronoun for an object; the object of a rule is one pair, not many jeans."""
+        name = self.names[obj]
+        many = name.noun.many and not name.mark and obj not in self.ruled
         return PRONOUNS["they" if many else name.noun.pronoun]
 
-    def _core(self, name: Name) -> str:
+    def _core(self, name: ObjectName) -> str:
         words = [name.mark, name.noun.measure, *self._adjectives(name), name.noun.text]
         return " ".join(word for word in words if word)
 
-    def _adjectives(self, name: Name) -> list[str]:
+    def _adjectives(self, name: ObjectName) -> list[str]:
         return [" or ".join(adjective.before or "" for adjective in group) for group in name.adjectives]
 
-    def _clause(self, name: Name) -> str:
+    def _clause(self, name: ObjectName) -> str:
         if not name.clause:
             return ""
-        return f" {name.noun.who} is {self.sayings([claim.parts for claim in name.clause])}"
+        return f" {name.noun.who} is {self.join_properties([claim.parts for claim in name.clause])}"
 
-    def _definite(self, name: Name) -> Phrase:
+    def _definite(self, name: ObjectName) -> NounPhrase:
         article = "that" if name.mark == PARTICULAR else "the"
         telling = name.telling.before if name.telling else None
         words = [article, name.mark, name.noun.measure if name.mark else None, telling, name.noun.text]
-        return Phrase(" ".join(word for word in words if word), name.noun.many and not name.mark)
+        return NounPhrase(" ".join(word for word in words if word), name.noun.many and not name.mark)
 
     # --- behind the verb
 
-    def sayings(self, sayings: list[tuple[Part, ...]], it: str | None = None, *, verb: str | None = None) -> str:
+    def join_properties(
+        self, properties: list[tuple[ClaimPart, ...]], it: str | None = None, *, verb: str | None = None
+    ) -> str:
         """What is said, as a list.
 
         Args:
-            sayings: each one part, or several of which one holds.
-            it: what a pronoun stands for at first; then it stands for the thing named last.
-            verb: the words between two sayings of different kinds, such as "and is"; None inside a noun phrase.
+            properties: each one part, or several of which one holds.
+            it: what a pronoun stands for at first; then it stands for the object named last.
+            verb: the words between two properties of different kinds, such as "and is"; None inside a noun phrase.
         """
-        if verb is not None and _same_relation(sayings, it):
-            first, second = (saying[0] for saying in sayings)
-            return f"{self.part(first)} and {self.thing(second.rest[0]).text}"
-        spoken: list[Said] = []
-        left = list(sayings)
+        if verb is not None and _same_relation(properties, it):
+            first, second = (prop[0] for prop in properties)
+            return f"{self.part_text(first)} and {self.refer(second.rest[0]).text}"
+        spoken: list[PropertyPhrase] = []
+        left = list(properties)
         for corner in self.lexicon.corners:
-            pair = [(Part(place, ()),) for place in corner.places]
-            if all(saying in left for saying in pair):
-                left = [saying for saying in left if saying not in pair]
-                spoken.append(Said(corner.phrase, "where"))
-        for saying in left:
-            if len(saying) > 1:
-                spoken.append(Said("either " + " or ".join(self.part(part) for part in saying), "open"))
-            elif not is_relation(saying[0]):
-                spoken.append(Said(self.part(saying[0]), self._kind_of(saying[0])))
+            pair = [(ClaimPart(place, ()),) for place in corner.places]
+            if all(prop in left for prop in pair):
+                left = [prop for prop in left if prop not in pair]
+                spoken.append(PropertyPhrase(corner.phrase, "where"))
+        for prop in left:
+            if len(prop) > 1:
+                spoken.append(PropertyPhrase("either " + " or ".join(self.part_text(part) for part in prop), "open"))
+            elif not is_relation(prop[0]):
+                spoken.append(PropertyPhrase(self.part_text(prop[0]), self._kind_of(prop[0])))
             else:
-                thing = saying[0].rest[0]
-                pronoun = self.pronoun(thing) if thing == it else None
-                spoken.append(Said(self.part(saying[0], pronoun), self._kind_of(saying[0])))
-                it = thing
+                obj = prop[0].rest[0]
+                pronoun = self.pronoun(obj) if obj == it else None
+                spoken.append(PropertyPhrase(self.part_text(prop[0], pronoun), self._kind_of(prop[0])))
+                it = obj
         spoken.sort(key=lambda said: said.kind != "class")
         if len(spoken) == 2 and spoken[0].kind != spoken[1].kind:
             return f"{spoken[0].text} {verb or 'and'} {spoken[1].text}"
-        return listed([said.text for said in spoken])
+        return join_list([said.text for said in spoken])
 
-    def _kind_of(self, part: Part) -> str:
+    def _kind_of(self, part: ClaimPart) -> str:
         if part.predicate in self.lexicon.relations:
             return self.lexicon.relations[part.predicate].kind
         if part.predicate in self.lexicon.places:
             return "where"
         return "class" if part.predicate == "Is" else "like"
 
-    def part(self, part: Part, pronoun: Pronoun | None = None) -> str:
+    def part_text(self, part: ClaimPart, pronoun: Pronoun | None = None) -> str:
         """One part: "not red", "above the cup", "to its left"."""
         denied = "" if part.positive else "not "
         if part.predicate == "Is":
@@ -152,7 +154,7 @@ class Phrasing:
         relation = self.lexicon.relations[part.predicate]
         if pronoun and relation.near:
             return denied + relation.near.format(it=pronoun.it, its=pronoun.its)
-        return f"{denied}{self.phrase_for(part.predicate)} {pronoun.it if pronoun else self.thing(part.rest[0]).text}"
+        return f"{denied}{self.phrase_for(part.predicate)} {pronoun.it if pronoun else self.refer(part.rest[0]).text}"
 
     def phrase_for(self, predicate: str) -> str:
         """The phrase of a relation or place: always the same in one text, so that no difference seems meant."""
@@ -165,9 +167,9 @@ class Phrasing:
         return f"{noun.measure} {noun.text}" if noun.measure else noun.text
 
 
-def _same_relation(sayings: list[tuple[Part, ...]], it: str | None) -> bool:
-    """Are these two things that the subject is to in the same way: "above the cup and the plate"?"""
-    parts = [saying[0] for saying in sayings if len(saying) == 1 and saying[0].positive and is_relation(saying[0])]
-    if len(sayings) != 2 or len(parts) != 2 or it in (parts[0].rest[0], parts[1].rest[0]):
+def _same_relation(properties: list[tuple[ClaimPart, ...]], it: str | None) -> bool:
+    """Are these two objects that the subject is to in the same way: "above the cup and the plate"?"""
+    parts = [prop[0] for prop in properties if len(prop) == 1 and prop[0].positive and is_relation(prop[0])]
+    if len(properties) != 2 or len(parts) != 2 or it in (parts[0].rest[0], parts[1].rest[0]):
         return False
     return parts[0].predicate == parts[1].predicate

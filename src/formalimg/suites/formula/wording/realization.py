@@ -5,18 +5,26 @@ from __future__ import annotations
 from itertools import pairwise
 
 from formalimg.logic import Formula, atoms, to_text
-from formalimg.suites.formula.wording.description import Block, describe
+from formalimg.suites.formula.wording.description import DescriptionBlock, describe
 from formalimg.suites.formula.wording.equivalence import same_meaning_as_written
-from formalimg.suites.formula.wording.lexicon import Lexicon, WordingError, lexicon
-from formalimg.suites.formula.wording.naming import Chance, Naming, name_things, spoken_of
+from formalimg.suites.formula.wording.lexicon import SuiteLexicon, WordingError, lexicon
+from formalimg.suites.formula.wording.naming import HashRng, Naming, claim_objects, name_objects
 from formalimg.suites.formula.wording.parser import understand
 from formalimg.suites.formula.wording.phrase_parser import MAX_CHARACTERS
-from formalimg.suites.formula.wording.phrases import Phrasing
-from formalimg.suites.formula.wording.planning import Clause, Group, Lineup, Listing, Planner, Statement, mentioned
-from formalimg.suites.formula.wording.sentences import of_another, spoken, spoken_rule
+from formalimg.suites.formula.wording.phrases import PhraseBuilder
+from formalimg.suites.formula.wording.planning import (
+    AlignedGroup,
+    Clause,
+    Enumeration,
+    Ordering,
+    Planner,
+    Statement,
+    mentioned_objects,
+)
+from formalimg.suites.formula.wording.sentences import inverted_claim, realize_clause, realize_rule
 
 LISTED_FIRST = {"knolling": 60, "natural": 30}
-"""In how many cases of a hundred the things are listed before anything is said of them."""
+"""In how many cases of a hundred the objects are listed before anything is said of them."""
 
 SHORT = 11
 """The most words of clauses that are joined to one sentence."""
@@ -52,80 +60,86 @@ def realize(formula: Formula, suite: str, *, seed: int = 0) -> str:
 
 
 def _written(formula: Formula, suite: str, seed: int) -> str:
-    words, chance = lexicon(suite), Chance(f"{seed} {suite} {to_text(formula)}")
+    words, rng = lexicon(suite), HashRng(f"{seed} {suite} {to_text(formula)}")
     description = describe(formula, suite)
-    naming = name_things(description, words, chance)
-    phrasing = Phrasing(words, naming.names, chance)
-    listed_first = chance.likely(LISTED_FIRST[suite])
-    clauses = _planned(description.block, naming, words, chance, listed_first)
-    sentences = _sentences(clauses, phrasing, there=description.style is not None and chance.likely(60))
-    sentences += _rules(description.block, naming, phrasing)
+    naming = name_objects(description, words, rng)
+    phrases = PhraseBuilder(words, naming.names, rng)
+    listed_first = rng.likely(LISTED_FIRST[suite])
+    clauses = _planned(description.block, naming, words, rng, listed_first)
+    sentences = _sentences(clauses, phrases, there=description.style is not None and rng.likely(60))
+    sentences += _rules(description.block, naming, phrases)
     if description.style:
-        first, *others = _styled(words.styles[description.style], sentences, chance)
-        sentences = [first, *_paired(others, chance)]
+        first, *others = _styled(words.styles[description.style], sentences, rng)
+        sentences = [first, *_paired(others, rng)]
     else:
-        sentences = _paired(sentences, chance)
+        sentences = _paired(sentences, rng)
     opening = _opening(formula, suite, words)
     return " ".join([*opening, *(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences)])
 
 
-def _planned(block: Block, naming: Naming, words: Lexicon, chance: Chance, listed_first: bool) -> list[Clause]:
-    """The clauses outside of rules; the one thing that a rule can introduce is left to it."""
-    planner = Planner(words, chance, naming.with_clause, naming.with_clause | naming.people)
-    claims, things = naming.left[""], [thing for thing in block.things if thing != _left_to_rule(block, naming)]
-    clauses = planner.plan(claims, block.disputes, things, ())
-    orders = [clause for clause in clauses if isinstance(clause, Lineup | Group)]
-    if len(things) < 3 or not listed_first or any(len(mentioned(order)) * 2 > len(things) for order in orders):
+def _planned(
+    block: DescriptionBlock, naming: Naming, words: SuiteLexicon, rng: HashRng, listed_first: bool
+) -> list[Clause]:
+    """The clauses outside of rules; the one object that a rule can introduce is left to it."""
+    planner = Planner(words, rng, naming.with_clause, naming.with_clause | naming.people)
+    claims, objects = naming.left[""], [obj for obj in block.objects if obj != _left_to_rule(block, naming)]
+    clauses = planner.plan(claims, block.disjunctions, objects, ())
+    orders = [clause for clause in clauses if isinstance(clause, Ordering | AlignedGroup)]
+    if (
+        len(objects) < 3
+        or not listed_first
+        or any(len(mentioned_objects(order)) * 2 > len(objects) for order in orders)
+    ):
         return clauses
-    return [Listing(things), *planner.plan(claims, block.disputes, things, things)]
+    return [Enumeration(objects), *planner.plan(claims, block.disjunctions, objects, objects)]
 
 
-def _left_to_rule(block: Block, naming: Naming) -> str | None:
-    """The thing of which nothing is said but what it is to every thing of the only rule."""
-    if len(block.rules) != 1 or block.disputes:
+def _left_to_rule(block: DescriptionBlock, naming: Naming) -> str | None:
+    """The object of which nothing is said but what it is to every object of the only rule."""
+    if len(block.rules) != 1 or block.disjunctions:
         return None
     rule = block.rules[0]
-    turned = of_another(rule, naming.left[rule.variable])
+    turned = inverted_claim(rule, naming.left[rule.variable])
     if turned is None or naming.names[turned.subject].clause or naming.names[rule.variable].clause:
         return None
-    return None if any(turned.subject in spoken_of(claim) for claim in naming.left[""]) else turned.subject
+    return None if any(turned.subject in claim_objects(claim) for claim in naming.left[""]) else turned.subject
 
 
-def _sentences(clauses: list[Clause], phrasing: Phrasing, there: bool) -> list[str]:
+def _sentences(clauses: list[Clause], phrases: PhraseBuilder, there: bool) -> list[str]:
     """One sentence for each clause; `there` asks for "there is" in the first."""
     sentences: list[str] = []
     before: list[str] = []
     for clause in clauses:
         subjects = clause.subjects if isinstance(clause, Statement) else []
         also = subjects == before if subjects else bool(sentences)
-        sentences.append(spoken(clause, phrasing, also=also, first=there and not sentences))
+        sentences.append(realize_clause(clause, phrases, also=also, first=there and not sentences))
         before = subjects
     return sentences
 
 
-def _rules(block: Block, naming: Naming, phrasing: Phrasing) -> list[str]:
+def _rules(block: DescriptionBlock, naming: Naming, phrases: PhraseBuilder) -> list[str]:
     """One sentence for each rule; what a rule introduces ends with it."""
-    planner = Planner(phrasing.lexicon, phrasing.chance, naming.with_clause, set(naming.names))
-    outside = set(phrasing.known)
+    planner = Planner(phrases.lexicon, phrases.rng, naming.with_clause, set(naming.names))
+    outside = set(phrases.known)
     sentences = []
     for rule in block.rules:
-        phrasing.known = set(outside)
-        sentences.append(spoken_rule(rule, naming.left[rule.variable], planner, phrasing))
+        phrases.known = set(outside)
+        sentences.append(realize_rule(rule, naming.left[rule.variable], planner, phrases))
     return sentences
 
 
-def _styled(style: str, sentences: list[str], chance: Chance) -> list[str]:
+def _styled(style: str, sentences: list[str], rng: HashRng) -> list[str]:
     """The sentences behind one that says the style, or with the first of them drawn into it."""
     first = sentences[0] if sentences else ""
     for beginning in ("there is ", "there are ", "the image shows ", "the image contains "):
-        if first.startswith(beginning) and chance.likely(80):
+        if first.startswith(beginning) and rng.likely(80):
             return [f"{style} of {first.removeprefix(beginning)}", *sentences[1:]]
-    if first.startswith("every ") and ";" not in first and chance.likely(75):
+    if first.startswith("every ") and ";" not in first and rng.likely(75):
         return [f"{style} in which {first}", *sentences[1:]]
     return [f"this is {style}", *sentences]
 
 
-def _paired(sentences: list[str], chance: Chance) -> list[str]:
+def _paired(sentences: list[str], rng: HashRng) -> list[str]:
     """Two short sentences in a row become one, so that the text does not sound chopped."""
     paired: list[str] = []
     free = False
@@ -133,7 +147,7 @@ def _paired(sentences: list[str], chance: Chance) -> list[str]:
         short = len(sentence.split()) <= SHORT and not any(sign in sentence for sign in (",", ";", " and "))
         plain = short and sentence.startswith(("the ", "a ", "an ")) and not sentence.startswith("the image ")
         plain = plain and " every " not in sentence
-        if free and plain and _subject(sentence) != _subject(paired[-1]) and chance.likely(55):
+        if free and plain and _subject(sentence) != _subject(paired[-1]) and rng.likely(55):
             paired[-1] += f", and {sentence}"
             free = False
         else:
@@ -148,7 +162,7 @@ def _subject(sentence: str) -> str:
     return next((noun for noun, verb in pairwise(words) if verb in ("is", "are", "has", "have", "together")), "")
 
 
-def _opening(formula: Formula, suite: str, words: Lexicon) -> list[str]:
+def _opening(formula: Formula, suite: str, words: SuiteLexicon) -> list[str]:
     """The fixed sentence at the beginning, where there is one."""
     if suite == "knolling":
         return [words.openings["knolling"]]
