@@ -54,11 +54,11 @@ def given(text: str) -> Given:
     return Given(tuple(concepts), Binding(tuple(objects), style, tuple(relations)))
 
 
-def drawn(k: int, pools: Pools, chance: random.Random) -> Given:
+def drawn(k: int, pools: Pools, rng: random.Random) -> Given:
     """Drawn concepts whose relations do not contradict each other; the shapes may be any."""
     while True:
-        concepts = draw_concepts(k, pools, chance)
-        closed = complete_binding(bind_attributes(concepts, pools, chance), chance)
+        concepts = draw_concepts(k, pools, rng)
+        closed = complete_binding(bind_attributes(concepts, pools, rng), rng)
         if all(conflict.reason in ("shape", "kind") for conflict in conflicts(closed)):
             return Given(bound_concepts(concepts, closed), closed)
 

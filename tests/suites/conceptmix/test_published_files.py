@@ -181,7 +181,7 @@ def test_scores_are_worked_out_from_the_records_and_not_believed(tmp_path: Path)
     path.write_text(json.dumps(records))
     (unscored,) = read_scores(path)
     assert (unscored.passed, unscored.fraction) == (None, None)
-    with pytest.raises(FormalimgError, match="all their scores"):
+    with pytest.raises(FormalimgError, match="complete scores"):
         scores_text([unscored])
     for text, message in [
         ("[{", "did not end"),

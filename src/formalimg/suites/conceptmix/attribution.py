@@ -1,204 +1,200 @@
-"""Whose attribute is it? What a simple reading of noun phrases can tell; what it cannot tell belongs to nobody."""
+"""Attribution in a prompt: which objects an attribute or number belongs to, and whether a style is that of the image.
+
+A simple reading of noun phrases; what it cannot decide belongs to no object.
+"""
 
 from __future__ import annotations
 
-from formalimg.suites.conceptmix.mentions import Mention, Reading
-from formalimg.suites.conceptmix.vocabulary import reading_words
+from formalimg.suites.conceptmix.mentions import ConceptMention, ParsedPrompt
+from formalimg.suites.conceptmix.vocabulary import function_words
 
-_NOBODY: frozenset[str] = frozenset()
-_MOST_UNKNOWN = 2
+_NONE: frozenset[str] = frozenset()
+_MAX_UNKNOWN = 2
 _MATERIAL = ("shape", "texture")
 
 
-def owners(reading: Reading, attribute: Mention) -> frozenset[str]:
-    """The objects that have the attribute a text speaks of; none if it belongs to something else, or to who knows."""
+def attribute_owners(parsed: ParsedPrompt, attribute: ConceptMention) -> frozenset[str]:
+    """Return the objects that have an attribute; empty if it belongs to something else, or cannot be decided."""
     if attribute.concept.category == "number":
-        return counted(reading, attribute) or _counted_before(reading, attribute)
-    head, described = _head(reading, attribute)
+        return counted_objects(parsed, attribute) or _counted_before(parsed, attribute)
+    head, described = _head(parsed, attribute)
     if head is not None:
-        return _together(reading, head)
-    return _NOBODY if described is False else _spoken_of(reading, attribute, is_word_for_it=bool(described))
+        return _coordinated(parsed, head)
+    return _NONE if described is False else _predicate_owners(parsed, attribute, is_word_for_it=bool(described))
 
 
-def counted(reading: Reading, number: Mention) -> frozenset[str]:
-    """The objects that stand right behind a number."""
-    head, _ = _head(reading, number)
-    return _NOBODY if head is None else _together(reading, head)
+def counted_objects(parsed: ParsedPrompt, number: ConceptMention) -> frozenset[str]:
+    """Return the objects directly after a number."""
+    head, _ = _head(parsed, number)
+    return _NONE if head is None else _coordinated(parsed, head)
 
 
-def counts_something_else(reading: Reading, number: Mention) -> bool:
-    """Does a number count what is no concept: "two birds"? "The two animals" are there already."""
-    place = number.end
-    while place < len(reading.tokens) and (reading.is_adjective(place) or reading.tokens[place].endswith("ed")):
-        place += 1
-    general = reading.tokens[place : place + 1] and reading.tokens[place] in reading_words("general")
-    return reading.is_unknown(place) and not general
+def counts_unknown_object(parsed: ParsedPrompt, number: ConceptMention) -> bool:
+    """Return whether a number counts something that is not a concept: "two birds", but not "the two animals"."""
+    index = number.end
+    while index < len(parsed.tokens) and (parsed.is_adjective(index) or parsed.tokens[index].endswith("ed")):
+        index += 1
+    general = parsed.tokens[index : index + 1] and parsed.tokens[index] in function_words("general")
+    return parsed.is_unknown(index) and not general
 
 
-def _head(reading: Reading, attribute: Mention) -> tuple[Mention | None, bool | None]:
-    """The object behind an adjective; else whether a word like "fur" or "texture" is there, or something unknown."""
-    place, unknown, described = attribute.end, 0, None
-    while place < len(reading.tokens):
-        token = reading.tokens[place]
-        if place in reading.things and reading.things[place].start >= attribute.end:
-            verb = unknown > 0 and reading.tokens[place - 1].endswith("s")
-            return (None, False) if verb else (reading.things[place], None)
-        if token in reading_words("wholes"):
+def _head(parsed: ParsedPrompt, attribute: ConceptMention) -> tuple[ConceptMention | None, bool | None]:
+    """Return the object after an adjective; else whether "fur", "texture" or the like follows, or something unknown."""
+    index, unknown, described = attribute.end, 0, None
+    while index < len(parsed.tokens):
+        token = parsed.tokens[index]
+        if index in parsed.objects and parsed.objects[index].start >= attribute.end:
+            verb = unknown > 0 and parsed.tokens[index - 1].endswith("s")
+            return (None, False) if verb else (parsed.objects[index], None)
+        if token in function_words("wholes"):
             return None, True
-        if reading.is_adjective(place):
-            place = reading.attributes[place].end
-        elif token in reading_words("of_attributes"):
-            place, described = place + 1, True
-        elif token in ("and", ",") and reading.is_adjective(place + 1) and not unknown:
-            place += 1
-        elif reading.is_unknown(place) and unknown < _MOST_UNKNOWN:
-            if unknown and reading.tokens[place - 1].endswith("s"):
+        if parsed.is_adjective(index):
+            index = parsed.attributes[index].end
+        elif token in function_words("of_attributes"):
+            index, described = index + 1, True
+        elif token in ("and", ",") and parsed.is_adjective(index + 1) and not unknown:
+            index += 1
+        elif parsed.is_unknown(index) and unknown < _MAX_UNKNOWN:
+            if unknown and parsed.tokens[index - 1].endswith("s"):
                 return None, False
-            place, unknown = place + 1, unknown + 1
+            index, unknown = index + 1, unknown + 1
         else:
             break
-    behind = attribute.end < len(reading.tokens) and reading.tokens[attribute.end] in reading_words("behind_nouns")
+    behind = attribute.end < len(parsed.tokens) and parsed.tokens[attribute.end] in function_words("behind_nouns")
     return None, False if unknown and not behind else described
 
 
-def _together(reading: Reading, head: Mention) -> frozenset[str]:
-    """The object, and what shares its adjectives: "a red cat and dog"."""
+def _coordinated(parsed: ParsedPrompt, head: ConceptMention) -> frozenset[str]:
+    """Return the object, and those that share its adjectives: "a red cat and dog"."""
     found = {head.concept.value}
-    place = head.end
-    while place + 1 < len(reading.tokens) and reading.tokens[place] == "and" and place + 1 in reading.things:
-        found.add(reading.things[place + 1].concept.value)
-        place = reading.things[place + 1].end
+    index = head.end
+    while index + 1 < len(parsed.tokens) and parsed.tokens[index] == "and" and index + 1 in parsed.objects:
+        found.add(parsed.objects[index + 1].concept.value)
+        index = parsed.objects[index + 1].end
     return frozenset(found)
 
 
-def _counted_before(reading: Reading, number: Mention) -> frozenset[str]:
-    """The objects of "cats, three in number" and of "the number of cats is three"."""
-    sentence = reading.sentence(number.start)
-    before = reading.things_in(range(sentence.start, number.start))
-    behind = reading.tokens[number.end : number.end + 2]
-    told = reading.tokens[sentence.start : number.start]
+def _counted_before(parsed: ParsedPrompt, number: ConceptMention) -> frozenset[str]:
+    """Return the objects of "cats, three in number" and of "the number of cats is three"."""
+    sentence = parsed.sentence(number.start)
+    before = parsed.objects_in(range(sentence.start, number.start))
+    behind = parsed.tokens[number.end : number.end + 2]
+    before_number = parsed.tokens[sentence.start : number.start]
     if not before or not (
-        behind in (("in", "number"), ("of", "them"), ("in", "total"), ("in", "all")) or "number" in told
+        behind in (("in", "number"), ("of", "them"), ("in", "total"), ("in", "all")) or "number" in before_number
     ):
-        return _NOBODY
+        return _NONE
     return frozenset({before[-1].concept.value})
 
 
-def _spoken_of(reading: Reading, attribute: Mention, *, is_word_for_it: bool) -> frozenset[str]:
-    """Who has an attribute that is said behind them, or of a pronoun: "is red", "with red fur", "made of glass"."""
-    sentence = reading.sentence(attribute.start)
-    place, links = attribute.start - 1, []
-    while place >= sentence.start and _links(reading, place):
-        links.append(reading.tokens[place])
-        place -= 1
-    if _is_a_thing_itself(attribute, links, is_word_for_it=is_word_for_it):
-        return _NOBODY
-    token = reading.tokens[place] if place >= sentence.start else ""
-    if token in reading_words("pronouns"):
-        return _meant(reading, place, several=token in reading_words("plural_pronouns"))
-    thing = reading.spans.get(place)
-    if thing is None or place < sentence.start or thing.concept.category != "object":
-        return _NOBODY
-    relative = set(links) & reading_words("relatives")
-    if relative or (links and not set(links) & reading_words("copulas")):
-        return frozenset({thing.concept.value})
-    if set(links) & reading_words("plural_copulas") or "both" in links:
-        return frozenset(one.concept.value for one in _joined(reading, thing))
-    return frozenset({_subject(reading, thing).concept.value})
+def _predicate_owners(parsed: ParsedPrompt, attribute: ConceptMention, *, is_word_for_it: bool) -> frozenset[str]:
+    """Return the owners of an attribute after them, or of a pronoun: "is red", "with red fur", "made of glass"."""
+    sentence = parsed.sentence(attribute.start)
+    index, links = attribute.start - 1, []
+    while index >= sentence.start and _is_link(parsed, index):
+        links.append(parsed.tokens[index])
+        index -= 1
+    if _is_noun_use(attribute, links, is_word_for_it=is_word_for_it):
+        return _NONE
+    token = parsed.tokens[index] if index >= sentence.start else ""
+    if token in function_words("pronouns"):
+        return _antecedents(parsed, index, several=token in function_words("plural_pronouns"))
+    obj = parsed.spans.get(index)
+    if obj is None or index < sentence.start or obj.concept.category != "object":
+        return _NONE
+    relative = set(links) & function_words("relatives")
+    if relative or (links and not set(links) & function_words("copulas")):
+        return frozenset({obj.concept.value})
+    if set(links) & function_words("plural_copulas") or "both" in links:
+        return frozenset(one.concept.value for one in _list_ending_at(parsed, obj))
+    return frozenset({_subject(parsed, obj).concept.value})
 
 
-def _links(reading: Reading, place: int) -> bool:
-    """Is this a word that may stand between an object and its attribute?"""
-    token, held = reading.tokens[place], reading.spans.get(place)
+def _is_link(parsed: ParsedPrompt, index: int) -> bool:
+    """Return whether this token may stand between an object and its attribute."""
+    token, held = parsed.tokens[index], parsed.spans.get(index)
     if held is not None:
         return held.concept.category not in ("object", "number")
     groups = ("links_of_attributes", "wholes", "of_attributes", "relatives", "articles", "degrees")
-    return any(token in reading_words(group) for group in groups) or token.endswith("ly")
+    return any(token in function_words(group) for group in groups) or token.endswith("ly")
 
 
-def _is_a_thing_itself(attribute: Mention, links: list[str], *, is_word_for_it: bool) -> bool:
-    """Is it a thing rather than an attribute: "a house and a heart", "a robot with a glass", "a woman in red"?"""
+def _is_noun_use(attribute: ConceptMention, links: list[str], *, is_word_for_it: bool) -> bool:
+    """Return whether it is used as a noun: "a house and a heart", "a robot with a glass", "a woman in red"."""
     if is_word_for_it:
         return False
     category = attribute.concept.category
-    said = set(links) - reading_words("articles") - {"and", ","}
-    if category in _MATERIAL and links and not said:
+    content = set(links) - function_words("articles") - {"and", ","}
+    if category in _MATERIAL and links and not content:
         return set(links) & {"and", ","} != set()
     if category == "texture":
-        return links[:1] != [] and links[0] in reading_words("articles")
+        return links[:1] != [] and links[0] in function_words("articles")
     if category == "shape" and links:
-        return not said & (reading_words("copulas") | reading_words("of_shape"))
+        return not content & (function_words("copulas") | function_words("of_shape"))
     return links == ["in"]
 
 
-def _meant(reading: Reading, place: int, *, several: bool) -> frozenset[str]:
-    """What a pronoun stands for."""
-    before = reading.things_in(range(reading.sentence(place).start, place))
+def _antecedents(parsed: ParsedPrompt, index: int, *, several: bool) -> frozenset[str]:
+    """Return what a pronoun refers to."""
+    before = parsed.objects_in(range(parsed.sentence(index).start, index))
     if not before:
         if not several:
-            one = reading.subject_before(place)
-            return _NOBODY if one is None else frozenset({one.concept.value})
-        start = reading.sentence(place).start
-        before = reading.things_in(reading.sentence(start - 2)) if start > 1 else []
+            one = parsed.previous_subject(index)
+            return _NONE if one is None else frozenset({one.concept.value})
+        start = parsed.sentence(index).start
+        before = parsed.objects_in(parsed.sentence(start - 2)) if start > 1 else []
     values = frozenset(one.concept.value for one in before)
     if several and before:
-        return frozenset(one.concept.value for one in _joined(reading, before[-1]))
-    return values if len(values) == 1 else _NOBODY
+        return frozenset(one.concept.value for one in _list_ending_at(parsed, before[-1]))
+    return values if len(values) == 1 else _NONE
 
 
-def _joined(reading: Reading, thing: Mention) -> list[Mention]:
-    """An object and those that stand in one list before it: "the cat and the dog"."""
-    found = [thing]
-    before = reading.things_in(range(reading.sentence(thing.start).start, thing.start))
+def _list_ending_at(parsed: ParsedPrompt, obj: ConceptMention) -> list[ConceptMention]:
+    """Return an object and those before it in the same list: "the cat and the dog"."""
+    found = [obj]
+    before = parsed.objects_in(range(parsed.sentence(obj.start).start, obj.start))
     for one in reversed(before):
-        between = reading.tokens[one.end : found[-1].start]
-        if not {"and", ","} & set(between) or not reading.is_close(one.end, found[-1].start, frozenset({"and", ","})):
+        between = parsed.tokens[one.end : found[-1].start]
+        if not {"and", ","} & set(between) or not parsed.is_adjacent(one.end, found[-1].start, frozenset({"and", ","})):
             break
         found.append(one)
     return found
 
 
-def _subject(reading: Reading, thing: Mention) -> Mention:
-    """Whom "is" is about, behind an object that only says where somebody is: "the cat next to the dog is …"."""
-    before = reading.things_in(range(reading.sentence(thing.start).start, thing.start))
-    while before and _is_behind_a_preposition(reading, thing):
-        thing = before.pop()
-    return thing
+def _subject(parsed: ParsedPrompt, obj: ConceptMention) -> ConceptMention:
+    """Return the subject of "is" after an object in a prepositional phrase: "the cat next to the dog is …"."""
+    before = parsed.objects_in(range(parsed.sentence(obj.start).start, obj.start))
+    while before and parsed.preposition_before(obj):
+        obj = before.pop()
+    return obj
 
 
-def _is_behind_a_preposition(reading: Reading, thing: Mention) -> bool:
-    place = thing.start - 1
-    while place >= 0 and reading.is_close(place, place + 1):
-        place -= 1
-    return place >= 0 and reading.tokens[place] in reading_words("prepositions")
-
-
-def is_of_the_image(reading: Reading, style: Mention) -> bool:
-    """Do the words around a style say that the image is of it?"""
-    if _describes(reading, style.end):
+def describes_image(parsed: ParsedPrompt, style: ConceptMention) -> bool:
+    """Return whether a style is that of the image: "a cartoon of a cat", but not "a cat watches a cartoon"."""
+    if _modifies_image(parsed, style.end):
         return True
-    if reading.is_unknown(style.end) and reading.tokens[style.end] not in reading_words("behind_nouns"):
+    if parsed.is_unknown(style.end) and parsed.tokens[style.end] not in function_words("behind_nouns"):
         return False
-    place, start = style.start - 1, reading.sentence(style.start).start
-    skipped = reading_words("articles") | reading_words("degrees") | reading_words("words_for_style")
-    while place >= start and (reading.tokens[place] in skipped or _is_style(reading, place)):
-        place -= 1
-    if place < start or reading.tokens[place] in reading_words("before_styles") | reading_words("pictures"):
+    index, start = style.start - 1, parsed.sentence(style.start).start
+    skipped = function_words("articles") | function_words("degrees") | function_words("words_for_style")
+    while index >= start and (parsed.tokens[index] in skipped or _is_style(parsed, index)):
+        index -= 1
+    if index < start or parsed.tokens[index] in function_words("before_styles") | function_words("pictures"):
         return True
     # Ink is in bottles, and images are drawn with it.
-    before = reading.tokens[max(place - 1, start) : place]
-    if reading.tokens[place] == "of":
-        return bool(set(before) & (reading_words("words_for_style") | reading_words("pictures")))
-    return reading.tokens[place] == "with" and bool(set(before) & reading_words("makings"))
+    before = parsed.tokens[max(index - 1, start) : index]
+    if parsed.tokens[index] == "of":
+        return bool(set(before) & (function_words("words_for_style") | function_words("pictures")))
+    return parsed.tokens[index] == "with" and bool(set(before) & function_words("makings"))
 
 
-def _describes(reading: Reading, place: int) -> bool:
-    """Does an image come next, or a thing that is imaged: "a cubist dog"?"""
-    while place < len(reading.tokens) and (reading.is_adjective(place) or _is_style(reading, place)):
-        place += 1
-    token = reading.tokens[place] if place < len(reading.tokens) else "."
-    return place in reading.things or token in reading_words("pictures") | reading_words("words_for_style")
+def _modifies_image(parsed: ParsedPrompt, index: int) -> bool:
+    """Return whether an image or a depicted object comes next: "a cubist dog"."""
+    while index < len(parsed.tokens) and (parsed.is_adjective(index) or _is_style(parsed, index)):
+        index += 1
+    token = parsed.tokens[index] if index < len(parsed.tokens) else "."
+    return index in parsed.objects or token in function_words("pictures") | function_words("words_for_style")
 
 
-def _is_style(reading: Reading, place: int) -> bool:
-    return any(one.start <= place < one.end for one in reading.mentions if one.concept.category == "style")
+def _is_style(parsed: ParsedPrompt, index: int) -> bool:
+    return any(one.start <= index < one.end for one in parsed.mentions if one.concept.category == "style")

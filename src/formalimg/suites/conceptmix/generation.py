@@ -1,4 +1,4 @@
-"""How many different things can be drawn, counted rather than listed."""
+"""Generation of ConceptMix items: draw, bind, complete, realize, check; counts of possible items; census."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from pathlib import Path
 
 from formalimg.errors import FormalimgError
 from formalimg.suites.conceptmix.binding import bind_attributes, bound_concepts
-from formalimg.suites.conceptmix.completion import Cast, complete_binding, fit_shapes, troubles
+from formalimg.suites.conceptmix.completion import SceneObjects, assign_shapes, complete_binding, count_problems
 from formalimg.suites.conceptmix.conflicts import conflicts
-from formalimg.suites.conceptmix.plausibility import placed_relations
+from formalimg.suites.conceptmix.plausibility import bound_relations
 from formalimg.suites.conceptmix.pools import Difficulty, Pools, Profile, load_pools
 from formalimg.suites.conceptmix.prompt_check import unasked, unsaid
 from formalimg.suites.conceptmix.questions import statements, template_questions
 from formalimg.suites.conceptmix.realization import realize
-from formalimg.suites.conceptmix.sampling import OTHERS, draw_concepts, rules_of
+from formalimg.suites.conceptmix.sampling import OTHER_CATEGORIES, draw_concepts, sampling_rules
 from formalimg.suites.conceptmix.spec import ATTRIBUTES, AskedConcept, BoundObject, Category, Concept, ConceptSpec
 from formalimg.suites.item import Item
 
 
 def count_combinations(k: int, pools: Pools, *, profile: Profile = "paper", only: Category | None = None) -> int:
-    """How many different sets of concepts `draw_concepts` can give.
+    """Return the number of different sets of concepts that `draw_concepts` can give.
 
     Their order does not count; how often each is there does, so red twice is not red once.
 
@@ -35,7 +35,7 @@ def count_combinations(k: int, pools: Pools, *, profile: Profile = "paper", only
 
 
 def count_bindings(k: int, pools: Pools, *, profile: Profile = "paper", only: Category | None = None) -> int:
-    """How many different bindings `bind_attributes` can give, before anybody fills in who stands where to whom.
+    """Return the number of different bindings that `bind_attributes` can give, before relations are completed.
 
     A red cat with a blue dog is not a blue cat with a red dog. The order of objects and of relations does not count.
 
@@ -46,7 +46,7 @@ def count_bindings(k: int, pools: Pools, *, profile: Profile = "paper", only: Ca
 
 
 def most_items(k: int, pools: Pools, *, profile: Profile = "paper", only: Category | None = None) -> int:
-    """How many different items can be made of what `bind_attributes` gives, at most.
+    """Return an upper bound on the number of different items.
 
     Each relation goes to two of the objects, or to one of them and one of the plain objects that we add. What is then
     sorted out as a conflict is counted all the same, so there may be fewer.
@@ -82,17 +82,17 @@ def _count(
     only: Category | None,
     ways: Callable[[Category, int, int, int], int],
 ) -> int:
-    """The sum over all numbers of objects and of concepts per category.
+    """Sum over all numbers of objects and of concepts per category.
 
-    `ways` says how many there are for a category with so many values, beside so many objects, to be there so often.
+    `ways(category, values, objects, count)` is the number of ways for a category to occur `count` times.
     """
-    rules = rules_of(k, pools, profile, only)
+    rules = sampling_rules(k, pools, profile, only)
     found = 0
-    for objects in rules.numbers_of_objects():
+    for objects in rules.object_counts():
         places = rules.others(objects)
         # For each number of places: the ways to fill them with the categories met so far.
         filled = [1] + [0] * places
-        for category, limit in zip(OTHERS, rules.limits(objects), strict=True):
+        for category, limit in zip(OTHER_CATEGORIES, rules.limits(objects), strict=True):
             one = [
                 ways(category, len(pools[category].values), objects, often) for often in range(min(limit, places) + 1)
             ]
@@ -105,48 +105,47 @@ def _count(
 
 
 def content_of(spec: ConceptSpec) -> Hashable:
-    """What two specs have in common exactly if they ask for the same: such items are duplicates.
+    """Return a key that is equal exactly for specs that ask for the same: such items are duplicates.
 
-    That is the concepts, and who has them. Objects that were added count where a relation names them, since a cat on
-    a table is not a cat on a chair; what only stands there to compare sizes with does not. Without a binding the
-    concepts alone decide.
+    The key holds the concepts and their objects. Added objects count where a relation names them, since a cat on a
+    table is not a cat on a chair; size references do not. Without a binding the concepts alone decide.
     """
-    concepts = tuple(sorted(asked.concept for asked in spec.concepts))
+    concepts = tuple(sorted(each.concept for each in spec.concepts))
     binding = spec.binding
     if binding is None:
         return concepts
-    things = [_thing(thing) for thing in binding.objects]
-    drawn = sum(asked.category == "object" for asked in spec.concepts)
+    objects = [_object_key(obj) for obj in binding.objects]
+    drawn = sum(each.category == "object" for each in spec.concepts)
     relations = sorted(
-        (relation.name, *(() if end is None else things[end - 1] for end in (relation.first, relation.second)))
+        (relation.name, *(() if end is None else objects[end - 1] for end in (relation.first, relation.second)))
         for relation in binding.relations
     )
-    return concepts, tuple(sorted(things[:drawn])), tuple(relations)
+    return concepts, tuple(sorted(objects[:drawn])), tuple(relations)
 
 
-def _thing(thing: BoundObject) -> tuple[object, ...]:
-    return thing.item, *sorted(thing.attributes.items())
+def _object_key(obj: BoundObject) -> tuple[object, ...]:
+    return obj.item, *sorted(obj.attributes.items())
 
 
 VERSION = "1"
-"""Of the default suite: to be raised whenever a change gives other items."""
+"""Version of the default suite; raise it whenever a change gives other items."""
 
-_MOST_DRAWS = 1000
-_LARGEST_COUNTED = 50  # beyond it counting takes long, and there are nearly always more items than anybody asks for
+_MAX_DRAWS = 1000
+_MAX_COUNTED_LEVEL = 50  # beyond it counting takes long, and there are nearly always more items than requested
 
 
 @dataclass(frozen=True)
 class ConceptRecipe:
-    """Which items of ConceptMix to make.
+    """Which items of ConceptMix to generate.
 
     Attributes:
-        levels: the levels (k) to make items of.
-        per_level: how many items of each level.
-        seed: another seed, other items.
+        levels: the levels (k) to generate.
+        per_level: number of items per level.
+        seed: the random seed.
         concepts: a folder of the user's own concepts; None for those of the paper.
-        only: take concepts that are no objects from this category alone.
+        only: take concepts other than objects from this category alone.
         difficulty: take only concepts that are known to be easy or hard, in categories that have such.
-        profile: whose rules of drawing hold, the paper's or those of its published code.
+        profile: sampling rules of the paper or of its published code.
     """
 
     levels: tuple[int, ...] = tuple(range(1, 8))
@@ -161,22 +160,22 @@ class ConceptRecipe:
         if not self.levels or min(self.levels) < 1:
             raise FormalimgError("levels must be 1 or more, as in --levels 1-7")
         if self.per_level < 1:
-            raise FormalimgError("at least one item per level must be asked for")
+            raise FormalimgError("at least one item per level must be requested")
 
     def pools(self) -> Pools:
-        """The pools that concepts are drawn from."""
+        """Load the pools that concepts are drawn from."""
         return load_pools(self.concepts, profile=self.profile, difficulty=self.difficulty)
 
     @property
     def is_default(self) -> bool:
-        """Are these the first items of the suite as it ships, or all of them, and not others with the same ids?"""
+        """Whether these are items of the default suite, not others with the same ids."""
         whole = ConceptRecipe()
         return replace(self, levels=whole.levels) == whole and self.levels == whole.levels[: len(self.levels)]
 
 
 @dataclass
-class MadeConcepts:
-    """The items of a recipe, and how often draws came to nothing, by reason."""
+class GeneratedConceptItems:
+    """The items of a recipe, and the number of rejected draws by reason."""
 
     items: list[Item[ConceptSpec]] = field(default_factory=list)
     given_up: Counter[str] = field(default_factory=Counter)
@@ -184,24 +183,24 @@ class MadeConcepts:
 
 def make_concept_items(
     recipe: ConceptRecipe, *, on_progress: Callable[[int], None] = lambda count: None
-) -> MadeConcepts:
-    """Make all items of a recipe; the same recipe always gives the same items.
+) -> GeneratedConceptItems:
+    """Generate all items of a recipe; the same recipe always gives the same items.
 
     Args:
-        recipe: what to make.
-        on_progress: is called with the number of items made so far.
+        recipe: what to generate.
+        on_progress: called with the number of items generated so far.
 
     Raises:
-        FormalimgError: if a draw is impossible, if there are not so many different items, or if so many draws come to
-            nothing that it is hopeless.
+        FormalimgError: if a draw is impossible, if there are too few different items, or if too many draws are
+            rejected.
     """
     pools = recipe.pools()
     _require_enough(recipe, pools)
-    made = MadeConcepts()
+    made = GeneratedConceptItems()
     seen: set[Hashable] = set()
     for number, level in enumerate(recipe.levels):
         for index in range(recipe.per_level):
-            item = _make(recipe, pools, number * recipe.per_level + index, level, seen, made.given_up)
+            item = _generate_item(recipe, pools, number * recipe.per_level + index, level, seen, made.given_up)
             made.items.append(item)
             seen.add(content_of(item.spec))
             on_progress(len(made.items))
@@ -210,7 +209,7 @@ def make_concept_items(
 
 def _require_enough(recipe: ConceptRecipe, pools: Pools) -> None:
     for level in recipe.levels:
-        if level > _LARGEST_COUNTED:
+        if level > _MAX_COUNTED_LEVEL:
             continue
         most = most_items(level, pools, profile=recipe.profile, only=recipe.only)
         if most < recipe.per_level:
@@ -220,47 +219,47 @@ def _require_enough(recipe: ConceptRecipe, pools: Pools) -> None:
             )
 
 
-def _make(
+def _generate_item(
     recipe: ConceptRecipe, pools: Pools, number: int, level: int, seen: set[Hashable], given_up: Counter[str]
 ) -> Item[ConceptSpec]:
     reasons: Counter[str] = Counter()
-    for draw in range(_MOST_DRAWS):
-        chance = random.Random(f"conceptmix {VERSION} {recipe.seed} {level} {number} {draw}")
-        drawn = _draw(recipe, pools, level, chance)
+    for draw in range(_MAX_DRAWS):
+        rng = random.Random(f"conceptmix {VERSION} {recipe.seed} {level} {number} {draw}")
+        drawn = _draw_item(recipe, pools, level, rng)
         if not isinstance(drawn, str) and content_of(drawn[1]) not in seen:
             prompt, spec = drawn
             given_up += reasons
             return Item("conceptmix", str(number), level, prompt, spec, (), VERSION if recipe.is_default else "")
         reasons[drawn if isinstance(drawn, str) else "duplicate"] += 1
-    told = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common(3))
+    reasons_text = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common(3))
     raise FormalimgError(
-        f"{_MOST_DRAWS} draws for k={level} came to nothing ({told}): take a smaller k, ask for fewer items, "
+        f"{_MAX_DRAWS} draws for k={level} were all rejected ({reasons_text}): take a smaller k, ask for fewer items, "
         "or give more concepts"
     )
 
 
-def _draw(recipe: ConceptRecipe, pools: Pools, level: int, chance: random.Random) -> tuple[str, ConceptSpec] | str:
-    """The words of one draw and what they ask for, or why nothing came of it."""
-    concepts = draw_concepts(level, pools, chance, profile=recipe.profile, only=recipe.only)
+def _draw_item(recipe: ConceptRecipe, pools: Pools, level: int, rng: random.Random) -> tuple[str, ConceptSpec] | str:
+    """Return prompt and spec of one draw, or why it was rejected."""
+    concepts = draw_concepts(level, pools, rng, profile=recipe.profile, only=recipe.only)
     drawn = sum(concept.category == "object" for concept in concepts)
-    binding = fit_shapes(bind_attributes(concepts, pools, chance), chance)
+    binding = assign_shapes(bind_attributes(concepts, pools, rng), rng)
     clash = next(iter(conflicts(binding)), None)
     if clash is None:
-        binding = complete_binding(binding, chance)
+        binding = complete_binding(binding, rng)
         clash = next(iter(conflicts(binding)), None)
     if clash is not None:
         return clash.reason
-    if troubles(placed_relations(binding.relations), Cast(binding.objects, drawn)):
+    if count_problems(bound_relations(binding.relations), SceneObjects(binding.objects, drawn)):
         return "doubtful"
     bound = bound_concepts(concepts, binding)
-    prompt = realize(bound, binding, chance)
+    prompt = realize(bound, binding, rng)
     if unsaid(prompt, bound, binding) or unasked(prompt, bound, binding, pools):
         return "not said clearly"
-    said, asked = statements(bound, binding, pools), template_questions(bound, binding)
+    texts = zip(bound, statements(bound, binding, pools), template_questions(bound, binding), strict=True)
     return prompt, ConceptSpec(
         tuple(
             AskedConcept(each.concept.category, each.concept.value, statement, question, each.objects)
-            for each, statement, question in zip(bound, said, asked, strict=True)
+            for each, statement, question in texts
         ),
         binding,
     )
@@ -271,12 +270,12 @@ class ConceptCensus:
     """Counts over a set of items.
 
     Attributes:
-        items: how many items there are.
-        levels: how many of each level.
-        objects: how many items have so many objects among their concepts.
-        concepts: how often each concept is asked for.
-        words: how many words the prompts of each level have, in all.
-        references: how many objects were added that nobody asks for.
+        items: number of items.
+        levels: number of items per level.
+        objects: number of items per number of objects among their concepts.
+        concepts: number of items per concept.
+        words: total number of words of the prompts of each level.
+        references: number of added reference objects.
     """
 
     items: int = 0
@@ -288,15 +287,14 @@ class ConceptCensus:
 
 
 def take_concept_census(items: Iterable[Item[ConceptSpec]]) -> ConceptCensus:
-    """Count what the items are made of."""
+    """Count what a set of items consists of."""
     census = ConceptCensus()
     for item in items:
-        asked = item.spec.concepts
-        objects = sum(each.category == "object" for each in asked)
+        objects = sum(each.category == "object" for each in item.spec.concepts)
         census.items += 1
         census.levels[item.level] += 1
         census.objects[objects] += 1
-        census.concepts.update(each.concept for each in asked)
+        census.concepts.update(each.concept for each in item.spec.concepts)
         census.words[item.level] += len(item.prompt.split())
         if item.spec.binding is not None:
             census.references += len(item.spec.binding.objects) - objects

@@ -1,102 +1,131 @@
-"""Words that take back what is said, or leave it open: not red, two or three dogs, anything but cubism."""
+"""Check of a prompt against its concepts: which it fails to state, and which it states though they were not requested.
+
+Negation and vagueness count as not stated: not red, two or three dogs, anything but cubism. What a simple reading
+cannot decide counts as an error: another prompt is easily drawn, and a wrong one would make every verdict wrong.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
-from formalimg.suites.conceptmix.attribution import counted, counts_something_else, is_of_the_image, owners
-from formalimg.suites.conceptmix.mentions import Mention, Phrase, Reading, find, phrases, read, tokens_of
+from formalimg.suites.conceptmix.attribution import (
+    attribute_owners,
+    counted_objects,
+    counts_unknown_object,
+    describes_image,
+)
+from formalimg.suites.conceptmix.mentions import (
+    ConceptMention,
+    ParsedPrompt,
+    Phrase,
+    find_phrases,
+    parse_prompt,
+    phrase_group,
+    tokenize,
+)
 from formalimg.suites.conceptmix.pools import Pools, load_pools
-from formalimg.suites.conceptmix.spatial_facts import Fact, Placing, axis, facts_in, placings, says
+from formalimg.suites.conceptmix.spatial_facts import (
+    SpatialFact,
+    SpatialPhrase,
+    extract_facts,
+    is_stated,
+    relation_axis,
+    spatial_phrases,
+)
 from formalimg.suites.conceptmix.spec import ATTRIBUTES, Binding, BoundConcept, Concept
-from formalimg.suites.conceptmix.vocabulary import entry, reading_words, words
+from formalimg.suites.conceptmix.vocabulary import function_words, lexicon_entry, word_tables
 
 
-def is_taken_back(reading: Reading, binding: Binding) -> bool:
-    """Does a text deny or doubt anything, in words that are no part of what is asked for?
+def is_negated(parsed: ParsedPrompt, binding: Binding) -> bool:
+    """Return whether a text denies or doubts anything, in words that are not part of what is requested.
 
-    It may then mean the opposite of what its words seem to say, and is not read any further. That two things do not
-    touch may be said where they should not.
+    It may then mean the opposite of what it seems to say, and is not read any further. That two objects do not touch
+    may be said where they should not.
     """
-    spared = set(reading.spans) | set(_words_of_relations(reading, binding))
-    for start, end, _ in find(reading.tokens, phrases("harmless")):
+    spared = set(parsed.spans) | set(_relation_token_positions(parsed, binding))
+    for start, end, _ in find_phrases(parsed.tokens, phrase_group("harmless")):
         spared |= set(range(start, end))
-    for start, end, _ in find(reading.tokens, phrases("apart")):
-        if _may_be_apart(reading, start, binding):
+    for start, end, _ in find_phrases(parsed.tokens, phrase_group("apart")):
+        if _may_be_apart(parsed, start, binding):
             spared |= set(range(start, end))
     return any(
         not set(range(start, end)) <= spared
         for group in ("denials", "doubts")
-        for start, end, _ in find(reading.tokens, phrases(group))
+        for start, end, _ in find_phrases(parsed.tokens, phrase_group(group))
     )
 
 
-def is_vague(reading: Reading) -> bool:
-    """Does it speak of some things but not of all, or of no certain number: "at least one cat is red"?"""
-    return any(True for _ in find(reading.tokens, phrases("vague")))
+def is_vague(parsed: ParsedPrompt) -> bool:
+    """Return whether it speaks of some objects but not of all, or of no certain number: "at least one cat is red"."""
+    return any(True for _ in find_phrases(parsed.tokens, phrase_group("vague")))
 
 
-def is_certain_number(reading: Reading, number: Mention, binding: Binding) -> bool:
-    """Is it the whole number, neither a part of another one nor a limit?"""
-    if _is_number(reading, number.start - 1) or _is_number(reading, number.end):
+def is_exact_number(parsed: ParsedPrompt, number: ConceptMention, binding: Binding) -> bool:
+    """Return whether it is the whole number, neither a part of another one nor a limit."""
+    if _is_number(parsed, number.start - 1) or _is_number(parsed, number.end):
         return False
     # A bee may be above three roses, and dogs may be more than three, or over three.
-    placed = {(one.start, one.end) for one in _placings_asked(reading, binding)}
-    before = {end for start, end, _ in find(reading.tokens, phrases("limits_before")) if (start, end) not in placed}
-    behind = {start for start, _, _ in find(reading.tokens, phrases("limits_behind"))}
+    placed = {(one.start, one.end) for one in _requested_phrases(parsed, binding)}
+    before = {
+        end
+        for start, end, _ in find_phrases(parsed.tokens, phrase_group("limits_before"))
+        if (start, end) not in placed
+    }
+    behind = {start for start, _, _ in find_phrases(parsed.tokens, phrase_group("limits_behind"))}
     return number.start not in before and number.end not in behind
 
 
-def _placings_asked(reading: Reading, binding: Binding) -> list[Placing]:
-    axes = {axis(relation.name) for relation in binding.relations}
-    return [one for one in placings(reading, words()["spatial"]) if axis(one.value) in axes]
+def _requested_phrases(parsed: ParsedPrompt, binding: Binding) -> list[SpatialPhrase]:
+    axes = {relation_axis(relation.name) for relation in binding.relations}
+    return [one for one in spatial_phrases(parsed, word_tables()["spatial"]) if relation_axis(one.value) in axes]
 
 
-def _is_number(reading: Reading, place: int) -> bool:
-    """Is there a number, or a comma or "and" that joins one to another as in 3,000?"""
-    if not 0 <= place < len(reading.tokens):
+def _is_number(parsed: ParsedPrompt, index: int) -> bool:
+    """Return whether there is a number, or a separator that joins one to another as in 3,000."""
+    if not 0 <= index < len(parsed.tokens):
         return False
-    joined = reading.tokens[place] in (",", ".") and reading.tokens[place + 1 : place + 2] == ("000",)
-    one = reading.spans.get(place)
+    joined = parsed.tokens[index] in (",", ".") and parsed.tokens[index + 1 : index + 2] == ("000",)
+    one = parsed.spans.get(index)
     return joined or (one is not None and one.concept.category == "number")
 
 
-def _words_of_relations(reading: Reading, binding: Binding) -> Iterator[int]:
-    """Where words stand that a relation itself is said or asked with."""
+def _relation_token_positions(parsed: ParsedPrompt, binding: Binding) -> Iterator[int]:
+    """Yield the indexes of tokens that belong to a relation itself."""
     names = {relation.name for relation in binding.relations}
-    for one in placings(reading, names):
+    for one in spatial_phrases(parsed, names):
         yield from range(one.start, one.end)
     for name in names:
-        if are_apart(name):
+        if excludes_contact(name):
             continue
-        asking = tokens_of(str(entry("spatial", name).get("question", "")).replace("{", " ").replace("}", " "))
+        asking = tokenize(str(lexicon_entry("spatial", name).get("question", "")).replace("{", " ").replace("}", " "))
         pairs: list[Phrase] = list(pairwise(asking))
-        for start, end, _ in find(reading.tokens, dict.fromkeys(pairs, True)):
+        for start, end, _ in find_phrases(parsed.tokens, dict.fromkeys(pairs, True)):
             yield from range(start, end)
 
 
-def _may_be_apart(reading: Reading, place: int, binding: Binding) -> bool:
-    """Should two things be apart, and does the sentence not say of others that they touch?"""
+def _may_be_apart(parsed: ParsedPrompt, index: int, binding: Binding) -> bool:
+    """Return whether two objects should be apart, and the sentence does not say of others that they touch."""
     names = {relation.name for relation in binding.relations}
-    apart = {name for name in names if are_apart(name)}
-    sentence = reading.sentence(place)
-    said = {one.value for one in placings(reading, names) if one.start in sentence and one.manner == "said"}
-    return bool(apart) and (bool(said & apart) or not said)
+    apart = {name for name in names if excludes_contact(name)}
+    sentence = parsed.sentence(index)
+    stated = {one.value for one in spatial_phrases(parsed, names) if one.start in sentence and one.kind == "said"}
+    return bool(apart) and (bool(stated & apart) or not stated)
 
 
-def are_apart(relation: str) -> bool:
-    """Do things in this relation not touch?"""
-    aside = tokens_of(str(entry("spatial", relation).get("aside", "")))
-    return bool(set(aside) & reading_words("denials"))
+def excludes_contact(relation: str) -> bool:
+    """Return whether objects in this relation do not touch."""
+    aside = tokenize(str(lexicon_entry("spatial", relation).get("aside", "")))
+    return bool(set(aside) & function_words("denials"))
 
 
-def touch(reading: Reading, place: int) -> bool:
-    """Does the sentence around a place say that things touch?"""
-    denied = {place for start, end, _ in find(reading.tokens, phrases("apart")) for place in range(start, end)}
+def mentions_contact(parsed: ParsedPrompt, index: int) -> bool:
+    """Return whether the sentence around an index says that objects touch."""
+    denied = {
+        index for start, end, _ in find_phrases(parsed.tokens, phrase_group("apart")) for index in range(start, end)
+    }
     return any(
-        reading.tokens[number] in reading_words("contact") and number not in denied
-        for number in reading.sentence(place)
+        parsed.tokens[number] in function_words("contact") and number not in denied for number in parsed.sentence(index)
     )
 
 
@@ -104,122 +133,130 @@ _CLEAR = ("said", "places")
 
 
 def unsaid(prompt: str, concepts: Sequence[BoundConcept], binding: Binding) -> tuple[Concept, ...]:
-    """The concepts that a prompt does not say, or says of another object, in the order of the concepts.
+    """Return the concepts that a prompt does not state, or states of another object, in the order of the concepts.
 
     A prompt that denies or doubts anything says nothing; one that speaks of "at least" so many says only that there
     are such objects.
 
     Args:
-        prompt: the words.
-        concepts: what they should say.
-        binding: what belongs to what.
+        prompt: the text.
+        concepts: what it should state.
+        binding: the objects of each concept.
     """
-    reading = read(prompt, _asked(concepts, binding), _concepts_in(load_pools(profile="official-code")))
-    if is_taken_back(reading, binding):
+    parsed = parse_prompt(prompt, _requested(concepts, binding), _concepts_in(load_pools(profile="official-code")))
+    if is_negated(parsed, binding):
         return tuple(one.concept for one in concepts)
-    vague = is_vague(reading)
-    facts = {fact for fact, _ in facts_in(reading, (relation.name for relation in binding.relations))}
+    vague = is_vague(parsed)
+    facts = {fact for fact, _ in extract_facts(parsed, (relation.name for relation in binding.relations))}
     return tuple(
         one.concept
         for one in concepts
-        if (vague and one.concept.category != "object") or not _is_said(reading, facts, one, binding)
+        if (vague and one.concept.category != "object") or not _is_stated(parsed, facts, one, binding)
     )
 
 
 def unasked(prompt: str, concepts: Sequence[BoundConcept], binding: Binding, pools: Pools) -> tuple[Concept, ...]:
-    """The concepts that a prompt speaks of though nobody asked for them, in the order in which it does.
+    """Return the concepts that a prompt states though they were not requested, in the order of the text.
 
     Args:
-        prompt: the words.
-        concepts: what they should say.
-        binding: what belongs to what; what somebody added may be named.
+        prompt: the text.
+        concepts: what it should state.
+        binding: the objects of each concept; added objects may be named.
         pools: the concepts to look for. All numbers from two are found.
     """
-    asked = _asked(concepts, binding)
-    reading = read(prompt, asked, _concepts_in(pools))
+    requested = _requested(concepts, binding)
+    parsed = parse_prompt(prompt, requested, _concepts_in(pools))
     found: dict[int, Concept] = {}
-    for one in reading.mentions:
+    for one in parsed.mentions:
         in_doubt = any(
-            other.start == one.start and other.concept in asked for other in reading.mentions if other != one
+            other.start == one.start and other.concept in requested for other in parsed.mentions if other != one
         )
-        if not in_doubt and not _is_asked(reading, one, asked, binding):
+        if not in_doubt and not _is_requested(parsed, one, requested, binding):
             found[one.start] = one.concept
-    for start, value in _unasked_places(reading, binding, pools):
+    for start, value in _extra_relations(parsed, binding, pools):
         found.setdefault(start, Concept("spatial", value))
     return tuple(dict.fromkeys(found[start] for start in sorted(found)))
 
 
-def _asked(concepts: Sequence[BoundConcept], binding: Binding) -> set[Concept]:
+def _requested(concepts: Sequence[BoundConcept], binding: Binding) -> set[Concept]:
     drawn = {one.concept for one in concepts if one.concept.category != "spatial"}
-    return drawn | {Concept("object", thing.item) for thing in binding.objects}
+    return drawn | {Concept("object", obj.item) for obj in binding.objects}
 
 
 def _concepts_in(pools: Pools) -> set[Concept]:
     found = {Concept(category, value) for category, pool in pools.items() for value in pool.values}
-    counts = {Concept("number", str(number)) for number in range(2, len(words()["counts"]))}
+    counts = {Concept("number", str(number)) for number in range(2, len(word_tables()["counts"]))}
     return {one for one in found if one.category != "spatial"} | counts
 
 
-def _is_said(reading: Reading, facts: Collection[Fact], one: BoundConcept, binding: Binding) -> bool:
+def _is_stated(parsed: ParsedPrompt, facts: Collection[SpatialFact], one: BoundConcept, binding: Binding) -> bool:
     items = [binding.objects[number - 1].item for number in one.objects]
     category, value = one.concept
     if category == "spatial":
-        touching = are_apart(value) and any(touch(reading, at.start) for at in placings(reading, (value,)))
-        return says(facts, Fact(value, *items)) and not touching
-    mentions = [found for found in reading.mentions if found.concept == one.concept and not found.hinted]
+        touching = excludes_contact(value) and any(
+            mentions_contact(parsed, at.start) for at in spatial_phrases(parsed, (value,))
+        )
+        return is_stated(facts, SpatialFact(value, *items)) and not touching
+    mentions = [found for found in parsed.mentions if found.concept == one.concept and not found.hinted]
     if category == "style":
-        return any(is_of_the_image(reading, found) for found in mentions)
+        return any(describes_image(parsed, found) for found in mentions)
     if category == "object":
         return bool(mentions)
     if category == "number":
-        if _names_more(reading, items[0], binding):
+        if _names_more(parsed, items[0], binding):
             return False
-        mentions = [found for found in mentions if is_certain_number(reading, found, binding)]
-    return any(items[0] in owners(reading, found) for found in mentions)
+        mentions = [found for found in mentions if is_exact_number(parsed, found, binding)]
+    return any(items[0] in attribute_owners(parsed, found) for found in mentions)
 
 
-def _names_more(reading: Reading, item: str, binding: Binding) -> bool:
-    """Does a text speak of another one of something, of which there is only one number?"""
-    alone = sum(thing.item == item for thing in binding.objects) == 1
-    more = reading_words("more_of_it")
+def _names_more(parsed: ParsedPrompt, item: str, binding: Binding) -> bool:
+    """Return whether a text mentions another one of an object that has only one number."""
+    alone = sum(obj.item == item for obj in binding.objects) == 1
+    more = function_words("more_of_it")
     return alone and any(
-        one.concept.value == item and one.start > 0 and reading.tokens[one.start - 1] in more
-        for one in reading.things.values()
+        one.concept.value == item and one.start > 0 and parsed.tokens[one.start - 1] in more
+        for one in parsed.objects.values()
     )
 
 
-def _is_asked(reading: Reading, mention: Mention, asked: set[Concept], binding: Binding) -> bool:
+def _is_requested(parsed: ParsedPrompt, mention: ConceptMention, requested: set[Concept], binding: Binding) -> bool:
     category = mention.concept.category
     if category not in ATTRIBUTES:
-        return mention.concept in asked
-    having = set(_having(mention.concept, binding))
+        return mention.concept in requested
+    having = set(_objects_with(mention.concept, binding))
     if category == "number":
         # Numbers that stand before no noun may count anything: "the two do not touch".
-        counting = counted(reading, mention)
-        if not is_certain_number(reading, mention, binding):
+        counting = counted_objects(parsed, mention)
+        if not is_exact_number(parsed, mention, binding):
             return False
-        return bool(counting & having) if counting else not counts_something_else(reading, mention)
-    return bool(owners(reading, mention) & having)
+        return bool(counting & having) if counting else not counts_unknown_object(parsed, mention)
+    return bool(attribute_owners(parsed, mention) & having)
 
 
-def _having(concept: Concept, binding: Binding) -> Iterator[str]:
-    """The objects that have an attribute, by name."""
-    for thing in binding.objects:
-        if thing.attributes.get(concept.category) == concept.value:
-            yield thing.item
+def _objects_with(concept: Concept, binding: Binding) -> Iterator[str]:
+    """Yield the names of objects that have an attribute."""
+    for obj in binding.objects:
+        if obj.attributes.get(concept.category) == concept.value:
+            yield obj.item
 
 
-def _unasked_places(reading: Reading, binding: Binding, pools: Pools) -> Iterator[tuple[int, str]]:
-    """Where a text says how things stand to each other, and nobody asked how these two do, or nobody asked at all."""
-    axes = {axis(relation.name) for relation in binding.relations}
-    for place in placings(reading, pools["spatial"].values):
-        if place.manner in _CLEAR and axis(place.value) not in axes:
-            yield place.start, place.value
-    asked = {
-        (axis(relation.name), frozenset(binding.objects[end - 1].item for end in (relation.first, relation.second)))
+def _extra_relations(parsed: ParsedPrompt, binding: Binding, pools: Pools) -> Iterator[tuple[int, str]]:
+    """Yield index and value of spatial relations that were not requested, at all or of these two objects."""
+    axes = {relation_axis(relation.name) for relation in binding.relations}
+    for phrase in spatial_phrases(parsed, pools["spatial"].values):
+        if phrase.kind in _CLEAR and relation_axis(phrase.value) not in axes:
+            yield phrase.start, phrase.value
+    requested = {
+        (
+            relation_axis(relation.name),
+            frozenset(binding.objects[end - 1].item for end in (relation.first, relation.second)),
+        )
         for relation in binding.relations
         if relation.first is not None and relation.second is not None
     }
-    for fact, place in facts_in(reading, pools["spatial"].values):
-        if place.manner == "said" and (axis(fact.value), frozenset({fact.who, fact.whom})) not in asked:
-            yield place.start, place.value
+    for fact, phrase in extract_facts(parsed, pools["spatial"].values):
+        if (
+            phrase.kind == "said"
+            and (relation_axis(fact.value), frozenset({fact.subject, fact.reference})) not in requested
+        ):
+            yield phrase.start, phrase.value

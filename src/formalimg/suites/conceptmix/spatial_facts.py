@@ -1,4 +1,4 @@
-"""Finding out of a text where things are to each other; what can be read in two ways is taken for nothing."""
+"""Spatial facts stated by a prompt: which object is where relative to which; ambiguous statements yield none."""
 
 from __future__ import annotations
 
@@ -6,281 +6,290 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Literal, NamedTuple, TypeAlias
 
-from formalimg.suites.conceptmix.mentions import Mention, Phrase, Reading, find, tokens_of
-from formalimg.suites.conceptmix.vocabulary import converse_of, entry, reading_words, words
+from formalimg.suites.conceptmix.mentions import ConceptMention, ParsedPrompt, Phrase, find_phrases, tokenize
+from formalimg.suites.conceptmix.vocabulary import converse_of, function_words, lexicon_entry, word_tables
 
-Manner: TypeAlias = Literal["said", "hinted", "backwards", "places"]
+PhraseKind: TypeAlias = Literal["said", "hinted", "backwards", "places"]
 
 
-class Placing(NamedTuple):
-    """Words that say where something is; they stand from `start` up to, but not including, `end`."""
+class SpatialPhrase(NamedTuple):
+    """Tokens that state a spatial relation, from `start` up to, but not including, `end`."""
 
     value: str
-    manner: Manner
+    kind: PhraseKind
     start: int
     end: int
 
 
-def placings(reading: Reading, values: Iterable[str]) -> list[Placing]:
-    """All words of a text that speak of these spatial concepts."""
+def spatial_phrases(parsed: ParsedPrompt, values: Iterable[str]) -> list[SpatialPhrase]:
+    """Return all phrases of a text that state these spatial concepts."""
     return [
-        Placing(value, manner, start, end)
-        for start, end, found in find(reading.tokens, _book(frozenset(values)))
-        for value, manner in found
+        SpatialPhrase(value, kind, start, end)
+        for start, end, found in find_phrases(parsed.tokens, _spatial_phrasebook(frozenset(values)))
+        for value, kind in found
     ]
 
 
-def axis(value: str) -> str:
-    """Where a spatial concept speaks of: left and right of the same, say."""
-    return str(entry("spatial", value).get("axis", value))
+def relation_axis(value: str) -> str:
+    """Return the axis of a spatial concept: left and right share one."""
+    return str(lexicon_entry("spatial", value).get("axis", value))
 
 
 @cache
-def _book(values: frozenset[str]) -> Mapping[Phrase, Sequence[tuple[str, Manner]]]:
-    book: dict[Phrase, list[tuple[str, Manner]]] = {}
+def _spatial_phrasebook(values: frozenset[str]) -> Mapping[Phrase, Sequence[tuple[str, PhraseKind]]]:
+    book: dict[Phrase, list[tuple[str, PhraseKind]]] = {}
     for value in sorted(values):
-        for text, manner in _forms(value):
-            book.setdefault(tokens_of(text), []).append((value, manner))
+        for text, kind in _relation_forms(value):
+            book.setdefault(tokenize(text), []).append((value, kind))
     return book
 
 
-def _forms(value: str) -> Iterator[tuple[str, Manner]]:
-    known = entry("spatial", value)
+def _relation_forms(value: str) -> Iterator[tuple[str, PhraseKind]]:
+    known = lexicon_entry("spatial", value)
     yield known.get("phrase", value), "said"
-    retry_policy: tuple[Manner, ...] = ("said", "hinted", "backwards", "places")
-    for manner in retry_policy:
-        for text in known.get(manner, ()):
-            yield text, manner
+    kinds: tuple[PhraseKind, ...] = ("said", "hinted", "backwards", "places")
+    for kind in kinds:
+        for text in known.get(kind, ()):
+            yield text, kind
 
 
-_NOBODY: frozenset[str] = frozenset()
-_MOST_UNKNOWN = 2
+_NONE: frozenset[str] = frozenset()
+_MAX_UNKNOWN = 2
 _JOINTS = frozenset({",", ";", ":", "and", "while", "whereas", "also"})
-_SIDES_OF_A_IMAGE = frozenset({"lateral", "depth"})
+_IMAGE_AXES = frozenset({"lateral", "depth"})
 
 
-class Seat(NamedTuple):
-    """Somebody's place: some objects are so to others, or, if there are no others, so in the image."""
+class SpatialClaim(NamedTuple):
+    """Subjects in a relation to reference objects or, if there are none, placed in the image."""
 
-    placing: Placing
-    who: frozenset[str]
-    whom: frozenset[str]
+    phrase: SpatialPhrase
+    subjects: frozenset[str]
+    references: frozenset[str]
 
 
-class _Place(NamedTuple):
-    """What comes behind words that say where: an object or several, a pronoun, or neither; and where that ends."""
+class _ReferenceSpan(NamedTuple):
+    """What follows a spatial phrase: objects, a pronoun, or neither; and where that ends."""
 
-    things: tuple[Mention, ...]
+    objects: tuple[ConceptMention, ...]
     pronoun: bool
     end: int
 
 
-class Fact(NamedTuple):
-    """One object is so to another."""
+class SpatialFact(NamedTuple):
+    """One object is in a relation to another."""
 
     value: str
-    who: str
-    whom: str
+    subject: str
+    reference: str
 
 
-def says(facts: Collection[Fact], asked: Fact) -> bool:
-    """Is something said of two objects, and nowhere the opposite?"""
-    value, who, whom = asked
-    mutual = who == whom or converse_of(value) == value
-    return asked in facts and (mutual or Fact(value, whom, who) not in facts)
+def is_stated(facts: Collection[SpatialFact], fact: SpatialFact) -> bool:
+    """Return whether a fact is stated, and its opposite is not."""
+    value, subject, reference = fact
+    mutual = subject == reference or converse_of(value) == value
+    return fact in facts and (mutual or SpatialFact(value, reference, subject) not in facts)
 
 
-def facts_in(reading: Reading, values: Iterable[str]) -> list[tuple[Fact, Placing]]:
-    """All that a text says of where objects are, seen from both sides, each with the words that say it."""
-    known = {*words()["spatial"], *values}
-    all_seats = seats(reading, known)
+def extract_facts(parsed: ParsedPrompt, values: Iterable[str]) -> list[tuple[SpatialFact, SpatialPhrase]]:
+    """Return all spatial facts of a text, from both sides, each with its phrase."""
+    known = {*word_tables()["spatial"], *values}
+    claims = extract_claims(parsed, known)
     found = [
-        (fact, seat.placing)
-        for seat in all_seats
-        for who in seat.who
-        for whom in seat.whom
-        for fact in _both_ways(seat.placing.value, who, whom)
+        (fact, claim.phrase)
+        for claim in claims
+        for subject in claim.subjects
+        for reference in claim.references
+        for fact in _both_ways(claim.phrase.value, subject, reference)
     ]
-    sides = [seat for seat in all_seats if not seat.whom and axis(seat.placing.value) in _SIDES_OF_A_IMAGE]
+    sides = [claim for claim in claims if not claim.references and relation_axis(claim.phrase.value) in _IMAGE_AXES]
     for one in sides:
         for other in sides:
-            if converse_of(one.placing.value) == other.placing.value:
-                found += [(Fact(one.placing.value, who, whom), one.placing) for who in one.who for whom in other.who]
+            if converse_of(one.phrase.value) == other.phrase.value:
+                found += [
+                    (SpatialFact(one.phrase.value, subject, reference), one.phrase)
+                    for subject in one.subjects
+                    for reference in other.subjects
+                ]
     return found
 
 
-def _both_ways(value: str, who: str, whom: str) -> list[Fact]:
+def _both_ways(value: str, subject: str, reference: str) -> list[SpatialFact]:
     turned = converse_of(value)
-    return [Fact(value, who, whom)] + ([] if turned is None else [Fact(turned, whom, who)])
+    return [SpatialFact(value, subject, reference)] + (
+        [] if turned is None else [SpatialFact(turned, reference, subject)]
+    )
 
 
-def seats(reading: Reading, values: Iterable[str]) -> list[Seat]:
-    """The seats that a text gives; words whose subject or object cannot be told give none."""
-    found: list[Seat] = []
-    last: dict[int, tuple[frozenset[str], _Place]] = {}
-    for one in placings(reading, values):
-        sentence, place = reading.sentence(one.start), _behind(reading, one)
-        if one.start in last and found and found[-1].placing[2:] == one[2:]:
-            seat = found[-1]._replace(placing=one)  # the same words may mean several relations
+def extract_claims(parsed: ParsedPrompt, values: Iterable[str]) -> list[SpatialClaim]:
+    """Return the spatial claims of a text; phrases without a clear subject or reference yield none."""
+    found: list[SpatialClaim] = []
+    last: dict[int, tuple[frozenset[str], _ReferenceSpan]] = {}
+    for one in spatial_phrases(parsed, values):
+        sentence, span = parsed.sentence(one.start), _reference_after(parsed, one)
+        if one.start in last and found and found[-1].phrase[2:] == one[2:]:
+            claim = found[-1]._replace(phrase=one)  # the same words may mean several relations
         else:
-            who = _who(reading, one, place, sentence, last)
-            seat = Seat(one, who, _whom(reading, one, place, who))
-        if not seat.who or (not seat.whom and one.manner != "places"):
+            subject = _subjects(parsed, one, span, sentence, last)
+            claim = SpatialClaim(one, subject, _references(parsed, one, span, subject))
+        if not claim.subjects or (not claim.references and one.kind != "places"):
             continue
-        last[one.start] = (seat.who, place)
-        backwards = one.manner == "backwards"
-        found.append(Seat(one, seat.whom, seat.who) if backwards else seat)
+        last[one.start] = (claim.subjects, span)
+        backwards = one.kind == "backwards"
+        found.append(SpatialClaim(one, claim.references, claim.subjects) if backwards else claim)
     return found
 
 
-def _behind(reading: Reading, placing: Placing) -> _Place:
-    place, unknown = placing.end, 0
-    if placing.manner == "places":
-        said = reading.tokens[placing.start : placing.end]
-        return _Place((), bool(set(said) & reading_words("pronouns")), placing.end)
-    while place < len(reading.tokens):
-        if place in reading.things:
-            things = _listed(reading, reading.things[place])
-            return _Place(things, False, things[-1].end)
-        if reading.tokens[place] in reading_words("pronouns") - reading_words("ordinals") - reading_words("articles"):
-            return _Place((), placing.manner != "hinted", place + 1)
-        if reading.is_close(place, place + 1) or (reading.tokens[place] == "," and reading.is_adjective(place + 1)):
-            place += 1
-        elif reading.is_unknown(place) and placing.manner != "hinted" and unknown < _MOST_UNKNOWN:
-            place, unknown = place + 1, unknown + 1
+def _reference_after(parsed: ParsedPrompt, phrase: SpatialPhrase) -> _ReferenceSpan:
+    index, unknown = phrase.end, 0
+    if phrase.kind == "places":
+        tokens = parsed.tokens[phrase.start : phrase.end]
+        return _ReferenceSpan((), bool(set(tokens) & function_words("pronouns")), phrase.end)
+    while index < len(parsed.tokens):
+        if index in parsed.objects:
+            objects = _list_starting_at(parsed, parsed.objects[index])
+            return _ReferenceSpan(objects, False, objects[-1].end)
+        if parsed.tokens[index] in function_words("pronouns") - function_words("ordinals") - function_words("articles"):
+            return _ReferenceSpan((), phrase.kind != "hinted", index + 1)
+        if parsed.is_adjacent(index, index + 1) or (parsed.tokens[index] == "," and parsed.is_adjective(index + 1)):
+            index += 1
+        elif parsed.is_unknown(index) and phrase.kind != "hinted" and unknown < _MAX_UNKNOWN:
+            index, unknown = index + 1, unknown + 1
         else:
             break
-    return _Place((), False, placing.end)
+    return _ReferenceSpan((), False, phrase.end)
 
 
-def _listed(reading: Reading, first: Mention) -> tuple[Mention, ...]:
-    """An object and those that stand in one list behind it, "the dog and the cat", and are not said to do anything."""
+def _list_starting_at(parsed: ParsedPrompt, first: ConceptMention) -> tuple[ConceptMention, ...]:
+    """Return an object and those after it in the same list, "the dog and the cat", unless a verb follows."""
     found = [first]
-    for other in reading.things_in(range(first.end, reading.sentence(first.start).stop)):
+    for other in parsed.objects_in(range(first.end, parsed.sentence(first.start).stop)):
         start = found[-1].end
-        joined = {"and", ","} & set(reading.tokens[start : other.start])
-        if not joined or not reading.is_close(start, other.start, frozenset({"and", ","})) or _acts(reading, other.end):
+        joined = {"and", ","} & set(parsed.tokens[start : other.start])
+        if (
+            not joined
+            or not parsed.is_adjacent(start, other.start, frozenset({"and", ","}))
+            or _is_verb(parsed, other.end)
+        ):
             break
         found.append(other)
     return tuple(found)
 
 
-def _acts(reading: Reading, place: int) -> bool:
-    """Does a verb come here?"""
-    token = reading.tokens[place] if place < len(reading.tokens) else "."
-    known = reading_words("copulas") | reading_words("verbs")
-    return token in known or token.endswith("ing") or (reading.is_unknown(place) and token.endswith("s"))
+def _is_verb(parsed: ParsedPrompt, index: int) -> bool:
+    """Return whether the token is a verb."""
+    token = parsed.tokens[index] if index < len(parsed.tokens) else "."
+    known = function_words("copulas") | function_words("verbs")
+    return token in known or token.endswith("ing") or (parsed.is_unknown(index) and token.endswith("s"))
 
 
-def _who(
-    reading: Reading,
-    placing: Placing,
-    place: _Place,
+def _subjects(
+    parsed: ParsedPrompt,
+    phrase: SpatialPhrase,
+    span: _ReferenceSpan,
     sentence: range,
-    last: dict[int, tuple[frozenset[str], _Place]],
+    last: dict[int, tuple[frozenset[str], _ReferenceSpan]],
 ) -> frozenset[str]:
-    before = reading.things_in(range(sentence.start, placing.start))
-    behind = reading.things_in(range(place.end, sentence.stop))
-    between = reading.tokens[before[-1].end if before else sentence.start : placing.start]
-    said_before = reading.tokens[placing.start - 1] if placing.start > sentence.start else ""
-    if said_before in reading_words("articles") | reading_words(
+    before = parsed.objects_in(range(sentence.start, phrase.start))
+    behind = parsed.objects_in(range(span.end, sentence.stop))
+    between = parsed.tokens[before[-1].end if before else sentence.start : phrase.start]
+    previous = parsed.tokens[phrase.start - 1] if phrase.start > sentence.start else ""
+    if previous in function_words("articles") | function_words(
         "gazing"
     ):  # "the left side of …", "looks to the left of …"
-        return _NOBODY
-    if behind and _is_turned_round(reading, placing, place, behind[0], first=not before):
+        return _NONE
+    if behind and _is_inverted(parsed, phrase, span, behind[0], first=not before):
         return frozenset({behind[0].concept.value})
     if not before:
-        one = reading.subject_before(placing.start) if set(between) & reading_words("pronouns") else None
-        return _NOBODY if one is None else frozenset({one.concept.value})
-    if set(between) & reading_words("subjects"):
+        one = parsed.previous_subject(phrase.start) if set(between) & function_words("pronouns") else None
+        return _NONE if one is None else frozenset({one.concept.value})
+    if set(between) & function_words("subjects"):
         values = {one.concept.value for one in before}
-        return frozenset(values) if len(values) == 1 else _NOBODY
-    return _before(reading, before, between, placing, last)
+        return frozenset(values) if len(values) == 1 else _NONE
+    return _subjects_before(parsed, before, between, phrase, last)
 
 
-def _is_turned_round(reading: Reading, placing: Placing, place: _Place, thing: Mention, *, first: bool) -> bool:
-    """Does somebody come only after his place: "to the left of the table is a cat"?"""
-    between = range(place.end, thing.start)
-    start = reading.sentence(placing.start).start
-    opened = placing.start == start or reading.tokens[placing.start - 1] in _JOINTS
+def _is_inverted(
+    parsed: ParsedPrompt, phrase: SpatialPhrase, span: _ReferenceSpan, obj: ConceptMention, *, first: bool
+) -> bool:
+    """Return whether the subject follows its place: "to the left of the table is a cat"."""
+    between = range(span.end, obj.start)
+    start = parsed.sentence(phrase.start).start
+    opened = phrase.start == start or parsed.tokens[phrase.start - 1] in _JOINTS
     if first:
-        spoken_of = set(reading.tokens[start : placing.start]) & reading_words("subjects")
-        again = any(one.start in between for one in placings(reading, words()["spatial"]) if one.manner == "said")
-        return not spoken_of and not again and (opened or not _says_of_before(reading, start, placing.start))
-    moved = reading_words("copulas") | reading_words("verbs") | {"there", ","}
-    verb = bool({reading.tokens[number] for number in between} & (moved - {","}))
-    return opened and (verb or placing.manner == "places") and reading.is_close(place.end, thing.start, moved)
+        spoken_of = set(parsed.tokens[start : phrase.start]) & function_words("subjects")
+        again = any(
+            one.start in between for one in spatial_phrases(parsed, word_tables()["spatial"]) if one.kind == "said"
+        )
+        return not spoken_of and not again and (opened or not _has_unknown_subject(parsed, start, phrase.start))
+    moved = function_words("copulas") | function_words("verbs") | {"there", ","}
+    verb = bool({parsed.tokens[number] for number in between} & (moved - {","}))
+    return opened and (verb or phrase.kind == "places") and parsed.is_adjacent(span.end, obj.start, moved)
 
 
-def _says_of_before(reading: Reading, start: int, end: int) -> bool:
-    """Is there a subject that we do not know: "a bird is to the left of …"?"""
-    return any(reading.is_unknown(place) for place in range(start, end))
+def _has_unknown_subject(parsed: ParsedPrompt, start: int, end: int) -> bool:
+    """Return whether there is an unknown subject: "a bird is to the left of …"."""
+    return any(parsed.is_unknown(index) for index in range(start, end))
 
 
-def _before(
-    reading: Reading,
-    before: Sequence[Mention],
+def _subjects_before(
+    parsed: ParsedPrompt,
+    before: Sequence[ConceptMention],
     between: Sequence[str],
-    placing: Placing,
-    last: dict[int, tuple[frozenset[str], _Place]],
+    phrase: SpatialPhrase,
+    last: dict[int, tuple[frozenset[str], _ReferenceSpan]],
 ) -> frozenset[str]:
-    thing, links = before[-1], set(between)
-    moved = bool(links & (reading_words("copulas") | reading_words("verbs")))
-    relative = bool(links & reading_words("relatives"))
-    if _has_strangers(reading, thing.end, placing.start):
-        return _NOBODY
-    seated = next((who for who, place in reversed(last.values()) if thing in place.things), None)
-    if seated is not None and not relative:
-        return seated if moved or (links and links <= _JOINTS) else _NOBODY
+    obj, links = before[-1], set(between)
+    moved = bool(links & (function_words("copulas") | function_words("verbs")))
+    relative = bool(links & function_words("relatives"))
+    if _has_unknown_noun(parsed, obj.end, phrase.start):
+        return _NONE
+    claimed = next((subject for subject, span in reversed(last.values()) if obj in span.objects), None)
+    if claimed is not None and not relative:
+        return claimed if moved or (links and links <= _JOINTS) else _NONE
     if links and links <= {"and", "also"}:
-        return next((who for who, place in reversed(last.values()) if place.end <= placing.start), _NOBODY)
+        return next((subject for subject, span in reversed(last.values()) if span.end <= phrase.start), _NONE)
     if moved and not relative:
-        if links & reading_words("plural_copulas"):
-            return frozenset(one.concept.value for one in _list_before(reading, before))
-        while len(before) > 1 and _preposition_before(reading, thing) not in ("", "of"):
+        if links & function_words("plural_copulas"):
+            return frozenset(one.concept.value for one in _list_before(parsed, before))
+        while len(before) > 1 and parsed.preposition_before(obj) not in ("", "of"):
             before = before[:-1]
-            thing = before[-1]
-        return frozenset({thing.concept.value})
-    if not relative and len(before) > 1 and _preposition_before(reading, thing) not in ("", "of", "with"):
-        return _NOBODY
-    return frozenset({thing.concept.value})
+            obj = before[-1]
+        return frozenset({obj.concept.value})
+    if not relative and len(before) > 1 and parsed.preposition_before(obj) not in ("", "of", "with"):
+        return _NONE
+    return frozenset({obj.concept.value})
 
 
-def _has_strangers(reading: Reading, start: int, end: int) -> bool:
-    """Do the words end with something unknown that may be the subject: "a cat sits by a bird to the left of …"?"""
-    place = end - 1
-    while place >= start and reading.is_unknown(place) and not reading.tokens[place].endswith("s"):
-        place -= 1
-    return start < place < end - 1 and reading.tokens[place] in reading_words("articles")
+def _has_unknown_noun(parsed: ParsedPrompt, start: int, end: int) -> bool:
+    """Return whether the tokens end with an unknown noun: "a cat sits by a bird to the left of …"."""
+    index = end - 1
+    while index >= start and parsed.is_unknown(index) and not parsed.tokens[index].endswith("s"):
+        index -= 1
+    return start < index < end - 1 and parsed.tokens[index] in function_words("articles")
 
 
-def _list_before(reading: Reading, before: Sequence[Mention]) -> list[Mention]:
+def _list_before(parsed: ParsedPrompt, before: Sequence[ConceptMention]) -> list[ConceptMention]:
     found = [before[-1]]
     for one in reversed(before[:-1]):
-        if not reading.is_close(one.end, found[-1].start, frozenset({"and", ","})):
+        if not parsed.is_adjacent(one.end, found[-1].start, frozenset({"and", ","})):
             break
         found.append(one)
     return found
 
 
-def _preposition_before(reading: Reading, thing: Mention) -> str:
-    place = thing.start - 1
-    while place >= 0 and reading.is_close(place, place + 1):
-        place -= 1
-    return reading.tokens[place] if place >= 0 and reading.tokens[place] in reading_words("prepositions") else ""
-
-
-def _whom(reading: Reading, placing: Placing, place: _Place, who: frozenset[str]) -> frozenset[str]:
-    if place.things:
-        return frozenset(one.concept.value for one in place.things)
-    sentence = reading.sentence(placing.start)
-    before = [one for one in reading.things_in(range(sentence.start, placing.start)) if one.concept.value not in who]
-    if place.pronoun:
+def _references(
+    parsed: ParsedPrompt, phrase: SpatialPhrase, span: _ReferenceSpan, subject: frozenset[str]
+) -> frozenset[str]:
+    if span.objects:
+        return frozenset(one.concept.value for one in span.objects)
+    sentence = parsed.sentence(phrase.start)
+    before = [one for one in parsed.objects_in(range(sentence.start, phrase.start)) if one.concept.value not in subject]
+    if span.pronoun:
         if before:
             return frozenset({before[-1].concept.value})
-        one = reading.subject_before(placing.start)
-        return _NOBODY if one is None or one.concept.value in who else frozenset({one.concept.value})
-    if placing.manner == "places" and before:
-        between = reading.tokens[before[-1].end : placing.start]
-        return frozenset({before[-1].concept.value}) if "with" in between else _NOBODY
-    return _NOBODY
+        one = parsed.previous_subject(phrase.start)
+        return _NONE if one is None or one.concept.value in subject else frozenset({one.concept.value})
+    if phrase.kind == "places" and before:
+        between = parsed.tokens[before[-1].end : phrase.start]
+        return frozenset({before[-1].concept.value}) if "with" in between else _NONE
+    return _NONE

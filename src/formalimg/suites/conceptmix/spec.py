@@ -1,4 +1,4 @@
-"""What an item of ConceptMix asks for: concepts, how they are bound to objects, and one question for each."""
+"""Spec of a ConceptMix item: concepts, their binding to objects, and one question for each."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ CATEGORIES: tuple[Category, ...] = get_args(Category)
 """The categories of visual concepts."""
 
 ATTRIBUTES: tuple[Category, ...] = ("color", "number", "shape", "size", "texture")
-"""The categories that say how one object is; an object has at most one concept of each."""
+"""Categories that describe one object; an object has at most one concept of each."""
 
 OPEN = "?"
-"""Stands in the JSON of a binding for what is still to be filled in."""
+"""Placeholder in the JSON of a binding for an object that is still to be chosen."""
 
 
 class Concept(NamedTuple):
@@ -37,7 +37,7 @@ class BoundObject:
 
 @dataclass(frozen=True)
 class Relation:
-    """How one object stands to another.
+    """A spatial relation between two objects.
 
     Attributes:
         name: the spatial concept.
@@ -53,10 +53,10 @@ class Relation:
 
 @dataclass(frozen=True)
 class Binding:
-    """Which concept belongs to which object.
+    """Assignment of concepts to objects.
 
-    The objects that were drawn come first. Others may follow: those that somebody added because a relation needs two
-    objects, or because nobody can tell whether a thing is tiny that is alone in the image.
+    The objects that were drawn come first. Reference objects may follow: added because a relation needs two objects, or
+    because the size of an object that is alone in the image cannot be judged.
 
     Attributes:
         objects: the objects; their ids are their places, counted from 1.
@@ -70,14 +70,14 @@ class Binding:
 
     @property
     def is_open(self) -> bool:
-        """Is there a relation whose objects are not known yet?"""
+        """Whether the objects of a relation are still to be chosen."""
         return any(relation.first is None or relation.second is None for relation in self.relations)
 
     def to_json(self) -> dict[str, object]:
-        """The binding as plain data, in the published form."""
+        """Return the binding as plain data in the published format."""
         found: dict[str, object] = {
             "objects": [
-                {"id": number, "item": thing.item, **thing.attributes} for number, thing in enumerate(self.objects, 1)
+                {"id": number, "item": obj.item, **obj.attributes} for number, obj in enumerate(self.objects, 1)
             ]
         }
         if self.style is not None:
@@ -96,16 +96,16 @@ class Binding:
 
     @classmethod
     def from_json(cls, data: object) -> Binding:
-        """The binding that plain data in the published form describes.
+        """Return the binding described by plain data in the published format.
 
         Raises:
-            FormalimgError: if it is none; ids must count from 1 and be used where they exist.
+            BindingError: if it is invalid; ids must count from 1 and refer to existing objects.
         """
-        return binding_of(data)
+        return parse_binding(data)
 
 
 class BoundConcept(NamedTuple):
-    """A concept, and the ids of the objects it is about: one for an object or an attribute, two for a relation."""
+    """A concept and the ids of its objects: one for an object or an attribute, two for a relation."""
 
     concept: Concept
     objects: tuple[int, ...]
@@ -113,7 +113,7 @@ class BoundConcept(NamedTuple):
 
 @dataclass(frozen=True)
 class AskedConcept:
-    """One concept that an image must show.
+    """One concept that an image must show, with its statement and question.
 
     Attributes:
         category: what sort of concept it is.
@@ -131,7 +131,7 @@ class AskedConcept:
 
     @property
     def concept(self) -> Concept:
-        """The concept itself."""
+        """The concept without statement and question."""
         return Concept(self.category, self.value)
 
 
@@ -149,14 +149,14 @@ class ConceptSpec:
 
 
 class BindingError(FormalimgError, ValueError):
-    """A binding that makes no sense, or that changes what was given."""
+    """An invalid binding, or one that changes what it had to keep."""
 
 
-def binding_of(data: object) -> Binding:
-    """The binding in plain data of the published form.
+def parse_binding(data: object) -> Binding:
+    """Parse a binding from plain data in the published format.
 
     Raises:
-        BindingError: if it is none.
+        BindingError: if it is invalid.
     """
     table = _table(data, "a binding", ("objects", "style", "relation"), ignored=("index",))
     objects = tuple(_object(entry, number) for number, entry in enumerate(_list(table, "objects"), 1))
@@ -170,7 +170,7 @@ def binding_of(data: object) -> Binding:
 
 def _object(data: object, number: int) -> BoundObject:
     table = _table(data, f"object {number}", ("id", "item", *ATTRIBUTES))
-    if _id(table.get("id")) != number:
+    if _parse_id(table.get("id")) != number:
         raise BindingError(f"the ids of objects must count from 1, but number {number} has the id {table.get('id')!r}")
     if not all(is_text(value) and value for key, value in table.items() if key != "id"):
         raise BindingError(f"object {number} must have words only, besides its id")
@@ -190,15 +190,15 @@ def _relation(data: object, objects: int) -> Relation:
         if given == OPEN:
             ends.append(None)
             continue
-        number = _id(given)
+        number = _parse_id(given)
         if number is None or not 1 <= number <= objects:
             raise BindingError(f"{key} of the relation {name!r} is {given!r}, but objects are 1 to {objects}")
         ends.append(number)
     return Relation(name, description, *ends)
 
 
-def _id(given: object) -> int | None:
-    """An id; chat models write some of them in quotes."""
+def _parse_id(given: object) -> int | None:
+    """Return an id; chat models write some of them in quotes."""
     if isinstance(given, str) and given.isascii() and given.isdigit() and len(given) < 9:
         return int(given)
     return given if isinstance(given, int) and not isinstance(given, bool) else None
