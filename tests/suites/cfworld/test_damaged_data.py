@@ -95,7 +95,7 @@ def test_folders_without_the_data_say_what_is_looked_for(tmp_path: Path) -> None
         load("cf-world", tmp_path)
     with pytest.raises(FormalimgError, match=r"prompt_ablation is not there"):
         load("cf-world-rules", repository(tmp_path, [GROUP]))
-    with pytest.raises(FormalimgError, match="no suite of CF-World"):
+    with pytest.raises(FormalimgError, match="not a suite of CF-World"):
         read_cf_world(tmp_path, "knolling")
 
 

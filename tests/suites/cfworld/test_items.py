@@ -29,7 +29,7 @@ from formalimg.suites import (
 from formalimg.suites.cfworld.items import pair_items, rule_items
 from formalimg.suites.cfworld.published import read_cf_world
 from formalimg.suites.cfworld.published_groups import write_counterfactuals
-from formalimg.suites.cfworld.published_records import PUBLISHED_TREES
+from formalimg.suites.cfworld.published_records import PUBLISHED_FIELDS
 
 WORDS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20).map(str.strip).filter(bool)
 QUESTION = st.builds(
@@ -47,9 +47,9 @@ QUESTIONS = st.one_of(st.just(()), st.tuples(QUESTION, POINT), st.tuples(POINT),
 def published_groups(draw: st.DrawFn) -> list[Item[CounterfactualSpec]]:
     """Groups as somebody might publish them, in any order."""
     items = []
-    keys = st.tuples(st.sampled_from(PUBLISHED_TREES), st.integers(0, 200))
-    for tree, number in draw(st.lists(keys, min_size=1, max_size=4, unique=True)):
-        group = f"{tree.slug}-{number}"
+    keys = st.tuples(st.sampled_from(PUBLISHED_FIELDS), st.integers(0, 200))
+    for field, number in draw(st.lists(keys, min_size=1, max_size=4, unique=True)):
+        group = f"{field.slug}-{number}"
         second = draw(st.one_of(st.just(""), WORDS))
         points = {1: draw(st.one_of(st.just(""), WORDS)), 2: second, 3: second or draw(st.one_of(st.just(""), WORDS))}
         items += [
@@ -59,7 +59,7 @@ def published_groups(draw: st.DrawFn) -> list[Item[CounterfactualSpec]]:
                 level,
                 draw(WORDS),
                 CounterfactualSpec(group, point, draw(QUESTIONS)),
-                tree.tags,
+                field.tags,
             )
             for level, point in points.items()
         ]

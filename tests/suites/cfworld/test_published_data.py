@@ -1,4 +1,4 @@
-"""The published data of CF-World, where it lies beside the checkout: everything is read, counted and told."""
+"""The published data of CF-World, where it lies beside the checkout: everything is read, counted and reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether groups are what groups should be, as far as that can be told from their words.
+"""Group checks: is a group well formed, safe, visual, deducible and not a duplicate, as far as its text shows?
 
 The four demands of the paper are that a prompt is visually unambiguous, needs deduction, is safe, and is valid. Whether
 a deduction is right takes a person; what is checked here is what goes wrong most often.
@@ -32,17 +32,17 @@ ProblemReason: TypeAlias = Literal[
     "duplicate",
 ]
 
-MOST_WORDS = 80
-"""The most words of a prompt."""
+MAX_WORDS = 80
+"""Maximum number of words of a prompt."""
 
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 _ID = re.compile(r"[a-z][a-z0-9-]{1,60}")
 _NEAR = 0.75
-"""Two prompts that share this part of their words are duplicates."""
+"""Two texts that share this part of their words are duplicates."""
 
 
 class GroupProblem(NamedTuple):
-    """What is wrong with a group."""
+    """A problem of a group."""
 
     group: str
     reason: ProblemReason
@@ -50,13 +50,13 @@ class GroupProblem(NamedTuple):
 
 
 def check_groups(groups: Sequence[Group]) -> list[GroupProblem]:
-    """Everything that is wrong with these groups, each by itself and beside the others."""
+    """Return all problems of these groups, including duplicates among them."""
     found = [problem for group in groups for problem in check_group(group)]
     return [*found, *_duplicates(groups)]
 
 
 def check_group(group: Group, before: Sequence[Group] = ()) -> list[GroupProblem]:
-    """Everything that is wrong with one group, by itself and beside those that came before it."""
+    """Return all problems of one group, including duplicates of those before it."""
     found = [GroupProblem(group.id, reason, detail) for reason, detail in _problems(group)]
     return [*found, *_repeats(group, before)]
 
@@ -70,22 +70,22 @@ def _problems(group: Group) -> Iterator[tuple[ProblemReason, str]]:
     strange += [phrase for phrase in words["otherwise_phrases"] if phrase in lowered]
     if strange:
         yield "not ordinary", f"the factual prompt says {strange[0]!r}"
-    if _shared(group.changed, group.factual) > 0.75:
+    if _overlap(group.changed, group.factual) > 0.75:
         yield "not ordinary", "the factual prompt has the words of the changed law"
-    if _shared(group.factual, group.implicit) < 0.5:
+    if _overlap(group.factual, group.implicit) < 0.5:
         yield "another scene", "the factual and the implicit prompt share less than half of their words"
     if _words(group.law) == _words(group.changed):
         yield "law not changed", "the changed law is the law"
-    if _shared(group.changed, group.implicit) < 0.5:
+    if _overlap(group.changed, group.implicit) < 0.5:
         yield "law not told", "the implicit prompt does not have the words of the changed law"
     telling = _stems(group.outcome) - _stems(group.implicit)
     if len(telling) < 2:
         yield "gives it away", "the implicit prompt has nearly all words of the outcome"
-    if _shared(group.shows, group.implicit) > 0.8:
+    if _overlap(group.shows, group.implicit) > 0.8:
         yield "gives it away", "the implicit prompt has nearly all words of what decides"
-    if _shared(group.described, group.implicit) > 0.6:
+    if _overlap(group.described, group.implicit) > 0.6:
         yield "gives it away", "the implicit prompt has most words of the described outcome"
-    if _shared(group.shows, group.explicit) < 0.5:
+    if _overlap(group.shows, group.explicit) < 0.5:
         yield "outcome not told", "the explicit prompt has less than half of the words of what decides"
     if not _stems(group.shows) & _stems(group.outcome):
         yield "not about the outcome", "what decides shares no word with the outcome"
@@ -111,8 +111,8 @@ def _form(group: Group) -> Iterator[tuple[ProblemReason, str]]:
         elif field.name != "discipline" and not (text[0].isupper() and text[-1] in ".!?"):
             yield "form", f"{field.name} must begin with a capital and end with a full stop"
     for name in ("factual", "explicit", "denominalised"):
-        if len(getattr(group, name).split()) > MOST_WORDS:
-            yield "form", f"the {name} prompt has more than {MOST_WORDS} words"
+        if len(getattr(group, name).split()) > MAX_WORDS:
+            yield "form", f"the {name} prompt has more than {MAX_WORDS} words"
 
 
 def _safety(group: Group) -> Iterator[tuple[ProblemReason, str]]:
@@ -132,23 +132,23 @@ def _repeats(group: Group, before: Sequence[Group]) -> Iterator[GroupProblem]:
         yield GroupProblem(group.id, "duplicate", "another group has this id")
     implicit, outcome = _stems(group.implicit), _stems(group.outcome)
     for other in before:
-        if _likeness(implicit, _stems(other.implicit)) >= _NEAR and _likeness(outcome, _stems(other.outcome)) >= _NEAR:
+        if _jaccard(implicit, _stems(other.implicit)) >= _NEAR and _jaccard(outcome, _stems(other.outcome)) >= _NEAR:
             yield GroupProblem(group.id, "duplicate", f"says nearly the same as {other.id}")
 
 
-def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
+def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / len(one | other) if one | other else 0.0
 
 
-def _shared(text: str, inside: str) -> float:
-    """The part of a text's words that another text has."""
+def _overlap(text: str, inside: str) -> float:
+    """Return the share of a text's words that another text has."""
     own = _stems(text)
     return len(own & _stems(inside)) / len(own) if own else 0.0
 
 
 @lru_cache(maxsize=8192)
 def _stems(text: str) -> frozenset[str]:
-    """The words of a text that carry meaning, without their endings."""
+    """Return the stems of the content words of a text."""
     return frozenset(_stem(word) for word in _words(text) if word not in _word_lists()["common"])
 
 

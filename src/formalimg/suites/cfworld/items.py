@@ -1,4 +1,4 @@
-"""The groups that ship with the package."""
+"""Items of CF-World and its probes (rules, attributes, denominalised), from the groups that ship with the package."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from formalimg.suites.item import Item
 
 
 def our_groups() -> list[Group]:
-    """All groups that ship, field by field, in the order of their files."""
+    """Return all built-in groups, field by field, in the order of their files."""
     folder = files("formalimg.suites.cfworld") / "groups"
     found = []
     for name, field in FIELDS.items():
@@ -34,7 +34,7 @@ def our_groups() -> list[Group]:
 
 
 def items_of_groups(groups: Iterable[Group], version: str = "") -> list[Item[CounterfactualSpec]]:
-    """The three items of each group, with questions by template."""
+    """Return the three items of each group, with template questions."""
     return [
         Item(CF_WORLD, f"{group.id}-l{level}", level, group.prompt(level), _spec(group, level), _tags(group), version)
         for group in groups
@@ -43,7 +43,7 @@ def items_of_groups(groups: Iterable[Group], version: str = "") -> list[Item[Cou
 
 
 def denominalised_items(groups: Iterable[Group], version: str = "") -> list[Item[CounterfactualSpec]]:
-    """The explicit item of each group, without the names of its outcome; judged by the same questions."""
+    """Return the explicit item of each group with the outcome described, not named; judged by the same questions."""
     return [
         Item(CF_WORLD_DENOMINALISED, f"{group.id}-l2", 2, group.denominalised, _spec(group, 2), _tags(group), version)
         for group in groups
@@ -65,7 +65,7 @@ _LEVEL_OF = {"factual": 1, "counterfactual": 2}
 
 
 def rule_items(version: str = "") -> list[Item[CounterfactualSpec]]:
-    """The rule probe: plain drawings in which a rule decides, as it is (level 1) and changed (level 2).
+    """Return the rule probe: plain drawings in which a rule decides, as it is (level 1) and changed (level 2).
 
     The tag of a changed one says how the rule is changed, as in "to the left".
     """
@@ -85,7 +85,7 @@ def rule_items(version: str = "") -> list[Item[CounterfactualSpec]]:
 
 
 def pair_items(version: str = "") -> list[Item[CounterfactualSpec]]:
-    """The attribute probe: an object with a partner it often has (level 1) and with one it hardly ever has (level 2)."""
+    """Return the attribute probe: an object with a common partner (level 1) and with a rare one (level 2)."""
     return [
         Item(
             CF_WORLD_ATTRIBUTES,

@@ -1,4 +1,10 @@
-"""The published probes: `prompt_ablation/rule_decouple.json`, `attribute_decouple.json` and `de-norm/<tree>.json`."""
+"""CF-World and its probes as published by their authors.
+
+The repository has `prompt` (groups, one file for each field), `eval_questions` (questions, under the same names) and
+`prompt_ablation` (the probes: `rule_decouple.json`, `attribute_decouple.json` and `de-norm/<field>.json`). The files
+have irregularities. Each is repaired by a rule, or kept as it is, and reported; nothing is dropped, and what cannot be
+scored is kept and named.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +17,12 @@ from formalimg.suites.cfworld.published_groups import (
     LEVELS,
     PROMPTS,
     QUESTIONS,
+    PublishedField,
     PublishedGroup,
-    PublishedTree,
     json_files,
-    read_trees,
+    read_fields,
 )
-from formalimg.suites.cfworld.published_records import RecordForm, Tidying, read_entries, tidied_lines
+from formalimg.suites.cfworld.published_records import RecordSchema, Tidying, read_records, tidied_lines
 from formalimg.suites.cfworld.questions import pair_spec, rule_spec
 from formalimg.suites.cfworld.spec import (
     CF_WORLD,
@@ -31,18 +37,18 @@ from formalimg.suites.record import ItemFindings
 PROBES = "prompt_ablation"
 _REWORDED_FOLDER = "de-norm"
 
-_RULE = RecordForm("a rule", texts=("category", "prompt", "ap"), ids=("id", "rule_id"))
-_PAIR = RecordForm("a pair", texts=("A", "B", "prompt", "category"), id_pattern="(0|[1-9][0-9]{0,8})(_factual)?")
-_REWORDED = RecordForm("a de-nominalised prompt", texts=("prompt",), optional=("category",))
+_RULE = RecordSchema("a rule", texts=("category", "prompt", "ap"), ids=("id", "rule_id"))
+_PAIR = RecordSchema("a pair", texts=("A", "B", "prompt", "category"), id_pattern="(0|[1-9][0-9]{0,8})(_factual)?")
+_REWORDED = RecordSchema("a de-nominalised prompt", texts=("prompt",), optional=("category",))
 
 _RULE_LEVELS = {"original": 1, "cf": 2}
 _PAIR_LEVELS = {"factual": 1, "unusual": 2}
 
 
 def read_rules(root: Path, findings: ItemFindings, tidied: list[Tidying]) -> list[Item[CounterfactualSpec]]:
-    """The items of the rule probe. Their questions were not published, so what decides is asked by template."""
+    """Read the items of the rule probe. Their questions were not published, so they get template questions."""
     items = []
-    for where, texts, _ in read_entries(root, f"{PROBES}/rule_decouple.json", _RULE, findings, tidied):
+    for where, texts, _ in read_records(root, f"{PROBES}/rule_decouple.json", _RULE, findings, tidied):
         level = _level(texts["category"], _RULE_LEVELS, where, findings)
         group = f"rule-{texts['rule_id']}"
         items.append(
@@ -52,10 +58,10 @@ def read_rules(root: Path, findings: ItemFindings, tidied: list[Tidying]) -> lis
 
 
 def read_pairs(root: Path, findings: ItemFindings, tidied: list[Tidying]) -> list[Item[CounterfactualSpec]]:
-    """The items of the attribute probe, with our question about each: the published scorer has one for all."""
+    """Read the items of the attribute probe, with a template question each: the published scorer has one for all."""
     items: dict[str, Item[CounterfactualSpec]] = {}
     before = len(findings)
-    for where, texts, _ in read_entries(root, f"{PROBES}/attribute_decouple.json", _PAIR, findings, tidied):
+    for where, texts, _ in read_records(root, f"{PROBES}/attribute_decouple.json", _PAIR, findings, tidied):
         level = _level(texts["category"], _PAIR_LEVELS, where, findings)
         number, _, ending = texts["id"].partition("_")
         if level and (level == 1) != (ending == "factual"):
@@ -74,32 +80,32 @@ def read_pairs(root: Path, findings: ItemFindings, tidied: list[Tidying]) -> lis
 
 
 def read_denominalised(
-    root: Path, trees: Sequence[PublishedTree], findings: ItemFindings, tidied: list[Tidying]
+    root: Path, fields_read: Sequence[PublishedField], findings: ItemFindings, tidied: list[Tidying]
 ) -> list[Item[CounterfactualSpec]]:
-    """The explicit prompts of the groups in other words, judged by the questions of L2."""
-    known = {each.tree.path for each in trees}
+    """Read the reworded explicit prompts of the groups, judged by the questions of L2."""
+    known = {each.field.path for each in fields_read}
     for path in json_files(root / PROBES / _REWORDED_FOLDER):
         if path not in known:
             name = f"{PROBES}/{_REWORDED_FOLDER}/{path}.json"
             findings.add(name, "there is no such file in prompt: take it away, or add that")
-    return [item for each in trees for item in _reworded_of(each, root, findings, tidied)]
+    return [item for each in fields_read for item in _reworded_of(each, root, findings, tidied)]
 
 
 def _reworded_of(
-    tree: PublishedTree, root: Path, findings: ItemFindings, tidied: list[Tidying]
+    field: PublishedField, root: Path, findings: ItemFindings, tidied: list[Tidying]
 ) -> list[Item[CounterfactualSpec]]:
-    """The prompts of a field. What only follows from a file that cannot be read is no finding of its own."""
-    name = f"{PROBES}/{_REWORDED_FOLDER}/{tree.tree.path}.json"
-    groups = {group.number: group for group in tree.groups}
+    """Read the reworded prompts of a field. What only follows from an unreadable file is not reported again."""
+    name = f"{PROBES}/{_REWORDED_FOLDER}/{field.field.path}.json"
+    groups = {group.number: group for group in field.groups}
     before = len(findings)
-    entries = read_entries(root, name, _REWORDED, findings, tidied)
+    records = read_records(root, name, _REWORDED, findings, tidied)
     is_sound = len(findings) == before
     items = []
-    for where, texts, _ in entries:
+    for where, texts, _ in records:
         group = groups.pop(texts["id"], None)
         if group is not None:
             items.append(_reworded(group, where, texts["prompt"], bool(texts["category"]), tidied))
-        elif tree.is_sound:
+        elif field.is_sound:
             findings.add(where, "there is no such group in prompt: take it away, or add that")
     if is_sound:
         for number in groups:
@@ -117,7 +123,7 @@ def _reworded(
     if not group.questions[2]:
         tidied.append(Tidying(where, "no questions", "kept, but nobody can score it"))
     spec = CounterfactualSpec(group.id, group.assessments[2], group.questions[2])
-    return Item(CF_WORLD_DENOMINALISED, f"{group.id}-l2", 2, prompt, spec, group.tree.tags)
+    return Item(CF_WORLD_DENOMINALISED, f"{group.id}-l2", 2, prompt, spec, group.field.tags)
 
 
 def _level(category: str, levels: dict[str, int], where: str, findings: ItemFindings) -> int:
@@ -132,11 +138,11 @@ _FOLDERS = {
     CF_WORLD_ATTRIBUTES: (PROBES,),
     CF_WORLD_DENOMINALISED: (PROMPTS, QUESTIONS, PROBES),
 }
-"""What of the repository each suite needs."""
+"""Folders of the repository that each suite needs."""
 
 
 class Published(NamedTuple):
-    """Published items, and what was odd about them.
+    """Published items, and their irregularities.
 
     Attributes:
         items: all of them, in the order of the files.
@@ -150,15 +156,15 @@ class Published(NamedTuple):
 
 
 def read_cf_world(place: str | Path, suite: str = CF_WORLD) -> Published:
-    """CF-World or one of its probes, from the authors' repository or what `formalimg pull` made of it.
+    """Read CF-World or one of its probes, from the authors' repository or from `formalimg pull`.
 
     Args:
         place: the folder that holds `prompt`, `eval_questions` and `prompt_ablation`, or one of these.
         suite: `cf-world`, `cf-world-rules`, `cf-world-attributes` or `cf-world-denominalised`.
 
     Raises:
-        ItemsError: naming everything that is wrong with the files, each with its place.
-        FormalimgError: if the folders are not there, or there is no such suite.
+        ItemsError: listing every problem of the files, each with its place.
+        FormalimgError: if the folders are not there, or the suite is unknown.
     """
     findings = ItemFindings()
     published = _read(Path(place), suite, findings)
@@ -167,12 +173,12 @@ def read_cf_world(place: str | Path, suite: str = CF_WORLD) -> Published:
 
 
 def read_counterfactuals(place: Path, suite: str, findings: ItemFindings) -> list[Item[CounterfactualSpec]]:
-    """The items of a suite; what is wrong with the files is added to the findings."""
+    """Read the items of a suite; problems of the files are added to the findings."""
     return list(_read(place, suite, findings).items)
 
 
 def tidying_report(place: str | Path, suite: str = CF_WORLD) -> list[str]:
-    """What is odd about published data and what was made of it, as lines for people.
+    """Return the irregularities of published data and their repairs, as text lines.
 
     Raises:
         FormalimgError: as `read_cf_world` does.
@@ -195,17 +201,17 @@ def _read(place: Path, suite: str, findings: ItemFindings) -> Published:
     elif suite == CF_WORLD_ATTRIBUTES:
         items = read_pairs(root, findings, tidied)
     elif suite == CF_WORLD_DENOMINALISED:
-        # What is odd about the groups is told with cf-world, and not again with its probe.
-        items = read_denominalised(root, read_trees(root, findings, []), findings, tidied)
+        # Repairs of the groups are reported with cf-world, and not again with its probe.
+        items = read_denominalised(root, read_fields(root, findings, []), findings, tidied)
     else:
-        items = _items_of(read_trees(root, findings, tidied))
+        items = _items_of(read_fields(root, findings, tidied))
     unscorable = tuple(item.id for item in items if not item.spec.questions)
     return Published(tuple(items), tuple(tidied), unscorable)
 
 
 def _root(place: Path, suite: str) -> Path:
     if suite not in _FOLDERS:
-        raise FormalimgError(f"{suite} is no suite of CF-World: these are {', '.join(_FOLDERS)}")
+        raise FormalimgError(f"{suite} is not a suite of CF-World: use one of {', '.join(_FOLDERS)}")
     inside = place.absolute()  # `.` may be one of the folders
     root = inside.parent if inside.name in (PROMPTS, QUESTIONS, PROBES) else place
     for folder in _FOLDERS[suite]:
@@ -217,7 +223,7 @@ def _root(place: Path, suite: str) -> Path:
     return root
 
 
-def _items_of(trees: Sequence[PublishedTree]) -> list[Item[CounterfactualSpec]]:
+def _items_of(fields_read: Sequence[PublishedField]) -> list[Item[CounterfactualSpec]]:
     return [
         Item(
             CF_WORLD,
@@ -225,9 +231,9 @@ def _items_of(trees: Sequence[PublishedTree]) -> list[Item[CounterfactualSpec]]:
             level,
             group.prompts[level],
             CounterfactualSpec(group.id, group.assessments[level], group.questions[level]),
-            group.tree.tags,
+            group.field.tags,
         )
-        for tree in trees
-        for group in tree.groups
+        for field in fields_read
+        for group in field.groups
         for level in LEVELS
     ]

@@ -1,4 +1,4 @@
-"""The published groups: `prompt/<tree>.json`, and their questions: `eval_questions/<tree>_gemini.json`."""
+"""Published groups of CF-World, read and written: `prompt/<field>.json` and `eval_questions/<field>_gemini.json`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from typing import Any, NamedTuple, get_args
 
 from formalimg._util.io import write_folder
 from formalimg.errors import FormalimgError
-from formalimg.suites.cfworld.published_records import RecordForm, Tidying, Tree, read_entries, tree_at, tree_tagged
+from formalimg.suites.cfworld.published_records import (
+    FieldPath,
+    RecordSchema,
+    Tidying,
+    field_at,
+    field_tagged,
+    read_records,
+)
 from formalimg.suites.cfworld.spec import CF_WORLD, WEIGHTS, CounterfactualSpec, Dimension, Level, WeightedQuestion
 from formalimg.suites.item import Item, id_order, is_number
 from formalimg.suites.record import ItemFindings
@@ -28,15 +35,15 @@ QUESTION_TYPES: Mapping[str, Dimension] = {
 }
 """The dimensions by their published names."""
 
-_ASKED_EVERYWHERE: tuple[Dimension, ...] = ("integrity", "logic")
-"""What the paper asks about every image, besides the assessment point, without which nothing is read."""
+_REQUIRED_DIMENSIONS: tuple[Dimension, ...] = ("integrity", "logic")
+"""Dimensions that the paper asks about every image, besides the assessment point, without which nothing is read."""
 
-_GROUP = RecordForm(
+_GROUP = RecordSchema(
     "a group",
     texts=tuple(f"prompt_l{level}" for level in LEVELS),
     optional=("category", *(f"ap_l{level}" for level in LEVELS)),
 )
-_QUESTION = RecordForm(
+_QUESTION = RecordSchema(
     "a question",
     texts=("prompt_level", "question_type", "question", "evaluation_criteria"),
     numbers=("weight",),
@@ -58,7 +65,7 @@ class PublishedGroup:
         questions: by level; none where none were published.
     """
 
-    tree: Tree
+    field: FieldPath
     number: str
     where: str
     prompts: Mapping[Level, str]
@@ -67,54 +74,54 @@ class PublishedGroup:
 
     @property
     def id(self) -> str:
-        """Its name: the field and the number."""
-        return f"{self.tree.slug}-{self.number}"
+        """The id: field and number."""
+        return f"{self.field.slug}-{self.number}"
 
 
-class PublishedTree(NamedTuple):
-    """A field of knowledge with the groups that could be read, and whether its file of groups is sound."""
+class PublishedField(NamedTuple):
+    """A field of knowledge with the groups that could be read, and whether its file is valid."""
 
-    tree: Tree
+    field: FieldPath
     groups: tuple[PublishedGroup, ...]
     is_sound: bool
 
 
-def read_trees(root: Path, findings: ItemFindings, tidied: list[Tidying]) -> list[PublishedTree]:
-    """All groups, field by field; what is wrong is added to the findings, and what was tidied up to the tidyings."""
-    trees = json_files(root / PROMPTS)
-    known = {f"{tree}{QUESTIONS_ENDING}" for tree in trees}
+def read_fields(root: Path, findings: ItemFindings, tidied: list[Tidying]) -> list[PublishedField]:
+    """Read all groups, field by field; problems are added to the findings, repairs to `tidied`."""
+    fields_read = json_files(root / PROMPTS)
+    known = {f"{field}{QUESTIONS_ENDING}" for field in fields_read}
     for name in json_files(root / QUESTIONS):
         if name not in known:
             findings.add(f"{QUESTIONS}/{name}.json", f"there is no such file in {PROMPTS}: take it away, or add that")
-    found: list[PublishedTree] = []
+    found: list[PublishedField] = []
     slugs: set[str] = set()
-    for tree in map(tree_at, trees):
-        if not tree.slug or tree.slug in slugs:
-            findings.add(f"{PROMPTS}/{tree.path}.json", "its name must have letters (a to z) of its own: rename it")
-            found.append(PublishedTree(tree, (), is_sound=False))
+    for field in map(field_at, fields_read):
+        if not field.slug or field.slug in slugs:
+            findings.add(f"{PROMPTS}/{field.path}.json", "its name must have letters (a to z) of its own: rename it")
+            found.append(PublishedField(field, (), is_sound=False))
             continue
-        slugs.add(tree.slug)
-        found.append(_tree(tree, root, findings, tidied))
+        slugs.add(field.slug)
+        found.append(_read_field(field, root, findings, tidied))
     return found
 
 
 def json_files(folder: Path) -> list[str]:
-    """The JSON files of a folder, as paths within it without their ending."""
+    """Return the JSON files of a folder, as relative paths without their suffix."""
     paths = (path.relative_to(folder) for path in folder.rglob("*.json") if path.name[0] != ".")
     return sorted(path.with_suffix("").as_posix() for path in paths)
 
 
-def _tree(tree: Tree, root: Path, findings: ItemFindings, tidied: list[Tidying]) -> PublishedTree:
-    questions = _questions_of(tree, root, findings, tidied)
+def _read_field(field: FieldPath, root: Path, findings: ItemFindings, tidied: list[Tidying]) -> PublishedField:
+    questions = _questions_of(field, root, findings, tidied)
     groups = []
     before = len(findings)
-    for where, texts, _ in read_entries(root, f"{PROMPTS}/{tree.path}.json", _GROUP, findings, tidied):
+    for where, texts, _ in read_records(root, f"{PROMPTS}/{field.path}.json", _GROUP, findings, tidied):
         if not texts["category"]:
             tidied.append(Tidying(where, "no category", "none is needed: the file says the field"))
         number = texts["id"]
         groups.append(
             PublishedGroup(
-                tree,
+                field,
                 number,
                 where,
                 {level: texts[f"prompt_l{level}"] for level in LEVELS},
@@ -124,18 +131,18 @@ def _tree(tree: Tree, root: Path, findings: ItemFindings, tidied: list[Tidying])
         )
         _note_questions(groups[-1], tidied)
     if questions and not groups and len(findings) == before:
-        findings.add(f"{PROMPTS}/{tree.path}.json", "holds no groups, though there are questions about some: add them")
+        findings.add(f"{PROMPTS}/{field.path}.json", "holds no groups, though there are questions about some: add them")
     is_sound = len(findings) == before
     if is_sound:
-        where = f"{QUESTIONS}/{tree.path}{QUESTIONS_ENDING}.json"
+        where = f"{QUESTIONS}/{field.path}{QUESTIONS_ENDING}.json"
         for number, level in questions:
             findings.add(where, f"has questions for group {number}, l{level}, which is not there")
     _note_duplicates(groups, tidied)
-    return PublishedTree(tree, tuple(groups), is_sound)
+    return PublishedField(field, tuple(groups), is_sound)
 
 
 def _assessments(texts: Mapping[str, str], where: str, tidied: list[Tidying]) -> dict[Level, str]:
-    """What decides at each level. L3 is judged by the questions of L2, so what decides at L2 decides there too."""
+    """Return what decides at each level. L3 is judged by the questions of L2, so the point of L2 decides there too."""
     first, second, third = (texts[f"ap_l{level}"] for level in LEVELS)
     for level, text in ((1, first), (2, second)):
         if not text:
@@ -148,17 +155,17 @@ def _assessments(texts: Mapping[str, str], where: str, tidied: list[Tidying]) ->
 
 
 def _questions_of(
-    tree: Tree, root: Path, findings: ItemFindings, tidied: list[Tidying]
+    field: FieldPath, root: Path, findings: ItemFindings, tidied: list[Tidying]
 ) -> dict[tuple[str, Level], tuple[WeightedQuestion, ...]]:
-    """The questions of a field by group and level, in the order of the file."""
-    name = f"{QUESTIONS}/{tree.path}{QUESTIONS_ENDING}.json"
+    """Return the questions of a field by group and level, in the order of the file."""
+    name = f"{QUESTIONS}/{field.path}{QUESTIONS_ENDING}.json"
     if not (root / name).is_file():
-        findings.add(name, f"is missing: without it nothing of {PROMPTS}/{tree.path}.json can be scored")
+        findings.add(name, f"is missing: without it nothing of {PROMPTS}/{field.path}.json can be scored")
         return {}
     levels: Mapping[str, Level] = {f"l{level}": level for level in LEVELS}
     found: dict[tuple[str, Level], tuple[WeightedQuestion, ...]] = {}
     before = len(findings)
-    for where, texts, numbers in read_entries(root, name, _QUESTION, findings, tidied):
+    for where, texts, numbers in read_records(root, name, _QUESTION, findings, tidied):
         kind, level = texts["question_type"], levels.get(texts["prompt_level"])
         if level is None:
             findings.add(where, f"unknown prompt_level {texts['prompt_level']!r}: levels are {', '.join(levels)}")
@@ -187,7 +194,7 @@ def _note_questions(group: PublishedGroup, tidied: list[Tidying]) -> None:
         if not group.questions[level]
     )
     for level, questions in group.questions.items():
-        lacking = [name for name in _ASKED_EVERYWHERE if name not in {each.dimension for each in questions}]
+        lacking = [name for name in _REQUIRED_DIMENSIONS if name not in {each.dimension for each in questions}]
         if questions and lacking:
             how = f"scored without {' and '.join(lacking)}"
             tidied.append(Tidying(f"{group.where}, l{level}", "no question of a dimension", how))
@@ -211,37 +218,37 @@ _Levels = Mapping[int, Item[CounterfactualSpec]]
 
 
 def write_counterfactuals(items: Iterable[Item[CounterfactualSpec]], folder: str | Path) -> None:
-    """Write groups as published: `<folder>/prompt/<tree>.json` and `<folder>/eval_questions/<tree>_gemini.json`.
+    """Write groups as published: `<folder>/prompt/<field>.json` and `<folder>/eval_questions/<field>_gemini.json`.
 
     All files appear or none. Groups with published ids keep their numbers; other groups are numbered from 0, field by
     field, in the order they come in. Versions have no place in this form.
 
     Raises:
-        FormalimgError: if an item is of another suite, a group lacks a level, or the folder already holds something.
+        FormalimgError: if an item is of another suite, a group lacks a level, or the folder is not empty.
     """
-    trees: dict[Tree, dict[str, dict[int, Item[CounterfactualSpec]]]] = {}
+    fields_read: dict[FieldPath, dict[str, dict[int, Item[CounterfactualSpec]]]] = {}
     for item in items:
         if item.suite != CF_WORLD or not item.tags:
-            raise FormalimgError(f"item {item.id}: only items of {CF_WORLD} that have a field as tag can be written")
-        levels = trees.setdefault(tree_tagged(item.tags), {}).setdefault(item.spec.group, {})
+            raise FormalimgError(f"item {item.id}: only items of {CF_WORLD} with a field as tag can be written")
+        levels = fields_read.setdefault(field_tagged(item.tags), {}).setdefault(item.spec.group, {})
         if item.level in levels:
             raise FormalimgError(f"group {item.spec.group} has two items of level {item.level}: leave one out")
         levels[item.level] = item
     texts: dict[str, str] = {}
-    for tree, groups in trees.items():
+    for field, groups in fields_read.items():
         for group, levels in groups.items():
             if sorted(levels) != list(LEVELS):
                 raise FormalimgError(f"group {group} must have the levels 1, 2 and 3 to be written")
-        numbered = _numbered(tree, groups)
-        texts[f"{PROMPTS}/{tree.path}.json"] = _text([_group(number, levels) for number, levels in numbered.items()])
-        texts[f"{QUESTIONS}/{tree.path}{QUESTIONS_ENDING}.json"] = _text(_questions(numbered))
+        numbered = _numbered(field, groups)
+        texts[f"{PROMPTS}/{field.path}.json"] = _text([_group(number, levels) for number, levels in numbered.items()])
+        texts[f"{QUESTIONS}/{field.path}{QUESTIONS_ENDING}.json"] = _text(_questions(numbered))
     if not texts:
         raise FormalimgError("there are no items to write")
     write_folder(Path(folder), texts)
 
 
-def _numbered(tree: Tree, groups: Mapping[str, _Levels]) -> dict[str, _Levels]:
-    prefix = f"{tree.slug}-"
+def _numbered(field: FieldPath, groups: Mapping[str, _Levels]) -> dict[str, _Levels]:
+    prefix = f"{field.slug}-"
     own = {group: group.removeprefix(prefix) for group in groups if group.startswith(prefix)}
     if len(own) == len(groups) and all(map(is_number, own.values())):
         return {own[group]: groups[group] for group in sorted(groups, key=lambda group: id_order(own[group]))}

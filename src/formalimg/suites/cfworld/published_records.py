@@ -1,4 +1,7 @@
-"""What was odd in published files and is read all the same: each oddity by a rule, and none of them silently."""
+"""Records of published CF-World files: strict parsing, with known irregularities repaired by rule and reported.
+
+Fields of knowledge have the names of their files: `Biology`, `physics/Classical Mechanics`, and so on.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +29,14 @@ TidyReason: TypeAlias = Literal[
     "same prompt as L2",
 ]
 
-_MOST_NAMED = 13
-"""So many places of one kind are all named; of more, only the first few."""
+_MAX_LISTED = 13
+"""Up to so many repairs of one kind are all listed; of more, only the first few."""
 
 _FEW = 3
 
 
 class Tidying(NamedTuple):
-    """One oddity of published data.
+    """One irregularity of published data and its repair.
 
     Attributes:
         where: file and record.
@@ -47,9 +50,9 @@ class Tidying(NamedTuple):
 
 
 def tidied_lines(tidied: Iterable[Tidying]) -> list[str]:
-    """What was tidied up as lines for people: each kind with its number, and the places.
+    """Return repairs as text lines: each kind with its number, and the places.
 
-    Items without questions are not among them: whoever lists items tells those by name.
+    Items without questions are not among them: whoever lists items names those.
     """
     kinds: dict[TidyReason, list[Tidying]] = {what: [] for what in get_args(TidyReason)}
     for each in tidied:
@@ -59,19 +62,19 @@ def tidied_lines(tidied: Iterable[Tidying]) -> list[str]:
         if not found or what == "no questions":
             continue
         lines.append(f"{what}: {len(found):,}")
-        shown = found if len(found) <= _MOST_NAMED else found[:_FEW]
+        shown = found if len(found) <= _MAX_LISTED else found[:_FEW]
         lines += [f"  {each.where}: {each.how}" for each in shown]
         if len(shown) < len(found):
             lines.append(f"  and {len(found) - len(shown):,} more")
     return lines
 
 
-class Tree(NamedTuple):
-    """A field of knowledge, and where its files lie.
+class FieldPath(NamedTuple):
+    """A field of knowledge and the path of its published files.
 
     Attributes:
-        path: the path of its files within `prompt`, without their ending.
-        discipline: what it is called in our tags.
+        path: the path of its files within `prompt`, without their suffix.
+        discipline: its tag.
         branch: of physics, such as optics; empty for others.
     """
 
@@ -81,7 +84,7 @@ class Tree(NamedTuple):
 
     @property
     def slug(self) -> str:
-        """The path as the beginning of ids, such as physics-classical-mechanics."""
+        """The path as a prefix of ids, such as physics-classical-mechanics."""
         return re.sub(r"[^a-z0-9]+", "-", self.path.lower()).strip("-")
 
     @property
@@ -90,57 +93,57 @@ class Tree(NamedTuple):
         return tuple(filter(None, (self.discipline, self.branch)))
 
 
-PUBLISHED_TREES = (
-    Tree("Biology", "biology"),
-    Tree("Chemical", "chemistry"),
-    Tree("Geography", "geography"),
-    Tree("Sociology", "sociology"),
-    Tree("physics/Astronomy", "physics", "astronomy"),
-    Tree("physics/Classical Mechanics", "physics", "mechanics"),
-    Tree("physics/Electromagnetism", "physics", "electromagnetism"),
-    Tree("physics/Optics", "physics", "optics"),
-    Tree("physics/Thermodynamics", "physics", "thermodynamics"),
+PUBLISHED_FIELDS = (
+    FieldPath("Biology", "biology"),
+    FieldPath("Chemical", "chemistry"),
+    FieldPath("Geography", "geography"),
+    FieldPath("Sociology", "sociology"),
+    FieldPath("physics/Astronomy", "physics", "astronomy"),
+    FieldPath("physics/Classical Mechanics", "physics", "mechanics"),
+    FieldPath("physics/Electromagnetism", "physics", "electromagnetism"),
+    FieldPath("physics/Optics", "physics", "optics"),
+    FieldPath("physics/Thermodynamics", "physics", "thermodynamics"),
 )
 
 
-def tree_at(path: str) -> Tree:
-    """The field whose files have this path; those that were not published are called by their names."""
-    for tree in PUBLISHED_TREES:
-        if tree.path == path:
-            return tree
-    discipline, *deeper = (Tree(part, "").slug for part in path.split("/"))
-    return Tree(path, discipline, "-".join(deeper))
+def field_at(path: str) -> FieldPath:
+    """Return the field whose files have this path; unpublished ones are named by their path."""
+    for field in PUBLISHED_FIELDS:
+        if field.path == path:
+            return field
+    discipline, *deeper = (FieldPath(part, "").slug for part in path.split("/"))
+    return FieldPath(path, discipline, "-".join(deeper))
 
 
-def tree_tagged(tags: tuple[str, ...]) -> Tree:
-    """The field whose items have these tags."""
-    for tree in PUBLISHED_TREES:
-        if tree.tags == tags:
-            return tree
-    # Tags may be any words, and this becomes the name of a file.
-    return tree_at("/".join(Tree(tag, "").slug or "other" for tag in tags))
+def field_tagged(tags: tuple[str, ...]) -> FieldPath:
+    """Return the field whose items have these tags."""
+    for field in PUBLISHED_FIELDS:
+        if field.tags == tags:
+            return field
+    # Tags may be any text, and this becomes the name of a file.
+    return field_at("/".join(FieldPath(tag, "").slug or "other" for tag in tags))
 
 
 _MISTYPED = re.compile(r"(ap|prompt)_([123])")
 
 _LARGEST = 1_000
-"""No number in published files is as large."""
+"""Upper limit of numbers in published files."""
 
 
-class RecordForm(NamedTuple):
-    """What the records of a kind of file hold.
+class RecordSchema(NamedTuple):
+    """The fields of the records of a file.
 
     Attributes:
-        called: what such a record is, with its article.
-        texts: fields that must be there and hold words.
-        optional: fields of words that may be missing.
-        numbers: fields that must be there and hold a number above 0.
-        ids: fields that name something, as text or as a whole number.
-        ignored: fields that nobody needs.
-        id_pattern: what ids look like.
+        label: what such a record is, with its article.
+        texts: required text fields.
+        optional: optional text fields.
+        numbers: required fields with a number above 0.
+        ids: required ids, as text or as a whole number.
+        ignored: fields that are not used.
+        id_pattern: regular expression of ids.
     """
 
-    called: str
+    label: str
     texts: tuple[str, ...]
     optional: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
@@ -149,37 +152,39 @@ class RecordForm(NamedTuple):
     id_pattern: str = "0|[1-9][0-9]{0,8}"
 
 
-class Entry(NamedTuple):
-    """A record that is as it should be: ids and texts as text without blanks at the edges, and missing ones empty."""
+class PublishedRecord(NamedTuple):
+    """A valid record: ids and texts as stripped text, empty where missing."""
 
     where: str
     texts: dict[str, str]
     numbers: dict[str, float]
 
 
-def read_entries(root: Path, name: str, form: RecordForm, findings: ItemFindings, tidied: list[Tidying]) -> list[Entry]:
-    """The records of a file; what is wrong is added to the findings, and what was tidied up to the tidyings."""
-    records = _list_in(root / name, name, findings)
-    kinds = {type(record.get("id")) for record in records if isinstance(record, dict)}
-    entries: dict[str, Entry] = {}
-    for number, record in enumerate(records, 1):
+def read_records(
+    root: Path, name: str, schema: RecordSchema, findings: ItemFindings, tidied: list[Tidying]
+) -> list[PublishedRecord]:
+    """Read the records of a file; problems are added to the findings, repairs to `tidied`."""
+    found = _load_list(root / name, name, findings)
+    kinds = {type(record.get("id")) for record in found if isinstance(record, dict)}
+    records: dict[str, PublishedRecord] = {}
+    for number, record in enumerate(found, 1):
         if not isinstance(record, dict):
             findings.add(f"{name}, record {number}", "must be an object")
             continue
         where = f"{name}, id {record['id']}" if "id" in record else f"{name}, record {number}"
         if len(kinds) > 1 and isinstance(record.get("id"), int):
             tidied.append(Tidying(where, "ids of two types", f"read as text, {str(record['id'])!r}"))
-        fields = _rekeyed(record, form, where, tidied)
-        entry = _entry(Record(where, fields, findings, form.called), form, tidied)
-        if entry is None:
+        fields = _fix_keys(record, schema, where, tidied)
+        parsed = _parse_record(Record(where, fields, findings, schema.label), schema, tidied)
+        if parsed is None:
             continue
-        if entry.texts["id"] in entries:
+        if parsed.texts["id"] in records:
             findings.add(where, "another record has this id")
-        entries[entry.texts["id"]] = entry
-    return list(entries.values())
+        records[parsed.texts["id"]] = parsed
+    return list(records.values())
 
 
-def _list_in(path: Path, name: str, findings: ItemFindings) -> Sequence[Any]:
+def _load_list(path: Path, name: str, findings: ItemFindings) -> Sequence[Any]:
     try:
         found = loads_strict(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -193,31 +198,31 @@ def _list_in(path: Path, name: str, findings: ItemFindings) -> Sequence[Any]:
     return ()
 
 
-def _rekeyed(record: dict[str, Any], form: RecordForm, where: str, tidied: list[Tidying]) -> dict[str, Any]:
-    """The record with the keys that were meant: `ap_3` is `ap_l3`, unless that is there too."""
+def _fix_keys(record: dict[str, Any], schema: RecordSchema, where: str, tidied: list[Tidying]) -> dict[str, Any]:
+    """Return the record with mistyped keys corrected: `ap_3` is `ap_l3`, unless that is there too."""
     fields = {}
     for key, value in record.items():
         meant = _MISTYPED.sub(r"\1_l\2", key) if _MISTYPED.fullmatch(key) else key
-        if meant != key and meant in (*form.texts, *form.optional) and meant not in record:
+        if meant != key and meant in (*schema.texts, *schema.optional) and meant not in record:
             tidied.append(Tidying(where, "mistyped key", f"{key} read as {meant}"))
             key = meant
         fields[key] = value
     return fields
 
 
-def _entry(record: Record, form: RecordForm, tidied: list[Tidying]) -> Entry | None:
+def _parse_record(record: Record, schema: RecordSchema, tidied: list[Tidying]) -> PublishedRecord | None:
     before = len(record.findings)
-    needed = (*form.ids, *form.texts, *form.numbers)
-    if not record.has_all(needed, (*needed, *form.optional, *form.ignored)):
+    needed = (*schema.ids, *schema.texts, *schema.numbers)
+    if not record.has_all(needed, (*needed, *schema.optional, *schema.ignored)):
         return None
-    found = {name: record.text(name, empty=name in form.optional) for name in _text_names(record, form)}
+    found = {name: record.text(name, empty=name in schema.optional) for name in _text_names(record, schema)}
     texts = {name: text.strip() for name, text in found.items() if text is not None}
-    for name in form.ids:
+    for name in schema.ids:
         value = record.fields[name]
         texts[name] = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
-        if not re.fullmatch(form.id_pattern, texts[name]):
+        if not re.fullmatch(schema.id_pattern, texts[name]):
             record.wrong(f"{name} must be a number as published ids are, but is {value!r}")
-    numbers = {name: record.fields[name] for name in form.numbers}
+    numbers = {name: record.fields[name] for name in schema.numbers}
     for name, value in numbers.items():
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < _LARGEST:
             record.wrong(f"{name} must be a number above 0 and below {_LARGEST:,}, but is {value!r}")
@@ -226,9 +231,9 @@ def _entry(record: Record, form: RecordForm, tidied: list[Tidying]) -> Entry | N
     blank = [name for name, text in found.items() if text != texts[name]]
     if blank:
         tidied.append(Tidying(record.where, "blanks at the edges", f"taken off {', '.join(blank)}"))
-    return Entry(record.where, {**dict.fromkeys(form.optional, ""), **texts}, numbers)
+    return PublishedRecord(record.where, {**dict.fromkeys(schema.optional, ""), **texts}, numbers)
 
 
-def _text_names(record: Record, form: RecordForm) -> Iterator[str]:
-    yield from form.texts
-    yield from (name for name in form.optional if name in record.fields)
+def _text_names(record: Record, schema: RecordSchema) -> Iterator[str]:
+    yield from schema.texts
+    yield from (name for name in schema.optional if name in record.fields)

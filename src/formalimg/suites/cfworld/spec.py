@@ -1,4 +1,4 @@
-"""What CF-World and its probes are called."""
+"""Groups and specs of CF-World: suite names, levels, weighted questions, and the three prompts of a law."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ CF_WORLD_SUITES = (CF_WORLD, CF_WORLD_RULES, CF_WORLD_ATTRIBUTES, CF_WORLD_DENOM
 """The benchmark itself, and its probes."""
 
 TAGGED_BY_FIELD = (CF_WORLD, CF_WORLD_DENOMINALISED)
-"""Those whose tags are fields of knowledge. The tags of changed rules say how they are changed."""
+"""Suites whose tags are fields of knowledge. The tags of changed rules say how they are changed."""
 
 
 Level: TypeAlias = Literal[1, 2, 3]
-"""1 factual, 2 explicit counterfactual (the outcome is told), 3 implicit counterfactual (it has to be deduced)."""
+"""1 factual, 2 explicit counterfactual (the outcome is stated), 3 implicit counterfactual (it has to be deduced)."""
 
 Dimension: TypeAlias = Literal["integrity", "assessment", "logic", "adherence"]
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
-"""What a question is about: the image as such, the point that decides, the rest of the scene, or the words."""
+"""What a question is about: the image as such, the assessment point, the logic of the scene, or the prompt."""
 
 WEIGHTS: dict[Dimension, float] = {"integrity": 3, "assessment": 15, "logic": 8, "adherence": 2}
-"""What questions of each dimension count."""
+"""Weight of the questions of each dimension."""
 
 PASS_MARK = 0.5
-"""Images of this score and above pass, whatever opens a gate."""
+"""Images of this score and above pass, whatever the gate."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class CounterfactualSpec:
     Attributes:
         group: the group it belongs to: its three levels, or the variants of a rule or of a pair.
         assessment: what decides, in one sentence; empty for published data that have none.
-        questions: the questions of all dimensions; none for published prompts that have none, which nobody can score.
+        questions: the questions of all dimensions; none for published prompts without any, which cannot be scored.
     """
 
     group: str
@@ -119,25 +119,25 @@ class Group:
 
     @property
     def explicit(self) -> str:
-        """The prompt that gives the changed law, the scene, and what comes of it (L2)."""
+        """The prompt with the changed law, the scene, and its outcome (L2)."""
         return f"{self.implicit} {self.outcome}"
 
     @property
     def denominalised(self) -> str:
-        """The explicit prompt without the names of what comes of it."""
+        """The explicit prompt with the outcome described instead of named."""
         return f"{self.implicit} {self.described}"
 
     def prompt(self, level: Level) -> str:
-        """The prompt of a level."""
+        """Return the prompt of a level."""
         return {1: self.factual, 2: self.explicit, 3: self.implicit}[level]
 
     def assessment(self, level: Level) -> str:
-        """What decides about an image of a level."""
+        """Return what decides about an image of a level."""
         return self.shows_factual if level == 1 else self.shows
 
     @classmethod
     def from_fields(cls, given: Mapping[str, Any]) -> Group:
-        """The group that these fields describe.
+        """Return the group that these fields describe.
 
         Raises:
             FormalimgError: if one is missing, unknown or no text.
@@ -146,7 +146,7 @@ class Group:
         name = given.get("id", "without an id")
         for field in known:
             if not isinstance(given.get(field), str):
-                raise FormalimgError(f"group {name}: {field} is missing, or no text")
+                raise FormalimgError(f"group {name}: {field} is missing, or not a text")
         unknown = sorted(set(given) - set(known))
         if unknown:
             raise FormalimgError(f"group {name}: unknown field {unknown[0]!r}: a group has {', '.join(known)}")
