@@ -189,7 +189,7 @@ def test_paths_that_hold_no_items(tmp_path: Path) -> None:
     for path, says in (
         (tmp_path / "missing", "there is nothing at"),
         (tmp_path / "missing.jsonl", "there is no file"),
-        (tmp_path / "notes.txt", "is no items file"),
+        (tmp_path / "notes.txt", "is not an items file"),
         (tmp_path / "empty", "holds no items of knolling"),
         (tmp_path / "none.jsonl", "holds no items of knolling"),
         (natural, "holds items of natural, not of knolling"),

@@ -27,8 +27,8 @@ SOURCE = Source(
     licence="MIT",
     data=("data/**/*.json",),
     papers=("LICENSE*",),
-    most_files=10,
-    most_bytes=10_000,
+    max_files=10,
+    max_bytes=10_000,
 )
 GOOD = {"data/1.json": b"{}", "data/deep/er/2.json": b"[2]", "LICENSE": b"MIT"}
 OTHER = {"run.py": b"boom", "data/3.txt": b"", "other/4.json": b"{}", "docs/LICENSE": b"other"}
@@ -272,8 +272,8 @@ def test_a_tar_that_unpacks_to_far_more_than_it_is(tmp_path: Path) -> None:
     filler = make_tar(tmp_path / "a.tgz", {"unwanted.bin": bytes(3_000_000)} | GOOD)
     assert filler.stat().st_size < 10_000
     with pytest.raises(PullError, match="far more"):
-        read_tar(filler, MemberSorter(SOURCE), most=2_000_000)
-    read_tar(filler, MemberSorter(SOURCE), most=4_000_000)
+        read_tar(filler, MemberSorter(SOURCE), limit=2_000_000)
+    read_tar(filler, MemberSorter(SOURCE), limit=4_000_000)
 
 
 def test_a_zip_with_an_endless_list_of_members(tmp_path: Path) -> None:
@@ -341,7 +341,7 @@ def test_the_sources_hold_together() -> None:
         assert found.licence.startswith("MIT")
         assert found.archive.endswith(".tar.gz")
         assert isinstance(found.data, tuple)
-        assert found.most_files > 0
+        assert found.max_files > 0
         assert not matches_any("scripts/run.py", found.data + found.papers)
     with pytest.raises(PullError, match="did you mean cf-world"):
         source("cfworld")

@@ -98,8 +98,8 @@ def test_an_old_server_that_gives_only_branches(
 def test_a_commit_that_is_not_there(repository: Path, pinned: Source, tmp_path: Path) -> None:
     for missing in ("0123456", "f" * 40):
         assert f"has no commit {missing}" in refused(pinned, tmp_path, repository, missing)
-    assert "is no commit" in refused(pinned, tmp_path, repository, "--upload-pack=x")
-    assert "is no commit" in refused(pinned, tmp_path, repository, "main")
+    assert "is not a commit" in refused(pinned, tmp_path, repository, "--upload-pack=x")
+    assert "is not a commit" in refused(pinned, tmp_path, repository, "main")
     tree = git(repository, "rev-parse", "HEAD^{tree}")
     assert "has no commit" in refused(pinned, tmp_path, repository, tree)
 
@@ -109,7 +109,7 @@ def test_places_that_are_no_repository(pinned: Source, tmp_path: Path) -> None:
     assert "cannot fetch from" in refused(pinned, tmp_path, tmp_path / "broken")
     assert "there is nothing at" in refused(pinned, tmp_path, tmp_path / "missing")
     (tmp_path / "file.txt").write_text("")
-    assert "is no archive" in refused(pinned, tmp_path, tmp_path / "file.txt")
+    assert "is not an archive" in refused(pinned, tmp_path, tmp_path / "file.txt")
     for address in ("ssh://example.org/x", "ext::sh -c touch%20/tmp/x", "file:///etc", "ftp://example.org/x.zip"):
         assert "\n" not in refused(pinned, tmp_path, address)
     message = refused(pinned, tmp_path, "https://ada:secret@example.org/x?token=hidden")
@@ -193,7 +193,7 @@ def test_too_much_in_a_repository(repository: Path, pinned: Source, tmp_path: Pa
     many = commit(repository, {f"data/{number}.json": b"" for number in range(11)})
     assert "more files or bytes" in refused(pinned, tmp_path, repository, many)
     huge = commit(repository, {"data/1.json": bytes(50_000_000)})
-    assert "more files or bytes" in refused(replace(pinned, most_files=100), tmp_path, repository, huge)
+    assert "more files or bytes" in refused(replace(pinned, max_files=100), tmp_path, repository, huge)
 
 
 def test_a_fetch_that_never_ends_is_ended_with_all_its_helpers(

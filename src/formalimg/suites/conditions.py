@@ -1,4 +1,4 @@
-"""Conditions: how the words of an item become what an image model is sent (FormalImg, sections 3.6 and B.2)."""
+"""Conditions: what an image model is sent for an item, plain or with a layout (FormalImg, sections 3.6 and B.2)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _IMAGE = 1024
 
 
 class Sent(NamedTuple):
-    """What an image model is sent: words, and an image to go by, if the condition has one."""
+    """Input of an image model: a prompt, and a reference image if the condition has one."""
 
     prompt: str
     reference: bytes | None
@@ -51,19 +51,19 @@ class Condition:
 
     @property
     def name(self) -> str:
-        """The condition in a word or two, for tables and for the names of runs; empty for plain words."""
+        """Short name for tables and run names; empty for plain prompts."""
         if self.form == "plain":
             return ""
         return self.form if self.words else f"{self.form}-without-words"
 
     @property
     def needs_layout(self) -> bool:
-        """Must there be a layout of each item?"""
+        """Whether each item needs a layout."""
         return self.form != "plain"
 
     @cached_property
     def texts(self) -> tuple[Prompt, ...]:
-        """The texts that take part, in their order."""
+        """The prompt templates in use, in their order."""
         chosen = [f"style_{self.style}"] if self.style != "none" and self.words else []
         if self.needs_layout:
             chosen.append(self.form.replace("-", "_") + ("" if self.words else "_only"))
@@ -72,11 +72,11 @@ class Condition:
 
     @property
     def versions(self) -> dict[str, str]:
-        """The versions of the texts that take part, for the record."""
+        """The versions of the prompt templates in use, for the record."""
         return {prompt.name: prompt.version for prompt in self.texts}
 
     def sent(self, item: Item[object], layout: Scene | None = None) -> Sent:
-        """What is sent for an item.
+        """Return the input of the image model for an item.
 
         Raises:
             FormalimgError: if the condition needs a layout and there is none.
@@ -92,14 +92,14 @@ class Condition:
 
 
 def layout_text(layout: Scene) -> str:
-    """A layout as text: one object on each line, in the published grounding format."""
+    """Return a layout as text: one object per line, in the published grounding format."""
     objects = layout.to_json()["objects"]
     assert isinstance(objects, list)
     return "[\n" + ",\n".join(f"  {json.dumps(entry, ensure_ascii=False)}" for entry in objects) + "\n]"
 
 
 def layout_image(layout: Scene) -> bytes:
-    """A layout as an image of labelled rectangles: the bytes of a PNG file."""
+    """Return a layout as an image of labelled rectangles, as PNG bytes."""
     from formalimg.scenes import layout_file  # heavy, and needed for this condition only
 
     return layout_file(layout, _IMAGE)

@@ -1,4 +1,4 @@
-"""Which names of files are safe to write, and which are wanted."""
+"""Contents of a download: safe file names, limits on number and size, digests, and reading of plain folders."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FORBIDDEN = frozenset('<>:"|?*\\')
 
 
 def refuse_escape(name: str) -> str:
-    """A name without a leading `./`, or an error if it leads out of the folder it lies in, or is absurd."""
+    """Return a name without a leading `./`; raise if it leads out of its folder, or is absurd."""
     name = name.removeprefix("./")
     parts = name.replace("\\", "/").split("/")
     if not name or not parts[0] or name[1:2] == ":":
@@ -33,7 +33,7 @@ def refuse_escape(name: str) -> str:
 
 
 def safe_name(name: str) -> str:
-    """A name such as `a/b.json`, or an error if writing it could touch anything but a new file of ours.
+    """Return a name such as `a/b.json`; raise if writing it could touch anything but a new file of ours.
 
     Beside what leads out, names are refused that some system reads differently than they look.
     """
@@ -59,7 +59,7 @@ def refuse_collisions(names: Iterable[str]) -> None:
 
 
 def matches_any(name: str, patterns: tuple[str, ...]) -> bool:
-    """Does a name fit one of the patterns? `*` stays within a folder, `**` stands for any folders."""
+    """Return whether a name matches one of the patterns; `*` stays within a folder, `**` crosses folders."""
     return any(_compiled(pattern).fullmatch(name) for pattern in patterns)
 
 
@@ -82,20 +82,20 @@ _CHUNK = 1 << 16
 
 
 class SizeBudget:
-    """How much may still be taken in from a source."""
+    """The number of files and bytes that may still be taken from a source."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self._files = source.most_files
-        self._bytes = source.most_bytes
+        self._files = source.max_files
+        self._bytes = source.max_bytes
 
     def demand(self, size: int) -> None:
-        """Raise if another file of this size would be too much."""
+        """Raise if another file of this size would exceed the limits."""
         if self._files < 1:
-            raise PullError(f"refused: more than {self.source.most_files:,} files, which {self.source.name} never had")
+            raise PullError(f"refused: more than {self.source.max_files:,} files, which {self.source.name} never had")
         if not 0 <= size <= self._bytes:
-            most = self.source.most_bytes
-            raise PullError(f"refused: more than {most:,} bytes of data, which {self.source.name} never had")
+            limit = self.source.max_bytes
+            raise PullError(f"refused: more than {limit:,} bytes of data, which {self.source.name} never had")
 
     def take(self, size: int) -> None:
         """Count a file of this size."""
@@ -104,40 +104,40 @@ class SizeBudget:
 
 
 class FileCollector:
-    """Takes wanted files in, one after the other, and refuses what passes the limits."""
+    """Collects data files within the limits of their source."""
 
-    def __init__(self, source: Source, allowance: SizeBudget | None = None) -> None:
+    def __init__(self, source: Source, budget: SizeBudget | None = None) -> None:
         self.source = source
         self.files: FileContents = {}
-        self._allowance = allowance or SizeBudget(source)
+        self._budget = budget or SizeBudget(source)
 
     def wants(self, name: str) -> bool:
-        """Is this a file to keep?"""
+        """Return whether this is a file to keep."""
         return matches_any(name, self.source.data + self.source.papers)
 
     def keep(self, name: str, size: int, file: BinaryIO) -> None:
-        """Read a file that says it has this size; what it really has is counted too."""
+        """Read a file of this declared size; the actual size is counted too."""
         name = safe_name(name)
         if name in self.files:
             raise PullError(f"refused: {name!r} is there twice, the contents are not to be trusted")
-        self._allowance.demand(size)
+        self._budget.demand(size)
         pieces = []
         length = 0
         while piece := file.read(_CHUNK):
             length += len(piece)
-            self._allowance.demand(length)
+            self._budget.demand(length)
             pieces.append(piece)
         if length != size:
-            raise PullError(f"refused: {name!r} should have {size:,} bytes, but has {length:,}; bring it anew")
-        self._allowance.take(length)
+            raise PullError(f"refused: {name!r} should have {size:,} bytes, but has {length:,}; fetch it again")
+        self._budget.take(length)
         self.files[name] = b"".join(pieces)
 
     def has_data(self) -> bool:
-        """Is any of the files data, and not only a paper beside it?"""
+        """Return whether any of the files is data, and not only a licence or README."""
         return any(matches_any(name, self.source.data) for name in self.files)
 
     def contents(self) -> FileContents:
-        """What was kept; an error if there is no data in it."""
+        """Return the collected files; raise if there is no data among them."""
         refuse_collisions(self.files)
         if not self.has_data():
             patterns = ", ".join(self.source.data)
@@ -146,7 +146,7 @@ class FileCollector:
 
 
 def digest(contents: Mapping[str, bytes]) -> str:
-    """A digest of files and their names: the SHA-256 of what `sha256sum` would print for them, sorted by name."""
+    """Return the digest of files and names: the SHA-256 of what `sha256sum` prints for them, sorted by name."""
     lines = (f"{hashlib.sha256(contents[name]).hexdigest()}  {name}\n" for name in sorted(contents))
     return f"sha256:{hashlib.sha256(''.join(lines).encode('utf-8')).hexdigest()}"
 
@@ -155,7 +155,7 @@ _MAX_ENTRIES = 200_000
 
 
 def read_folder(source: Source, folder: Path) -> FileContents:
-    """The wanted files of a folder; links are never followed."""
+    """Return the data files of a folder; links are never followed."""
     keeper = FileCollector(source)
     seen = 0
     for parent, folders, names in os.walk(folder, onerror=_unreadable):

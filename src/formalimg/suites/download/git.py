@@ -1,6 +1,6 @@
-"""Data from a git repository: its objects are fetched and read; nothing is checked out and nothing of it runs.
+"""Data from a git repository: objects are fetched and read; nothing is checked out, and nothing of it runs.
 
-Credentials are never asked for or looked up, configuration of the user and the machine is left aside, and hooks,
+Credentials are never requested for or looked up, configuration of the user and the machine is left aside, and hooks,
 filters and submodules have no occasion to act, since there is never a working tree.
 """
 
@@ -20,9 +20,8 @@ from formalimg.suites.download.contents import FileCollector, FileContents
 from formalimg.suites.download.source import PullError, Source
 
 MAX_FETCH_BYTES = 500_000_000
-"""The most bytes that are fetched from a repository."""
 FETCH_TIMEOUT_S = 900
-"""Seconds after which a fetch is given up."""
+"""Seconds after which a fetch is stdin up."""
 
 _SETTINGS = (
     "core.hooksPath=/dev/null",
@@ -44,14 +43,14 @@ _PASSED_ON = re.compile(
 
 
 class CommitContents(NamedTuple):
-    """The wanted files of a commit, and its full id."""
+    """The data files of a commit, and its full id."""
 
     contents: FileContents
     commit: str
 
 
 def read_git(source: Source, address: str, commit: str, work: Path) -> CommitContents:
-    """The wanted files of a commit of the repository at an address: a URL, or a folder of this machine."""
+    """Return the data files of a commit; the address is a URL or a local folder."""
     git = _Git(address, work, source.archive)
     if "://" not in address:
         git.refuse_partial_clone(Path(address))
@@ -61,7 +60,7 @@ def read_git(source: Source, address: str, commit: str, work: Path) -> CommitCon
 
 
 class _Git:
-    """Runs git for one address, with everything shut off that could act on its own."""
+    """Runs git for one address, with everything disabled that could act on its own."""
 
     def __init__(self, address: str, work: Path, archive: str) -> None:
         scheme = address.partition("://")[0] if "://" in address else "file"
@@ -81,13 +80,13 @@ class _Git:
         }
 
     def refuse_partial_clone(self, repository: Path) -> None:
-        """Raise if a repository of this machine would fetch what it lacks by a command of its own configuration."""
+        """Raise if a local repository would fetch missing objects by a command of its own configuration."""
         names = self.run("-C", str(repository.resolve()), "config", "--list", "--name-only").decode("utf-8", "replace")
         if re.search(r"^(extensions\.partialclone|remote\..*\.(promisor|uploadpack|vcs))$", names, re.MULTILINE):
             raise PullError(f"refused: {repository} is only part of a repository: give a full clone")
 
     def resolve(self, short: str) -> str:
-        """The full id of a commit: among the tips of branches and tags, else in the whole history."""
+        """Return the full id of a commit, found among branch and tag tips, else in the whole history."""
         tips = {line.split("\t")[0] for line in self.run("ls-remote", "--", self.address).decode().splitlines()}
         found = {tip for tip in tips if tip.startswith(short)}
         if len(found) == 1:
@@ -104,7 +103,7 @@ class _Git:
             raise self._unknown(short) from error
 
     def fetch_commit(self, full: str) -> Path:
-        """A bare repository that holds the commit and its files."""
+        """Return a bare repository that holds the commit and its files."""
         repository = self._repository("commit")
         try:
             self.run("-C", str(repository), "fetch", "--quiet", "--no-tags", "--depth=1", "origin", full)
@@ -121,8 +120,8 @@ class _Git:
             raise self._unknown(full) from error
         return repository
 
-    def run(self, *arguments: str, given: bytes = b"") -> bytes:
-        """What git prints for these arguments; an error on one line if it fails, runs too long or brings too much."""
+    def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        """Return git's output; raise a one-line error if it fails, times out or fetches too much."""
         options = [part for setting in _SETTINGS for part in ("-c", setting)]
         command = ["git", *options, *arguments]
         try:
@@ -138,7 +137,7 @@ class _Git:
         except FileNotFoundError as error:
             raise PullError(f"git is not installed: install it, or add --from {self.archive}") from error
         try:
-            out, complaint = self._awaited(process, given)
+            out, complaint = self._awaited(process, stdin)
         finally:
             _end(process)
         if process.returncode:
@@ -147,13 +146,13 @@ class _Git:
             )
         return out
 
-    def _awaited(self, process: subprocess.Popen[bytes], given: bytes) -> tuple[bytes, bytes]:
+    def _awaited(self, process: subprocess.Popen[bytes], stdin: bytes) -> tuple[bytes, bytes]:
         deadline = time.monotonic() + FETCH_TIMEOUT_S
         while True:
             try:
-                return process.communicate(given, timeout=0.5)
+                return process.communicate(stdin, timeout=0.5)
             except subprocess.TimeoutExpired:
-                given = b""  # was taken over by the first call
+                stdin = b""  # was taken over by the first call
                 if time.monotonic() > deadline:
                     raise PullError(
                         f"gave up after {FETCH_TIMEOUT_S} s: {self.address} is too slow, try again"
@@ -179,13 +178,13 @@ def _read_tree(git: _Git, repository: Path, commit: str, source: Source) -> File
     for entry in found:
         if entry.mode not in ("100644", "100664", "100755"):
             raise PullError(f"refused: {entry.name!r} is a link or another repository, not a file")
-    if len(found) > source.most_files or sum(entry.size for entry in found) > source.most_bytes:
+    if len(found) > source.max_files or sum(entry.size for entry in found) > source.max_bytes:
         raise PullError(f"refused: more files or bytes of data than {source.name} ever had")
-    asked = "".join(f"{entry.object}\n" for entry in found).encode()
-    answer = io.BytesIO(git.run("-C", str(repository), "cat-file", "--batch", given=asked))
+    requested = "".join(f"{entry.object}\n" for entry in found).encode()
+    answer = io.BytesIO(git.run("-C", str(repository), "cat-file", "--batch", stdin=requested))
     for entry in found:
-        told = answer.readline().decode().split()
-        if told != [entry.object, "blob", str(entry.size)]:
+        header = answer.readline().decode().split()
+        if header != [entry.object, "blob", str(entry.size)]:
             raise PullError(f"the repository is damaged at {entry.name!r}: fetch it anew")
         keeper.keep(entry.name, entry.size, io.BytesIO(answer.read(entry.size)))
         answer.read(1)
@@ -206,10 +205,10 @@ def _entry(line: bytes) -> _TreeEntry:
 
 
 def _reason(complaint: bytes) -> str:
-    """The line of git's complaint that says most."""
+    """Return the most informative line of git's error output."""
     lines = [line.strip() for line in complaint.decode("utf-8", "replace").splitlines() if line.strip()]
-    telling = [line for line in lines if line.startswith(("fatal:", "error:", "ERR", "remote:"))]
-    return (telling or lines or ["git failed"])[0].removeprefix("fatal: ").removeprefix("error: ")
+    informative = [line for line in lines if line.startswith(("fatal:", "error:", "ERR", "remote:"))]
+    return (informative or lines or ["git failed"])[0].removeprefix("fatal: ").removeprefix("error: ")
 
 
 def _size(folder: Path) -> int:
@@ -224,7 +223,7 @@ def _size(folder: Path) -> int:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End git and its helpers, if they still run, and let go of the pipes."""
+    """End git and its helpers, if they still run, and close the pipes."""
     if process.poll() is None:
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)

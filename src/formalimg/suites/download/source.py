@@ -1,4 +1,4 @@
-"""What goes wrong while pulling."""
+"""Sources: the public repositories of published benchmarks, pinned by commit, from `sources.toml`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from urllib.parse import urlsplit
 
 from formalimg.errors import FormalimgError
 from formalimg.logic import closest_match
 
 
 class PullError(FormalimgError):
-    """Data that could not be brought here, or that was refused; nothing was written."""
+    """Data that could not be pulled, or was refused; nothing was written."""
 
     def __init__(self, message: str) -> None:
         # Messages quote names out of archives and answers of servers, which can hold anything.
@@ -28,7 +29,7 @@ COMMIT = re.compile(r"[0-9a-f]{7,40}")
 
 @dataclass(frozen=True)
 class Source:
-    """A public repository, the commit to take, and which of its files are data.
+    """A public repository, the pinned commit, and which of its files are data.
 
     Attributes:
         name: what the user calls it.
@@ -38,8 +39,8 @@ class Source:
         licence: the licence as the authors state it.
         data: patterns of the files to keep.
         papers: patterns of the files to keep beside them, such as the licence.
-        most_files: more files than this are refused.
-        most_bytes: more bytes than this are refused.
+        max_files: more files than this are refused.
+        max_bytes: more bytes than this are refused.
         digest: the digest of the data files, if it is known.
     """
 
@@ -50,18 +51,18 @@ class Source:
     licence: str
     data: tuple[str, ...]
     papers: tuple[str, ...]
-    most_files: int
-    most_bytes: int
+    max_files: int
+    max_bytes: int
     digest: str = ""
 
     @property
     def archive(self) -> str:
-        """The address of an archive of the pinned commit."""
+        """The URL of an archive of the pinned commit."""
         return f"{self.repository}/archive/{self.commit}.tar.gz"
 
 
 def source(name: str) -> Source:
-    """The source of a benchmark."""
+    """Return the source of a benchmark."""
     known = _sources()
     if name not in known:
         near = closest_match(name, tuple(known))
@@ -71,7 +72,7 @@ def source(name: str) -> Source:
 
 
 def source_names() -> tuple[str, ...]:
-    """The benchmarks that can be pulled."""
+    """Return the names of the benchmarks that can be pulled."""
     return tuple(_sources())
 
 
@@ -82,8 +83,16 @@ def _sources() -> dict[str, Source]:
 
 
 def _source(name: str, table: Mapping[str, object]) -> Source:
-    lists = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
-    found = Source(name=name, **lists)  # type: ignore[arg-type]  # checked by the next lines and by a test
+    fields = {
+        key.replace("most_", "max_"): tuple(value) if isinstance(value, list) else value for key, value in table.items()
+    }
+    found = Source(name=name, **fields)  # type: ignore[arg-type]  # checked by the next lines and by a test
     if not COMMIT.fullmatch(found.commit) or not found.repository.startswith("https://"):
         raise ValueError(f"sources.toml, {name}: commit must be 7 to 40 hex digits, repository an https address")
     return found
+
+
+def redact_url(url: str) -> str:
+    """Return a URL without what may be secret in it: user, query, fragment."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()

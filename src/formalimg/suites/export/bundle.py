@@ -1,4 +1,4 @@
-"""Writing an export: items, data sheet, metadata and the note on the licence, all of them or nothing."""
+"""Export a suite: items, data sheet, Croissant metadata and licence note, in one atomic folder."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ PUBLISHED_FOLDER = "published"
 
 
 class ExportedSuite(NamedTuple):
-    """What was written.
+    """Result of an export.
 
     Attributes:
         folder: where it lies.
         items: how many items.
         files: what lies in the folder, sorted by name.
-        licence: under which licence the items may be given away, as far as it is known.
-        missing: what Croissant wants of a dataset that is published and nobody has said yet.
+        licence: under which licence the items may be redistributed, as far as it is known.
+        missing: what Croissant wants of a dataset that is published and is not known yet.
     """
 
     folder: Path
@@ -60,20 +60,20 @@ def export_suite(
             published form.
     """
     path = None if items is None else Path(items)
-    said = imprint or Imprint()
+    publisher = imprint or Imprint()
     found = load(name, path)
     origin = origin_of(name, path, found)
-    if origin.kind == "published" and not origin.proven_by and said.licence:
+    if origin.kind == "published" and not origin.proven_by and publisher.licence:
         origin = Origin("own", origin.source)  # only the authors' form, says who should know
-    terms = terms_of(origin, said)
-    facts = count_items(name, found)
+    terms = terms_of(origin, publisher)
+    statistics = count_items(name, found)
     target = Path(folder)
     with atomic_folder(target) as new:
         data = DataFile.of(write_items(found, new))
         texts = {
-            "DATASHEET.md": datasheet_text(facts, origin, terms, said, published=published),
-            "croissant.json": croissant_text(facts, origin, terms, said, data),
-            "LICENSE.md": licence_text(facts, origin, terms),
+            "DATASHEET.md": datasheet_text(statistics, origin, terms, publisher, published=published),
+            "croissant.json": croissant_text(statistics, origin, terms, publisher, data),
+            "LICENSE.md": licence_text(statistics, origin, terms),
             **{f"authors-{file}": text for file, text in origin.licence_files.items()},
         }
         for file, text in texts.items():
@@ -81,4 +81,4 @@ def export_suite(
         if published:
             suite(name).traits.write_published(found, new / PUBLISHED_FOLDER)
         files = tuple(sorted(entry.name for entry in new.iterdir()))
-    return ExportedSuite(target, len(found), files, terms.licence, missing_for_publication(origin, terms, said))
+    return ExportedSuite(target, len(found), files, terms.licence, missing_for_publication(origin, terms, publisher))

@@ -1,4 +1,4 @@
-"""Croissant: what a dataset is, as machines read it (JSON-LD, version 1.1, with the words on responsible use)."""
+"""Croissant metadata: a machine-readable description of the dataset (JSON-LD 1.1, with responsible-AI fields)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RECORDS = "items"
 
 
 class DataFile(NamedTuple):
-    """The file that the metadata describes.
+    """The items file that the metadata describes.
 
     Attributes:
         name: what it is called.
@@ -35,25 +35,27 @@ class DataFile(NamedTuple):
 
     @classmethod
     def of(cls, path: Path) -> DataFile:
-        """What is to be said of a file of lines of JSON."""
+        """Return the description of a JSON Lines file."""
         data = path.read_bytes()
         columns = frozenset(name for line in data.splitlines() for name in json.loads(line))
         return cls(path.name, len(data), hashlib.sha256(data).hexdigest(), columns)
 
 
-def croissant_text(facts: ItemStatistics, origin: Origin, terms: LicenceTerms, imprint: Imprint, data: DataFile) -> str:
-    """The text of `croissant.json`."""
-    texts = datasheet_texts(facts, origin, imprint)
+def croissant_text(
+    statistics: ItemStatistics, origin: Origin, terms: LicenceTerms, imprint: Imprint, data: DataFile
+) -> str:
+    """Return the text of `croissant.json`."""
+    texts = datasheet_texts(statistics, origin, imprint)
     described: dict[str, Any] = {
         "@context": _context(),
         "@type": "sc:Dataset",
         "conformsTo": _CONFORMS_TO,
-        "name": facts.suite.title,
+        "name": statistics.suite.title,
         "description": f"{texts.summary} {texts.origin}",
-        "alternateName": facts.suite.name,
-        "identifier": facts.digest,
+        "alternateName": statistics.suite.name,
+        "identifier": statistics.digest,
         "isLiveDataset": False,
-        "keywords": ["text-to-image", "evaluation", "benchmark", facts.suite.name],
+        "keywords": ["text-to-image", "evaluation", "benchmark", statistics.suite.name],
         "license": terms.licence_url,
         "citeAs": texts.citation,
     }
@@ -61,8 +63,8 @@ def croissant_text(facts: ItemStatistics, origin: Origin, terms: LicenceTerms, i
         described["inLanguage"] = "en"
     if terms.creator:
         described["creator"] = {"@type": "sc:Organization", "name": terms.creator}
-    if facts.version:
-        described["version"] = facts.version
+    if statistics.version:
+        described["version"] = statistics.version
     if address := _address(origin, imprint):
         described["url"] = address
     if imprint.date:
@@ -85,9 +87,9 @@ def croissant_text(facts: ItemStatistics, origin: Origin, terms: LicenceTerms, i
                 "@type": "cr:RecordSet",
                 "@id": _RECORDS,
                 "name": _RECORDS,
-                "description": f"The {facts.items:,} items.",
+                "description": f"The {statistics.items:,} items.",
                 "key": {"@id": f"{_RECORDS}/id"},
-                "field": _fields(facts, data),
+                "field": _fields(statistics, data),
             }
         ],
         "rai:dataCollection": texts.made,
@@ -105,13 +107,13 @@ def croissant_text(facts: ItemStatistics, origin: Origin, terms: LicenceTerms, i
 
 
 def missing_for_publication(origin: Origin, terms: LicenceTerms, imprint: Imprint) -> tuple[str, ...]:
-    """What Croissant requires of a published dataset and is not known yet."""
+    """Return the fields that Croissant requires of a published dataset and that are not known."""
     known = {"creator": terms.creator, "datePublished": imprint.date, "url": _address(origin, imprint)}
     return tuple(name for name, value in known.items() if not value)
 
 
 def _address(origin: Origin, imprint: Imprint) -> str:
-    """Where the data are found: where the publisher says, or else where their authors published them."""
+    """Return the URL of the data: that of the publisher, or else of the authors' repository."""
     return imprint.url or (origin.source.repository if origin.kind == "published" else "")
 
 
@@ -122,9 +124,9 @@ def _context() -> dict[str, Any]:
     return {"@language": known["language"], "@vocab": known["default"], **dict(sorted(meanings.items()))}
 
 
-def _fields(facts: ItemStatistics, data: DataFile) -> list[dict[str, Any]]:
+def _fields(statistics: ItemStatistics, data: DataFile) -> list[dict[str, Any]]:
     known = tomllib.loads(_read("fields.toml"))
-    entries = [*known["all"], *known[facts.suite.kind]]
+    entries = [*known["all"], *known[statistics.suite.kind]]
     return [_field(entry, data) for entry in entries if entry["name"] in data.columns]
 
 
@@ -159,7 +161,7 @@ def _typed(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _source(data: DataFile, column: str, *path: str) -> dict[str, Any]:
-    """Where a value stands: in a column, or deeper, one step after the other."""
+    """Return the source of a value: a column, or a JSON path inside it."""
     found: dict[str, Any] = {"fileObject": {"@id": data.name}, "extract": {"column": column}}
     if path:
         found["transform"] = [{"jsonPath": step} for step in path]

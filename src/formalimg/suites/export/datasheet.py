@@ -1,4 +1,4 @@
-"""What is said of items in words: of their suite, and of where they come from."""
+"""Data sheet and licence note: `DATASHEET.md` and `LICENSE.md`, filled from `texts.toml` and the items."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNRECORDED = "How the items were made is not recorded in them, and whoever made
 
 
 class DatasheetTexts(NamedTuple):
-    """The words of a data sheet, each a sentence or a few."""
+    """The texts of a data sheet, each a sentence or a few."""
 
     summary: str
     origin: str
@@ -37,16 +37,20 @@ class DatasheetTexts(NamedTuple):
     citation: str
 
 
-def datasheet_texts(facts: ItemStatistics, origin: Origin, imprint: Imprint) -> DatasheetTexts:
-    """The words for these items."""
+def datasheet_texts(statistics: ItemStatistics, origin: Origin, imprint: Imprint) -> DatasheetTexts:
+    """Return the texts for these items."""
     known = _texts()
-    found = {**known["kinds"][facts.suite.kind], **known["suites"][facts.suite.name], **known["origins"][origin.kind]}
+    found = {
+        **known["kinds"][statistics.suite.kind],
+        **known["suites"][statistics.suite.name],
+        **known["origins"][origin.kind],
+    }
     if origin.kind == "published":
-        found["preprocessing"] = [*found["preprocessing"], *known["as_published"][facts.suite.name]]
+        found["preprocessing"] = [*found["preprocessing"], *known["as_published"][statistics.suite.name]]
     values = {
         **_values(origin),
-        "items": f"{facts.items:,}",
-        "version": facts.version,
+        "items": f"{statistics.items:,}",
+        "version": statistics.version,
         "made": imprint.made or _UNRECORDED,
         "paper": known["papers"][origin.source.name],
     }
@@ -54,7 +58,7 @@ def datasheet_texts(facts: ItemStatistics, origin: Origin, imprint: Imprint) -> 
 
 
 def licence_note(origin: Origin, terms: LicenceTerms) -> str:
-    """What is to be said about the licence."""
+    """Return the paragraph about the licence."""
     beside = (
         f"The licence that lay beside them is in {', '.join(f'authors-{name}' for name in origin.licence_files)}."
         if origin.licence_files
@@ -79,7 +83,7 @@ def _values(origin: Origin) -> dict[str, str]:
 
 
 def _filled(words: str | list[str], values: Mapping[str, str]) -> Any:
-    """A text, or a list of them, with the values in their places."""
+    """Return a text, or a list of texts, with the placeholders filled."""
     if isinstance(words, str):
         return Template(words).substitute(values)
     return tuple(Template(line).substitute(values) for line in words)
@@ -94,10 +98,10 @@ _PUBLISHED_FORM = " The folder `published` has the same items in the form of the
 
 
 def datasheet_text(
-    facts: ItemStatistics, origin: Origin, terms: LicenceTerms, imprint: Imprint, *, published: bool
+    statistics: ItemStatistics, origin: Origin, terms: LicenceTerms, imprint: Imprint, *, published: bool
 ) -> str:
-    """The text of `DATASHEET.md`: the questions of data sheets for datasets, answered from the items."""
-    texts = datasheet_texts(facts, origin, imprint)
+    """Return the text of `DATASHEET.md`: the questions of "datasheets for datasets", answered from the items."""
+    texts = datasheet_texts(statistics, origin, imprint)
     lists = {
         name: _listed(getattr(texts, name)) for name in ("preprocessing", "uses", "not_for", "limitations", "biases")
     }
@@ -105,29 +109,29 @@ def datasheet_text(
     values = {
         **texts._asdict(),
         **lists,
-        "title": facts.suite.title,
-        "name": facts.suite.name,
-        "version": facts.version or "none is given",
-        "items": f"{facts.items:,}",
-        "digest": facts.digest,
+        "title": statistics.suite.title,
+        "name": statistics.suite.name,
+        "version": statistics.version or "none is given",
+        "items": f"{statistics.items:,}",
+        "digest": statistics.digest,
         "licence": terms.licence,
         "licence_url": terms.licence_url,
         "creator": _cell(terms.creator or "not said"),
         "published": _cell(f"{imprint.date or 'no date given'}{where}"),
-        "level_table": _markdown(facts.levels),
-        "distinct": f"{facts.distinct:,} prompts are distinct. Words are counted between blanks.",
-        "tag_table": _markdown(facts.tags) if facts.tags else "The items have no tags.",
-        "content_table": _markdown(facts.contents),
-        "notes": _listed(facts.notes),
+        "level_table": _markdown(statistics.levels),
+        "distinct": f"{statistics.distinct:,} prompts are distinct. Words are counted between blanks.",
+        "tag_table": _markdown(statistics.tags) if statistics.tags else "The items have no tags.",
+        "content_table": _markdown(statistics.contents),
+        "notes": _listed(statistics.notes),
         "published_form": _PUBLISHED_FORM if published else "",
     }
     template = (files("formalimg.suites.export") / "datasheet.md").read_text(encoding="utf-8")
     return Template(template).substitute(values)
 
 
-def licence_text(facts: ItemStatistics, origin: Origin, terms: LicenceTerms) -> str:
-    """The text of `LICENSE.md`."""
-    return f"# Licence of these items of {facts.suite.title}\n\n{licence_note(origin, terms)}\n"
+def licence_text(statistics: ItemStatistics, origin: Origin, terms: LicenceTerms) -> str:
+    """Return the text of `LICENSE.md`."""
+    return f"# Licence of these items of {statistics.suite.title}\n\n{licence_note(origin, terms)}\n"
 
 
 def _listed(lines: Iterable[str]) -> str:

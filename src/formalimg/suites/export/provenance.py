@@ -1,4 +1,4 @@
-"""Where the items of an export come from: from this package, from a benchmark's authors, or from the user."""
+"""Provenance and licence of exported items: shipped with the package, published by authors, or the user's own."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Origin:
 
 
 def origin_of(name: str, path: Path | None, items: Sequence[Item[Any]]) -> Origin:
-    """Where the items come from that were loaded from a path; None for the default suite."""
+    """Return the origin of items that were loaded from a path; None for the default items."""
     benchmark = source(suite(name).source)
     if path is None:
         return Origin("shipped", benchmark)
@@ -52,7 +52,7 @@ def origin_of(name: str, path: Path | None, items: Sequence[Item[Any]]) -> Origi
 
 
 def _published_origin(benchmark: Source, folder: Path) -> Origin:
-    """What is noted beside published files, or above them where a folder inside the repository was given."""
+    """Return what the note beside (or above) published files records."""
     absolute = folder.absolute()
     above = [absolute, *absolute.parents[:2]]
     root = next((place for place in above if (place / SOURCE_NOTE).is_file()), None)
@@ -81,7 +81,7 @@ _ADDRESS = re.compile(r"https?://[^\s\"<>]+")
 
 @dataclass(frozen=True)
 class Imprint:
-    """What only the publisher knows; whatever is empty is left out of the export.
+    """What only the publisher knows; empty fields are left out of the export.
 
     Attributes:
         licence: of items of the publisher's own: an SPDX id such as CC-BY-4.0, or an address.
@@ -107,18 +107,18 @@ class Imprint:
         if self.licence and not (_SPDX.fullmatch(self.licence) or _ADDRESS.fullmatch(self.licence)):
             raise FormalimgError(f"the licence {self.licence!r}: give its SPDX id, such as CC-BY-4.0, or its address")
         if self.url and not _ADDRESS.fullmatch(self.url):
-            raise FormalimgError(f"{self.url!r} is no address: it must begin with https://")
+            raise FormalimgError(f"{self.url!r} is not an address: it must begin with https://")
         if self.date and not _is_date(self.date):
-            raise FormalimgError(f"{self.date!r} is no date: write it as in 2026-01-31")
+            raise FormalimgError(f"{self.date!r} is not a date: write it as in 2026-01-31")
 
 
 class LicenceTerms(NamedTuple):
-    """Who made the items, and what others may do with them.
+    """The creator of the items, and their licence.
 
     Attributes:
         licence: its short name, or its address.
         licence_url: its address.
-        creator: who made the items; empty if nobody said.
+        creator: who made the items; empty if not known.
     """
 
     licence: str
@@ -127,7 +127,7 @@ class LicenceTerms(NamedTuple):
 
 
 def terms_of(origin: Origin, imprint: Imprint) -> LicenceTerms:
-    """The terms under which items may be given away.
+    """Return the terms under which items may be redistributed.
 
     Raises:
         FormalimgError: if they are not known, or the publisher says what is not for them to say.
@@ -140,8 +140,8 @@ def terms_of(origin: Origin, imprint: Imprint) -> LicenceTerms:
             )
         address = imprint.licence if _ADDRESS.fullmatch(imprint.licence) else _address(imprint.licence)
         return LicenceTerms(imprint.licence, address, imprint.creator)
-    for option, given in (("--license", imprint.licence), ("--creator", imprint.creator), ("--made", imprint.made)):
-        if given:
+    for option, value in (("--license", imprint.licence), ("--creator", imprint.creator), ("--made", imprint.made)):
+        if value:
             whose = "that ship with formalimg" if origin.kind == "shipped" else "as their authors published them"
             raise FormalimgError(f"leave {option} out: it is for items of your own, and these are items {whose}")
     if origin.kind == "shipped":

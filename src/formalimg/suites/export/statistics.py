@@ -1,4 +1,4 @@
-"""What a data sheet tells in numbers, counted from the items."""
+"""Statistics of items for the data sheet: levels, tags and contents."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from formalimg.suites.suite import Suite, suite
 
 
 class MarkdownTable(NamedTuple):
-    """Rows under a heading; the first column names, the others count."""
+    """Rows under a heading; the first column holds names, the others counts."""
 
     heading: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
 class ItemStatistics(NamedTuple):
-    """Numbers about a set of items.
+    """Counts over a set of items.
 
     Attributes:
         suite: the benchmark they belong to.
@@ -49,7 +49,7 @@ class ItemStatistics(NamedTuple):
 
 
 def count_items(name: str, items: Sequence[Item[Any]]) -> ItemStatistics:
-    """Count what the items of a suite are made of."""
+    """Count levels, tags and contents of the items of a suite."""
     about = suite(name)
     versions = {item.version for item in items}
     contents, notes = {"formula": _formulas, "concepts": _concepts, "counterfactual": _counterfactuals}[about.kind](
@@ -107,18 +107,18 @@ def _formulas(items: Sequence[Item[Any]]) -> tuple[MarkdownTable, list[str]]:
 
 
 def _concepts(items: Sequence[Item[Any]]) -> tuple[MarkdownTable, list[str]]:
-    asked = Counter(concept.category for item in items for concept in item.spec.concepts)
+    counts = Counter(concept.category for item in items for concept in item.spec.concepts)
     bound = sum(item.spec.binding is not None for item in items)
-    rows = _rows((category, asked[category]) for category in CATEGORIES)
+    rows = _rows((category, counts[category]) for category in CATEGORIES)
     notes = [
-        f"{asked.total():,} questions, one for each concept.",
+        f"{counts.total():,} questions, one for each concept.",
         f"{bound:,} items have a binding, which says what belongs to which object.",
     ]
     return MarkdownTable(("category", "questions"), rows), notes
 
 
 def _counterfactuals(items: Sequence[Item[Any]]) -> tuple[MarkdownTable, list[str]]:
-    questions = Counter((asked.dimension, asked.weight) for item in items for asked in item.spec.questions)
+    questions = Counter((question.dimension, question.weight) for item in items for question in item.spec.questions)
     rows = tuple(
         (dimension, f"{weight:g}", f"{count:,}")
         for (dimension, weight), count in sorted(

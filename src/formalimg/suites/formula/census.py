@@ -1,4 +1,4 @@
-"""What a set of items is made of: how often each predicate, class and pattern of quantifiers comes up."""
+"""Census: counts of predicates, classes and quantifier patterns in a set of items."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ class Census:
     patterns: Counter[str] = field(default_factory=Counter)
 
     def shares(self, counts: Counter[str], names: Iterable[str]) -> dict[str, float]:
-        """How often each name comes up, where 1 is the mean over all of them."""
+        """Return the frequency of each name relative to the mean over all of them."""
         listed = list(names)
         mean = sum(counts[name] for name in listed) / len(listed)
         return {name: counts[name] / mean if mean else 0.0 for name in listed}
 
     @property
     def predicate_shares(self) -> dict[str, float]:
-        """The shares of the predicates that are drawn."""
+        """The relative frequencies of the predicates that are drawn."""
         names = [name for name in vocabulary(self.suite).predicates if name not in STRUCTURAL]
         return self.shares(self.predicates, names)
 
     @property
     def class_shares(self) -> dict[str, float]:
-        """The shares of the classes."""
+        """The relative frequencies of the classes."""
         return self.shares(self.classes, vocabulary(self.suite).words["class"])
 
 
 def take_census(suite: str, items: Iterable[Item[FormulaSpec]]) -> Census:
-    """Count what the items are made of."""
+    """Count predicates, classes and quantifier patterns in the items."""
     census = Census(suite)
     for item in items:
         formula = item.spec.formula
@@ -59,7 +59,7 @@ def take_census(suite: str, items: Iterable[Item[FormulaSpec]]) -> Census:
 
 
 def pattern_of(formula: Formula) -> str:
-    """The order of quantifiers: `exists`, `exists-forall` (around it) or `forall` (first)."""
+    """Return the quantifier pattern: `exists`, `exists-forall` (around it) or `forall` (first)."""
     quantifiers = [type(node) for node in subformulas(formula) if isinstance(node, Exists | Forall)]
     if Forall not in quantifiers:
         return "exists"

@@ -1,4 +1,4 @@
-"""The published form of FormalImg: `benchmarks/<suite>/<id>.json`, one instance per file.
+"""Published files of FormalImg: `benchmarks/<suite>/<id>.json`, one instance per file.
 
 Each file holds an object with the fields `prompt`, `dsl` (the formula), `cnf` (its lifted form), `k` (the level)
 and `object_classes`, in this order and indented by four.
@@ -22,7 +22,7 @@ FIELDS = ("prompt", "dsl", "cnf", "k", "object_classes")
 
 
 def read_instances(paths: Iterable[Path], suite: str, findings: ItemFindings) -> list[Item[FormulaSpec]]:
-    """The items in these files; what is wrong with them is added to the findings."""
+    """Read the items in these files; errors are added to the findings."""
     items = []
     for path in sorted(paths, key=lambda path: id_order(path.stem)):
         if not is_number(path.stem):
@@ -35,14 +35,14 @@ def read_instances(paths: Iterable[Path], suite: str, findings: ItemFindings) ->
 
 
 def instance_files(place: Path, suite: str) -> list[Path]:
-    """The files of a suite's published instances that a path means.
+    """Return the files of a suite's published instances at a path.
 
     Raises:
         FormalimgError: if it means none, or those of another suite.
     """
     if place.is_file():
         if place.suffix != ".json":
-            raise FormalimgError(f"{place} is no items file: give a .json instance, {ITEMS_FILE}, or a folder")
+            raise FormalimgError(f"{place} is not an items file: give a .json instance, {ITEMS_FILE}, or a folder")
         _refuse_other_suite(place.absolute().parent, suite)
         return [place]
     for folder in (place / "benchmarks" / suite, place / suite):
@@ -56,7 +56,7 @@ def instance_files(place: Path, suite: str) -> list[Path]:
 
 
 def write_published(items: Iterable[Item[FormulaSpec]], folder: str | Path) -> None:
-    """Write items as the authors published theirs: `<folder>/benchmarks/<suite>/<id>.json`.
+    """Write items in the form of the authors' files: `<folder>/benchmarks/<suite>/<id>.json`.
 
     A suite's files appear all at once or not at all. Witnesses, tags and version have no place in this form.
 
@@ -109,7 +109,7 @@ def _read_instance(path: Path, suite: str, findings: ItemFindings) -> Item[Formu
 
 
 def _instance_texts(items: Sequence[Item[FormulaSpec]]) -> dict[str, str]:
-    """The files of a suite, by name; raises if an item does not fit the published form."""
+    """Return the files of a suite, by name; raise if an item does not fit the published form."""
     findings = ItemFindings()
     files: dict[str, str] = {}
     for item in items:

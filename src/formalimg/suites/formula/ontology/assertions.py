@@ -1,4 +1,4 @@
-"""What a formula asserts: the positive facts, apart for each situation that it speaks of.
+"""Assertions of a formula: the positive facts that hold together, one set for each situation.
 
 Facts under `and` and `exists` hold. What stands under `not`, or is one side of an `or`, is not asserted. A condition
 on a variable of a `forall` ("every fish is on the rock") opens a situation of its own, in which an object as in the
@@ -33,18 +33,18 @@ class AssertedFact(NamedTuple):
 
     @property
     def claim(self) -> Claim:
-        """The fact without its place."""
+        """The fact without its span."""
         return self[:3]
 
     def renamed(self, names: Mapping[str, str], relations: tuple[str, ...]) -> AssertedFact:
-        """The same fact of other variables."""
+        """Return the same fact about other variables."""
         other = names.get(self.other, self.other) if self.predicate in relations else self.other
         return AssertedFact(self.predicate, names.get(self.obj, self.obj), other, self.span)
 
 
 @dataclass
 class AssertionScope:
-    """The facts of one situation, what holds there under conditions, and the variables that appear first in it."""
+    """The facts of one situation, its conditionals, and the variables that appear first in it."""
 
     facts: list[AssertedFact] = field(default_factory=list)
     conditions: list[Conditional] = field(default_factory=list)
@@ -55,7 +55,7 @@ class AssertionScope:
 
 @dataclass(eq=False)
 class Conditional:
-    """If the antecedent holds, so does the consequent; `universal` are the variables it holds for whatever they are."""
+    """If the antecedent holds, so does the consequent; it holds for any values of the `universal` variables."""
 
     universal: frozenset[str]
     antecedent: AssertionScope
@@ -63,22 +63,22 @@ class Conditional:
 
     @property
     def opens_a_situation(self) -> bool:
-        """Does it speak of objects of a `forall`? Then there are such objects, under the strict reading."""
+        """Whether it is about objects of a `forall`; the strict reading says that there are such objects."""
         return not self.spoken.isdisjoint(self.universal)
 
     @cached_property
     def spoken(self) -> frozenset[str]:
-        """The variables that the antecedent speaks of."""
+        """The variables of the antecedent."""
         return frozenset(name for fact in self.antecedent.facts for name in (fact.obj, fact.other))
 
     @property
     def claims(self) -> frozenset[Claim]:
-        """The facts of the antecedent, without their places."""
+        """The facts of the antecedent, without their spans."""
         return frozenset(fact.claim for fact in self.antecedent.facts)
 
 
 def asserted(formula: Formula) -> AssertionScope:
-    """Everything that a formula asserts. Its variables must have been renamed apart."""
+    """Return everything that a formula asserts. Its variables must have been renamed apart."""
     scope = AssertionScope()
     _collect(formula, True, scope, frozenset())
     return scope
@@ -113,7 +113,7 @@ def _collect(formula: Formula, positive: bool, scope: AssertionScope, universal:
 
 
 def _choose(parts: list[tuple[Formula, bool]], scope: AssertionScope, universal: frozenset[str]) -> None:
-    """A disjunction: a condition if all of its parts but one are negated, otherwise it asserts nothing."""
+    """Add a disjunction: a conditional if all of its parts but one are negated; otherwise it asserts nothing."""
     scope.exact = False
     negated: list[Formula] = []
     plain: list[Formula] = []
@@ -167,7 +167,7 @@ class Situation:
 
     @cached_property
     def classes(self) -> dict[str, tuple[str, ...]]:
-        """The classes of each variable that is said to be something."""
+        """The asserted classes of each variable."""
         found: dict[str, list[str]] = defaultdict(list)
         for fact in self.facts:
             if fact.predicate == "Is" and fact.other in self.ontology.entries and fact.other not in found[fact.obj]:
@@ -176,7 +176,7 @@ class Situation:
 
     @cached_property
     def attributes(self) -> dict[str, list[AssertedFact]]:
-        """What is said of each variable by attributes."""
+        """The asserted attributes of each variable."""
         found: dict[str, list[AssertedFact]] = defaultdict(list)
         for fact in self.facts:
             if fact.predicate in ATTRIBUTE_PREDICATES:
@@ -184,11 +184,11 @@ class Situation:
         return dict(found)
 
     def related(self, *predicates: str) -> list[AssertedFact]:
-        """The facts of some of the relations between two different objects."""
+        """Return the facts of some relations between two different objects."""
         return [fact for fact in self.facts if fact.predicate in predicates and fact.obj != fact.other]
 
     def worn(self, garment: str, wearer: str) -> bool:
-        """Are two variables a garment and somebody who can wear it?"""
+        """Return whether two variables are a garment and somebody who can wear it."""
         return any(
             self.ontology.wears(cls, other)
             for cls in self.classes.get(wearer, ())
@@ -196,13 +196,13 @@ class Situation:
         )
 
     def name(self, variable: str) -> str:
-        """A variable in words: "a cat", or "?c" where its class is not said."""
+        """Return a variable for messages: "a cat", or "?c" where its class is not asserted."""
         classes = self.classes.get(variable)
         return class_with_article(classes[0]) if classes else f"?{variable.split(_APART)[0]}"
 
 
 def situations(formula: Formula, ontology: Ontology) -> Iterator[Situation]:
-    """Every situation that a formula speaks of: that of its plain facts, and one for each condition."""
+    """Yield every situation of a formula: that of its plain facts, and one for each conditional."""
     scope = asserted(formula)
     yield from _situations(scope, scope.facts, {}, (), ontology)
 
@@ -214,7 +214,7 @@ def _situations(
     rules: tuple[Conditional, ...],
     ontology: Ontology,
 ) -> Iterator[Situation]:
-    """The situation where facts are added to those known, and all the situations within it."""
+    """Yield the situation where facts are added to those known, and all situations within it."""
     facts = _closed(known, added, rules, tuple(scope.conditions), ontology)
     yield Situation(tuple(sorted(facts.values(), key=lambda fact: fact.span.start)), ontology)
     rules = (*rules, *scope.conditions)
@@ -231,9 +231,9 @@ def _closed(
     fresh: tuple[Conditional, ...],
     ontology: Ontology,
 ) -> dict[Claim, AssertedFact]:
-    """All facts, and what the conditions say of the objects in them: "every cat sleeps" speaks of this cat too.
+    """Return all facts, closed under the conditionals: "every cat sleeps" applies to this cat too.
 
-    The old rules have been applied to what is settled, so only objects with new facts are asked again.
+    The old rules have been applied to what is settled, so only objects with new facts are tried again.
     """
     known = dict(settled)
     for fact in added:
@@ -242,13 +242,13 @@ def _closed(
     touched = _things(added)
     for turn in range(_MAX_ROUNDS):
         held = _with_broader(known, ontology)
-        told = [
+        derived = [
             fact.renamed(names, RELATIONS)
             for condition in (*rules, *fresh)
             for names in _applications(condition, everything if condition in fresh and not turn else touched, held)
             for fact in condition.consequent.facts
         ]
-        news = [fact for fact in told if fact.claim not in known]
+        news = [fact for fact in derived if fact.claim not in known]
         if not news:
             break
         for fact in news:
@@ -274,7 +274,7 @@ def _with_broader(known: Iterable[Claim], ontology: Ontology) -> set[Claim]:
 
 
 def _applications(condition: Conditional, objects: Iterable[str], held: set[Claim]) -> Iterator[dict[str, str]]:
-    """The ways to read a condition's variables as objects whose facts meet its antecedent.
+    """Yield the ways to read a conditional's variables as objects whose facts meet its antecedent.
 
     Conditions on one variable of a `forall` (or none) are read; those on several together are left alone.
     """
@@ -291,16 +291,16 @@ def _applications(condition: Conditional, objects: Iterable[str], held: set[Clai
 
 
 class PlausibilityReport:
-    """The problems found so far; situations of one formula share facts, and so find the same problem again."""
+    """Collects problems, each once: situations of one formula share facts and find the same problem again."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[int, int, str], Problem] = {}
 
     def add(self, message: str, *facts: AssertedFact) -> None:
-        """Report facts that are implausible together, at the place of the last of them."""
+        """Report facts that are implausible together, at the span of the last of them."""
         span = max((fact.span for fact in facts), key=lambda place: place.start)
         self._found.setdefault((span.start, span.end, message), Problem("plausibility", message, span))
 
     def problems(self) -> list[Problem]:
-        """All problems, in the order of the text."""
+        """Return all problems, in the order of the text."""
         return [self._found[key] for key in sorted(self._found)]

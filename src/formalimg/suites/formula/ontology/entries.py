@@ -1,4 +1,4 @@
-"""What the ontology knows of one class."""
+"""Entries of the ontology: sizes, weights, attributes and abilities of each class, read from data files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SizeRange(NamedTuple):
 
 
 class Grip(NamedTuple):
-    """What a class holds objects with, which classes it holds, and how long (cm) and heavy (kg) they are at most."""
+    """What a class holds objects with, which classes it can hold, and their maximal length (cm) and weight (kg)."""
 
     limb: str
     admits: frozenset[str]
@@ -42,7 +42,7 @@ class Inside(NamedTuple):
 
 
 class Top(NamedTuple):
-    """What can rest on a class: which classes, how long (cm) and how heavy (kg) at most."""
+    """What can rest on a class: which classes, and their maximal length (cm) and weight (kg)."""
 
     admits: frozenset[str]
     length: float
@@ -87,7 +87,7 @@ class Clashes:
     never_material: Mapping[str, frozenset[str]]
 
     def agree(self, one: tuple[str, str], other: tuple[str, str]) -> bool:
-        """Can one object have both words at once? Each word comes with its kind: `("state", "open")`."""
+        """Return whether one object can have both words at once. Each word has its kind: `("state", "open")`."""
         (kind, word), (other_kind, other_word) = one, other
         if one == other:
             return True
@@ -96,8 +96,8 @@ class Clashes:
         if (kind, other_kind) == ("material", "state"):
             return self.agree(other, one)
         if (kind, other_kind) == ("state", "material"):
-            wanted = self.needs_material.get(word, {other_word})
-            return other_word in wanted and other_word not in self.never_material.get(word, ())
+            allowed = self.needs_material.get(word, {other_word})
+            return other_word in allowed and other_word not in self.never_material.get(word, ())
         return True
 
 
@@ -105,7 +105,7 @@ _PLURAL = frozenset({"shoes", "glasses", "headphones"})
 
 
 def class_with_article(cls: str) -> str:
-    """A class with its article: "a cup", "an apple", "shoes"."""
+    """Return a class with its article: "a cup", "an apple", "shoes"."""
     if cls in _PLURAL:
         return cls
     return f"{'an' if cls[0] in 'aeiou' else 'a'} {cls}"
@@ -115,18 +115,18 @@ FIELDS = ("category", "broader", "size", "across", "weight", "holds", "inside", 
 
 
 class OntologyError(FormalimgError):
-    """An ontology that does not hold together, or a word that it does not know."""
+    """Inconsistent ontology data, or an unknown word."""
 
 
 class OntologyData(NamedTuple):
-    """All that the data files say."""
+    """The contents of the data files."""
 
     entries: dict[str, ClassEntry]
     clashes: Clashes
 
 
 def load_ontology(folder: Traversable, vocabulary: Vocabulary) -> OntologyData:
-    """The ontology of a folder of TOML files: `groups.toml`, `clashes.toml`, and files of classes."""
+    """Load the ontology from a folder of TOML files: `groups.toml`, `clashes.toml`, and files of classes."""
     tables = {entry.name: _table(entry) for entry in folder.iterdir() if entry.name.endswith(".toml")}
     for name in ("groups.toml", "clashes.toml"):
         if name not in tables:
@@ -153,17 +153,17 @@ def _table(file: Traversable) -> dict[str, Any]:
         raise OntologyError(f"{file.name} is not valid TOML: {error}") from error
 
 
-def _same_names(where: str, found: Iterable[str], wanted: Iterable[str]) -> None:
-    found, wanted = list(found), list(wanted)
-    missing = [name for name in wanted if name not in found]
-    unknown = [name for name in found if name not in wanted]
+def _same_names(where: str, found: Iterable[str], expected: Iterable[str]) -> None:
+    found, expected = list(found), list(expected)
+    missing = [name for name in expected if name not in found]
+    unknown = [name for name in found if name not in expected]
     if missing or unknown:
-        told = [f"missing {', '.join(missing)}"] * bool(missing) + [f"unknown {', '.join(unknown)}"] * bool(unknown)
-        raise OntologyError(f"{where}: {'; '.join(told)}")
+        errors = [f"missing {', '.join(missing)}"] * bool(missing) + [f"unknown {', '.join(unknown)}"] * bool(unknown)
+        raise OntologyError(f"{where}: {'; '.join(errors)}")
 
 
 class _EntryReader:
-    """Turns tables into entries; knows the groups that lists may name."""
+    """Converts tables into entries, with lists that may name groups."""
 
     def __init__(self, vocabulary: Vocabulary, groups: Mapping[str, Any], classes: Mapping[str, Any]) -> None:
         self.vocabulary = vocabulary
@@ -180,7 +180,7 @@ class _EntryReader:
         class_with_article["anything"] = list(vocabulary.words["class"])
 
     def entry(self, name: str, fields: Mapping[str, Any]) -> ClassEntry:
-        """One class."""
+        """Return the entry of one class."""
         _same_names(name, fields, FIELDS)
         return ClassEntry(
             name=name,
@@ -197,7 +197,7 @@ class _EntryReader:
         )
 
     def words(self, where: str, written: object, kind: str, trail: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """A list of words with its groups spelled out, in the order of the vocabulary."""
+        """Return a list of words with its groups expanded, in the order of the vocabulary."""
         if not isinstance(written, list) or not all(isinstance(word, str) for word in written):
             raise OntologyError(f"{where} must be a list of words")
         found: set[str] = set()
@@ -221,12 +221,12 @@ class _EntryReader:
             raise OntologyError(f"{where}: unknown {kind} {word!r}" + (f", did you mean {near!r}?" if near else ""))
 
     def admitted(self, where: str, table: Mapping[str, Any]) -> frozenset[str]:
-        """The classes of `of`, less those of `except`."""
+        """Return the classes of `of` without those of `except`."""
         excepted = self.words(f"{where}.except", table.get("except", []), "class")
         return frozenset(self.words(f"{where}.of", table["of"], "class")) - frozenset(excepted)
 
     def grip(self, where: str, written: object) -> Grip | None:
-        """The field `holds`."""
+        """Read the field `holds`."""
         table = _optional(where, written, ("with", "of", "length", "weight"), ("except",))
         if table is None:
             return None
@@ -234,7 +234,7 @@ class _EntryReader:
         return Grip(str(table["with"]), self.admitted(where, table), *limits)
 
     def inside(self, where: str, written: object) -> Inside | None:
-        """The field `inside`."""
+        """Read the field `inside`."""
         table = _optional(where, written, ("of", "across", "length"), ("except", "shallow"))
         if table is None:
             return None
@@ -243,7 +243,7 @@ class _EntryReader:
         return Inside(self.admitted(where, table), *lengths, shallow)
 
     def top(self, where: str, written: object) -> Top | None:
-        """The field `top`."""
+        """Read the field `top`."""
         table = _optional(where, written, ("of", "length", "weight"), ("except",))
         if table is None:
             return None
@@ -251,7 +251,7 @@ class _EntryReader:
         return Top(self.admitted(where, table), *limits)
 
     def worn(self, where: str, written: object) -> Worn | None:
-        """The field `worn`."""
+        """Read the field `worn`."""
         table = _optional(where, written, ("by", "within"))
         if table is None:
             return None
@@ -259,7 +259,7 @@ class _EntryReader:
         return Worn(wearers, _flag(f"{where}.within", table["within"]))
 
     def clashes(self, table: Mapping[str, Any]) -> Clashes:
-        """The file `clashes.toml`."""
+        """Read the file `clashes.toml`."""
         _same_names("clashes.toml", table, ("exclusive", "afloat", "needs_material", "never_material"))
 
         def materials(field: str) -> dict[str, frozenset[str]]:
@@ -301,7 +301,7 @@ def _extent(where: str, written: object) -> SizeRange:
 def _optional(
     where: str, written: object, required: tuple[str, ...], allowed: tuple[str, ...] = ()
 ) -> Mapping[str, Any] | None:
-    """The table of a field that may also be `false`."""
+    """Return the table of a field that may also be `false`."""
     if written is False:
         return None
     if not isinstance(written, dict):

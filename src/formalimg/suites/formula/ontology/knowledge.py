@@ -1,4 +1,4 @@
-"""The ontology: what suits a class, and what two classes can be to each other."""
+"""Ontology: which attributes suit a class, and which relations can hold between two classes."""
 
 from __future__ import annotations
 
@@ -24,37 +24,37 @@ RELATIONS = ("LeftOf", "RightOf", "On", "In", "Holding", "NextTo")
 
 @dataclass(frozen=True)
 class Ontology:
-    """What is known of the classes of natural scenes; `entries` has one entry per class."""
+    """Knowledge about the classes of natural scenes; `entries` has one entry per class."""
 
     entries: Mapping[str, ClassEntry]
     clashes: Clashes
 
     def entry(self, cls: str) -> ClassEntry:
-        """All that is known of a class."""
+        """Return the entry of a class."""
         _require("class", cls, self.entries)
         return self.entries[cls]
 
     def suits(self, cls: str, kind: str, word: str) -> bool:
-        """Does a colour, material, shape or state suit a class? `suits("lion", "shape", "rectangular")` is false."""
+        """Return whether a colour, material, shape or state suits a class: not `("lion", "shape", "rectangular")`."""
         _require(kind, word, vocabulary("natural").words[_kind(kind)])
         return word in self.entry(cls).words[kind]
 
     def words_for(self, cls: str, kind: str) -> tuple[str, ...]:
-        """The words of a kind that suit a class, in the order of the vocabulary."""
+        """Return the words of a kind that suit a class, in the order of the vocabulary."""
         return self.entry(cls).words[_kind(kind)]
 
     def agree(self, one: tuple[str, str], other: tuple[str, str]) -> bool:
-        """Can one object have both words at once? `agree(("state", "open"), ("state", "closed"))` is false."""
+        """Return whether one object can have both words at once: not `("state", "open"), ("state", "closed")`."""
         for kind, word in (one, other):
             _require(kind, word, vocabulary("natural").words[_kind(kind)])
         return self.clashes.agree(one, other)
 
     def can(self, predicate: str, cls_a: str, cls_b: str) -> bool:
-        """Can the relation hold from an object of the first class to an object of the second?"""
+        """Return whether the relation can hold from an object of the first class to one of the second."""
         return self.why_not(predicate, cls_a, cls_b) is None
 
     def partners(self, predicate: str, cls: str, role: Literal["first", "second"] = "first") -> tuple[str, ...]:
-        """The classes that a class can be related to: `partners("In", "key")` are the classes a key can be in.
+        """Return the classes that a class can be related to: `partners("In", "key")` are those a key can be in.
 
         With `role="second"` the class comes second: `partners("In", "cup", "second")` are those that fit in a cup.
         """
@@ -63,7 +63,7 @@ class Ontology:
         return tuple(other for other in self.entries if self.can(predicate, other, cls))
 
     def why_not(self, predicate: str, cls_a: str, cls_b: str) -> str | None:
-        """Why the relation cannot hold between two classes, in words; None if it can."""
+        """Return why the relation cannot hold between two classes; None if it can."""
         _require("predicate", predicate, RELATIONS)
         first, second = self.entry(cls_a), self.entry(cls_b)
         if predicate == "In":
@@ -75,16 +75,16 @@ class Ontology:
         return None  # any two objects can stand side by side
 
     def wears(self, wearer: str, garment: str) -> bool:
-        """Can one class wear the other? Then `(On garment wearer)` says that it does."""
+        """Return whether one class can wear the other. Then `(On garment wearer)` says that it does."""
         worn = self.entry(garment).worn
         return worn is not None and wearer in worn.by
 
     def is_also(self, cls: str, other: str) -> bool:
-        """Is everything of the class also of the other: every man a person, every man a man?"""
+        """Return whether every object of the class is also of the other: every man a person, every man a man."""
         return cls == other or other in self.entry(cls).broader
 
     def fits(self, cls_a: str, cls_b: str) -> bool:
-        """Is the smallest of the first class small enough for the inside of the largest of the second?"""
+        """Return whether the smallest of the first class fits inside the largest of the second."""
         inside, small = self.entry(cls_b).inside, self.entry(cls_a)
         return inside is not None and small.across <= inside.across and small.size.low <= inside.length
 
@@ -141,6 +141,6 @@ def _require(what: str, word: str, known: Mapping[str, object] | tuple[str, ...]
 
 @cache
 def ontology() -> Ontology:
-    """The ontology of the natural vocabulary, read from the data files of this package."""
+    """Return the ontology of the natural vocabulary, read from the data files of this package."""
     loaded = load_ontology(files("formalimg.suites.formula.ontology") / "data", vocabulary("natural"))
     return Ontology(loaded.entries, loaded.clashes)

@@ -1,4 +1,4 @@
-"""Where objects are: chains of being in, on and held must end somewhere, and an object is in one place."""
+"""Plausibility of places: chains of being in, on or held must end, and an object is in one place."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PlacementStep(NamedTuple):
 
 
 def place_problems(situation: Situation, report: PlausibilityReport) -> None:
-    """Report cycles of places and of directions, objects in two places, and objects inside something smaller."""
+    """Report cycles of places and directions, objects in two places, and objects inside something smaller."""
     steps = _steps(situation)
     _cycles(situation, _without_embraces(steps), "inside, on or held by", report)
     _cycles(situation, _directions(situation), "to the left of", report)
@@ -44,7 +44,7 @@ def _steps(situation: Situation) -> list[PlacementStep]:
 
 
 def _without_embraces(steps: list[PlacementStep]) -> list[PlacementStep]:
-    """Without two that hold each other, and those who hold on to what they are on, such as a bicycle."""
+    """Drop pairs that hold each other, and those who hold on to what they are on, such as a bicycle."""
     others = {(step.obj, step.place) for step in steps if step.way in ("On", "held")}
     return [step for step in steps if step.way != "held" or (step.place, step.obj) not in others]
 
@@ -75,7 +75,7 @@ def _cycles(situation: Situation, steps: list[PlacementStep], where: str, report
 
 
 def _still_open(steps: list[PlacementStep]) -> list[PlacementStep]:
-    """The steps that are left when those to a last place are taken away, again and again: only cycles resist."""
+    """Return the steps that are left after removing those to a last place repeatedly: only cycles remain."""
     while True:
         objects = {step.obj for step in steps}
         left = [step for step in steps if step.place in objects]
@@ -92,7 +92,7 @@ def _onward(steps: Iterable[PlacementStep]) -> dict[str, list[str]]:
 
 
 def _reached(start: str, onward: Mapping[str, list[str]]) -> dict[str, None]:
-    """Where one gets to from an object by any number of steps, the object itself included; the closest_match first."""
+    """Return what can be reached from an object, the object itself included, nearest first."""
     reached = {start: None}
     pending = [start]
     for obj in pending:

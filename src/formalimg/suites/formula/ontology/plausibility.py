@@ -1,4 +1,4 @@
-"""Collects problems: each once, in the order of the text."""
+"""Plausibility check: which assertions of a formula no image would show."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def relation_problems(situation: Situation, report: PlausibilityReport) -> None:
 
 
 def describe_relation(situation: Situation, fact: AssertedFact, never: bool = True) -> str:
-    """A relation in words: "a key cannot be inside an apple"."""
+    """Return a relation in English: "a key cannot be inside an apple"."""
     first, second = situation.name(fact.obj), situation.name(fact.other)
     if fact.predicate == "Holding":
         return f"{first} {'cannot hold' if never else 'holding'} {second}"
@@ -98,7 +98,7 @@ def _impossible(situation: Situation, fact: AssertedFact, report: PlausibilityRe
 
 
 def _together(situation: Situation, report: PlausibilityReport) -> None:
-    """Two relations of one pair: what is inside an object is not beside it, and seldom on it."""
+    """Check two relations of one pair: what is inside an object is not beside it, and seldom on it."""
     by_pair: dict[tuple[str, str], dict[str, AssertedFact]] = defaultdict(dict)
     for fact in situation.related("In", "On", "NextTo", "LeftOf", "RightOf"):
         by_pair[fact.obj, fact.other][fact.predicate] = fact
@@ -120,7 +120,7 @@ def _shallow(situation: Situation, place: str) -> bool:
 
 
 def _states(situation: Situation, report: PlausibilityReport) -> None:
-    """What is empty holds nothing; what flies or swims rests on nothing."""
+    """Check states: what is empty holds nothing; what flies or swims rests on nothing."""
     states: dict[tuple[str, str], AssertedFact] = {
         (obj, fact.other): fact
         for obj, facts in situation.attributes.items()
@@ -140,13 +140,13 @@ def _states(situation: Situation, report: PlausibilityReport) -> None:
 
 
 def _only_top(situation: Situation, place: str) -> bool:
-    """Is the top all there is to fill: a table or a plate, not the roof of a car?"""
+    """Return whether only the top can be filled: a table or a plate, not the roof of a car."""
     insides = [situation.ontology.entry(cls).inside for cls in situation.classes.get(place, ())]
     return bool(insides) and all(inside is None or inside.shallow for inside in insides)
 
 
 def _holders(situation: Situation, report: PlausibilityReport) -> None:
-    """Small objects are held by one only."""
+    """Check that small objects have one holder only."""
     held: dict[str, AssertedFact] = {}
     for fact in situation.related("Holding"):
         first = held.setdefault(fact.other, fact)
@@ -159,7 +159,7 @@ def _holders(situation: Situation, report: PlausibilityReport) -> None:
 
 
 def implausible(formula: Formula | str) -> list[Problem]:
-    """Everything that a formula of the natural vocabulary asserts and no normal or playful image would show.
+    """Return everything that a formula of the natural vocabulary asserts and no normal or playful image shows.
 
     Only asserted facts count: what is negated, or one side of an `or`, is not reported, nor is an object whose class
     is not said. What `check` reports (unknown words, unbound variables) is left to `check`.

@@ -1,7 +1,7 @@
-"""Making items: draw a formula, prove that it can be satisfied, put it into words.
+"""Item generator: draw a formula, prove that it can be satisfied, write its prompt.
 
-Every item has a source of chance of its own, made from the recipe and the item's place, so that items can be made in
-any order and by several processes, and come out the same. A draw that comes to nothing is followed by the next one.
+Every item has a random generator of its own, seeded by the recipe and the item's slot, so that items can be generated
+in any order and by several processes, and come out the same. A rejected draw is followed by the next one.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ from formalimg.suites.formula.synthesis.natural import draw_natural
 from formalimg.suites.formula.synthesis.skeleton import with_connectives
 from formalimg.suites.formula.wording import WordingError, realize
 from formalimg.suites.item import Item
+from formalimg.suites.suite import suite
 
 VERSION = "1"
-"""Of the default suites: to be raised whenever a change gives other items."""
+"""Version of the default items: to be raised whenever a change gives other items."""
 
 _MAX_DRAWS = 4000
-"""For one item; most come to nothing where many components must each have classes of their own."""
+"""Limit for one item; most draws are rejected where many components must each have classes of their own."""
 
 _MAX_PROOFS = 400
-"""How many drawn formulas of one item may turn out to be unfit, which takes much longer to find out."""
+"""How many drawn formulas of one item may turn out to be unfit by proof, which takes much longer than a draw."""
 
 _MAX_LEVEL = 30
 _MAX_OBJECTS = 20
@@ -42,12 +43,12 @@ _MAX_JOBS = 64
 
 
 class SynthesisError(FormalimgError):
-    """Items that cannot be made as asked."""
+    """Items that cannot be generated."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Which items to make.
+    """Which items to generate.
 
     Attributes:
         suite: `knolling` or `natural`.
@@ -72,18 +73,16 @@ class Recipe:
         if not self.levels or any(not 1 <= level <= _MAX_LEVEL for level in self.levels):
             raise SynthesisError(f"levels must lie between 1 and {_MAX_LEVEL}, as in --levels 1-10")
         if self.per_level < 1:
-            raise SynthesisError("at least one item per level must be asked for")
+            raise SynthesisError("at least one item per level is needed")
         if self.objects is not None:
             if not 1 <= self.objects <= _MAX_OBJECTS:
                 raise SynthesisError(f"objects must lie between 1 and {_MAX_OBJECTS}")
             if any(self.objects % level for level in self.levels):
-                raise SynthesisError(
-                    f"{self.objects} objects cannot be divided into components of every level asked for"
-                )
+                raise SynthesisError(f"{self.objects} objects cannot be divided into components of every level")
 
 
 class ItemSlot(NamedTuple):
-    """Which item of a recipe: its id, its level, and from which draw on."""
+    """One item of a recipe: its id, its level, and the first draw to try."""
 
     id: int
     level: int
@@ -92,7 +91,7 @@ class ItemSlot(NamedTuple):
 
 @dataclass
 class SynthesisResult:
-    """The items of a recipe, and how often draws came to nothing, by reason."""
+    """The items of a recipe, and the number of rejected draws by reason."""
 
     items: list[Item[FormulaSpec]] = field(default_factory=list)
     given_up: Counter[str] = field(default_factory=Counter)
@@ -107,7 +106,7 @@ class _SynthesisAttempt(NamedTuple):
 def make_items(
     recipe: Recipe, *, jobs: int = 1, on_progress: Callable[[int], None] = lambda count: None
 ) -> SynthesisResult:
-    """Make all items of a recipe; the same recipe gives the same items, however many jobs make them.
+    """Generate all items of a recipe; the same recipe gives the same items with any number of jobs.
 
     Args:
         recipe: what to make.
@@ -115,14 +114,14 @@ def make_items(
             whose main part is guarded by `if __name__ == "__main__"`.
         on_progress: is called with the number of items made so far.
     """
-    places = [
+    slots = [
         ItemSlot(number * recipe.per_level + index, level)
         for number, level in enumerate(recipe.levels)
         for index in range(recipe.per_level)
     ]
     made = SynthesisResult()
     seen: set[str] = set()
-    for place, attempt in zip(places, _attempts(recipe, places, jobs), strict=True):
+    for slot, attempt in zip(slots, _attempts(recipe, slots, jobs), strict=True):
         while True:
             made.given_up += attempt.given_up
             if attempt.item.prompt not in seen and str(attempt.item.spec.formula) not in seen:
@@ -130,38 +129,38 @@ def make_items(
             made.given_up["duplicate"] += 1
             if attempt.draw >= _MAX_DRAWS:
                 raise SynthesisError(
-                    f"{attempt.draw:,} draws gave nothing new of level {place.level}: "
-                    f"ask for at most {place.id % recipe.per_level:,} items per level"
+                    f"{attempt.draw:,} draws gave nothing new of level {slot.level}: "
+                    f"ask for at most {slot.id % recipe.per_level:,} items per level"
                 )
-            attempt = make_item(recipe, place._replace(first_draw=attempt.draw + 1))
+            attempt = make_item(recipe, slot._replace(first_draw=attempt.draw + 1))
         seen |= {attempt.item.prompt, str(attempt.item.spec.formula)}
         made.items.append(attempt.item)
         on_progress(len(made.items))
     return made
 
 
-def _attempts(recipe: Recipe, places: list[ItemSlot], jobs: int) -> Iterator[_SynthesisAttempt]:
+def _attempts(recipe: Recipe, slots: list[ItemSlot], jobs: int) -> Iterator[_SynthesisAttempt]:
     if jobs < 1:
         raise SynthesisError("at least one job is needed")
-    jobs = min(jobs, len(places), _MAX_JOBS)
+    jobs = min(jobs, len(slots), _MAX_JOBS)
     if jobs == 1:
-        yield from map(partial(make_item, recipe), places)
+        yield from map(partial(make_item, recipe), slots)
         return
     # Forked processes, where there are any, do not run the caller's script again, as spawned ones would.
     method = "fork" if sys.platform == "linux" else None
     with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context(method)) as pool:
         # The hardest levels come last: small chunks keep all processes busy until the end.
-        yield from pool.map(partial(make_item, recipe), places, chunksize=5)
+        yield from pool.map(partial(make_item, recipe), slots, chunksize=5)
 
 
-def make_item(recipe: Recipe, place: ItemSlot) -> _SynthesisAttempt:
-    """Make one item: the first draw, from the given one on, that can be satisfied and said in words."""
+def make_item(recipe: Recipe, slot: ItemSlot) -> _SynthesisAttempt:
+    """Generate one item: the first draw, from the given one on, that can be satisfied and worded."""
     given_up: Counter[str] = Counter()
-    for draw in range(place.first_draw, place.first_draw + _MAX_DRAWS):
+    for draw in range(slot.first_draw, slot.first_draw + _MAX_DRAWS):
         if given_up.total() - given_up["draw"] >= _MAX_PROOFS:
             break
-        rng = random.Random(f"{recipe.suite} {VERSION} {recipe.seed} {place.level} {place.id} {draw}")
-        formula = _draw(recipe, place.level, rng)
+        rng = random.Random(f"{recipe.suite} {VERSION} {recipe.seed} {slot.level} {slot.id} {draw}")
+        formula = _draw(recipe, slot.level, rng)
         if formula is None:
             given_up["draw"] += 1
             continue
@@ -174,12 +173,12 @@ def make_item(recipe: Recipe, place: ItemSlot) -> _SynthesisAttempt:
         except WordingError:
             given_up["wording"] += 1
             continue
-        item = Item(recipe.suite, str(place.id), place.level, prompt, spec, _tags(recipe), VERSION)
+        item = Item(recipe.suite, str(slot.id), slot.level, prompt, spec, _tags(recipe), VERSION)
         return _SynthesisAttempt(item, draw, given_up)
-    told = ", ".join(f"{count:,} {reason}" for reason, count in sorted(given_up.items()))
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(given_up.items()))
     raise SynthesisError(
-        f"no {recipe.suite} item of level {place.level} came out of {given_up.total():,} draws ({told}): take another "
-        f"level or seed{', or fewer objects' if recipe.objects else ''}"
+        f"no {recipe.suite} item of level {slot.level} came out of {given_up.total():,} draws ({reasons}): "
+        f"take another level or seed{', or fewer objects' if recipe.objects else ''}"
     )
 
 
@@ -198,7 +197,7 @@ def _draw(recipe: Recipe, level: int, rng: random.Random) -> Formula | None:
     if recipe.connectives and rng.random() < 0.4:
         formula = with_connectives(formula, recipe.suite, rng)
     formula = parse(str(rename_apart(formula)))
-    if recipe.suite == "natural" and components > 1 and implausible(formula):
+    if suite(recipe.suite).has_ontology and components > 1 and implausible(formula):
         return None  # components that are plausible alone may not be together: every person kneels, every child runs
     problems = check(formula, recipe.suite, k=level, single_component=components == 1)
     return None if problems else formula
@@ -213,12 +212,12 @@ def _classes_repeat(formula: Formula) -> bool:
     return len(FormulaSpec(formula).object_classes) < sum(atom.predicate == "Is" for atom in atoms(formula))
 
 
-def _prove(suite: str, formula: Formula, seed: int) -> FormulaSpec | str:
-    """The spec of a formula that can be satisfied, for Knolling with a witness; else the reason to give it up.
+def _prove(name: str, formula: Formula, seed: int) -> FormulaSpec | str:
+    """Return the spec of a satisfiable formula, for Knolling with a witness; else the reason of rejection.
 
-    A formula that only a scene on a knife's edge satisfies is given up too: no model could be blamed for missing it.
+    A formula that only a scene on a knife's edge satisfies is rejected too: no model could be blamed for missing it.
     """
-    if suite == "natural":
+    if suite(name).has_ontology:
         return FormulaSpec.of(formula)
     try:
         result = solve(formula, seed=seed, settle=False)

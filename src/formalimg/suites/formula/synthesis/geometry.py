@@ -1,7 +1,10 @@
-"""Difference constraints: which bounds on the difference of two quantities follow from others.
+"""Geometric implication by difference constraints: which atoms follow from others, or contradict them.
 
 All geometric rules compare two measures, so that what follows from what among them is a question of shortest paths:
-x - y <= 3 and y - z <= 4 give x - z <= 7, and nothing else can.
+x - y <= 3 and y - z <= 4 give x - z <= 7, and nothing else can. Coordinates are counted in halves, so that centres are
+whole numbers and strict comparisons are exact. Two facts are left out on purpose: that boxes must not overlap, because
+the image demands it and not the prompt, and that a centre is the mean of its edges, which is kept only as lying between
+them. So nothing is called a consequence that is none.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ ZERO: Quantity = ("", "zero")
 
 
 class DifferenceBound(NamedTuple):
-    """A bound on how much larger one quantity is than another: larger - smaller <= limit."""
+    """An upper bound on a difference: larger - smaller <= limit."""
 
     larger: Quantity
     smaller: Quantity
@@ -29,7 +32,7 @@ class DifferenceBound(NamedTuple):
 
 
 class DifferenceConstraints:
-    """A set of bounds, closed under what follows from them."""
+    """A set of bounds, closed under implication."""
 
     def __init__(self, bounds: Iterable[DifferenceBound] = ()) -> None:
         self._limits: dict[Quantity, dict[Quantity, int]] = {}
@@ -38,14 +41,14 @@ class DifferenceConstraints:
             self.add(bound)
 
     def follows(self, bound: DifferenceBound) -> bool:
-        """Does the bound follow from those in the set?"""
+        """Return whether the bound follows from those in the set."""
         if not self.possible or (bound.larger == bound.smaller and bound.limit >= 0):
             return True
         known = self._limits.get(bound.larger, {}).get(bound.smaller)
         return known is not None and known <= bound.limit
 
     def allows(self, bound: DifferenceBound) -> bool:
-        """Could the bound hold beside those in the set?"""
+        """Return whether the bound is consistent with those in the set."""
         opposite = self._limits.get(bound.smaller, {}).get(bound.larger)
         if bound.larger == bound.smaller:
             return self.possible and bound.limit >= 0
@@ -69,30 +72,30 @@ class DifferenceConstraints:
                     limits[end] = total
 
 
-def follows_from(bounds: Sequence[DifferenceBound], asked: DifferenceBound) -> bool:
-    """Does one bound follow from others that can hold together? By a shortest path, without closing the set."""
+def follows_from(bounds: Sequence[DifferenceBound], target: DifferenceBound) -> bool:
+    """Return whether a bound follows from consistent others, by a shortest path."""
     outgoing: dict[Quantity, list[DifferenceBound]] = {}
     for bound in bounds:
         outgoing.setdefault(bound.larger, []).append(bound)
-    best = {asked.larger: 0}
-    waiting = [asked.larger]
-    while waiting:
+    best = {target.larger: 0}
+    frontier = [target.larger]
+    while frontier:
         reached = []
-        for quantity in waiting:
+        for quantity in frontier:
             for bound in outgoing.get(quantity, ()):
                 limit = best[quantity] + bound.limit
                 if limit < best.get(bound.smaller, limit + 1):
                     best[bound.smaller] = limit
                     reached.append(bound.smaller)
-        waiting = reached
-    return best.get(asked.smaller, asked.limit + 1) <= asked.limit
+        frontier = reached
+    return best.get(target.smaller, target.limit + 1) <= target.limit
 
 
 _AXES = (("xmin", "center_x", "xmax"), ("ymin", "center_y", "ymax"))
 
 
 class GeometricFacts:
-    """Geometric facts about objects, which go by the names of their variables."""
+    """Geometric facts about objects, named by their variables."""
 
     def __init__(self, atoms: Iterable[Atom] = ()) -> None:
         self._known = DifferenceConstraints()
@@ -101,26 +104,26 @@ class GeometricFacts:
             self.add(atom)
 
     def add(self, atom: Atom) -> None:
-        """Take an atom for a fact. Atoms that no rule decides say nothing about geometry."""
+        """Add an atom as a fact. Atoms without a geometric rule are ignored."""
         for bound in self._introduced(atom):
             self._known.add(bound)
 
     @property
     def possible(self) -> bool:
-        """Can all facts hold together?"""
+        """Whether all facts can hold together."""
         return self._known.possible
 
     def allows(self, atom: Atom) -> bool:
-        """Could the atom be a fact beside the others?"""
+        """Return whether the atom is consistent with the facts."""
         return all(self._known.allows(bound) for bound in self._introduced(atom))
 
     def implies(self, atom: Atom) -> bool:
-        """Does the atom follow from the facts?"""
+        """Return whether the atom follows from the facts."""
         bounds = self._introduced(atom)
         return bool(bounds) and all(self._known.follows(bound) for bound in bounds)
 
     def _introduced(self, atom: Atom) -> list[DifferenceBound]:
-        """The bounds of an atom, after what is true of every box has been said of its objects."""
+        """Return the bounds of an atom, after adding what is true of the boxes of its objects."""
         for name in atom.variables:
             if name not in self._named:
                 self._named.add(name)
@@ -130,7 +133,7 @@ class GeometricFacts:
 
 
 def find_redundant(atoms: list[Atom]) -> list[Atom]:
-    """The atoms that follow from the others, of atoms that can hold together."""
+    """Return the atoms that follow from the others, given consistent atoms."""
     names = dict.fromkeys(name for atom in atoms for name in atom.variables)
     certain = [bound for name in names for bound in _of_every_box(name)]
     stated = [_bounds(atom) for atom in atoms]
@@ -143,7 +146,7 @@ def find_redundant(atoms: list[Atom]) -> list[Atom]:
 
 
 def _of_every_box(name: str) -> Iterator[DifferenceBound]:
-    """What is true of every box: its edges around its centre, on the canvas."""
+    """Yield what is true of every box: its edges around its centre, on the canvas."""
     for low, center, high in _AXES:
         yield DifferenceBound(ZERO, (name, low), 0)
         yield DifferenceBound((name, low), (name, center), -1)
@@ -152,7 +155,7 @@ def _of_every_box(name: str) -> Iterator[DifferenceBound]:
 
 
 def _bounds(atom: Atom) -> list[DifferenceBound]:
-    """What an atom says when it holds; nothing if no rule decides it."""
+    """Return the bounds of an atom that holds; none if it has no geometric rule."""
     if atom.predicate in RULES_OF_ONE:
         rule = RULES_OF_ONE[atom.predicate]
         quantities = [(atom.variables[0], measure) for measure in rule.measures]

@@ -1,4 +1,4 @@
-"""Knolling instructions: objects laid out flat, related by the rules of geometry (paper, 2.2 and appendix A)."""
+"""Synthesis of Knolling formulas: objects laid out flat, related by geometric rules (paper, 2.2 and appendix A)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SAME_THING: tuple[frozenset[str], ...] = (
 
 
 def draw_knolling(level: int, rng: random.Random) -> Formula | None:
-    """A formula of the given level, or None where the draw came to nothing and another is due.
+    """Draw a formula of the given level; None if this draw is rejected.
 
     It hangs together in one component, and says nothing that follows from the rest of it.
     """
@@ -56,19 +56,17 @@ def draw_knolling(level: int, rng: random.Random) -> Formula | None:
 
 
 def _ties(skeleton: Skeleton, rng: random.Random) -> Iterator[Iterator[Atom]]:
-    """For each variable but the first, relations that tie it to one before it."""
+    """Yield, for each variable but the first, relations that connect it to an earlier one."""
     names = skeleton.names
     for place in range(1, len(names)):
-        closest_match = place - 1 if rng.random() < 0.5 else rng.randrange(place)
+        nearest = place - 1 if rng.random() < 0.5 else rng.randrange(place)
         if skeleton.forall_at is not None and skeleton.forall_at < place and rng.random() < 0.7:
-            closest_match = max(
-                closest_match, skeleton.forall_at
-            )  # what exists for each instance is mostly about the instance
-        yield _relations(names[place], names[closest_match], rng)
+            nearest = max(nearest, skeleton.forall_at)  # what exists for each instance is mostly about the instance
+        yield _relations(names[place], names[nearest], rng)
 
 
 def _extras(skeleton: Skeleton, rng: random.Random) -> Iterator[Iterator[Atom]]:
-    """Relations and properties beyond those that tie the variables together.
+    """Yield relations and properties beyond those that connect the variables.
 
     Their numbers are chosen so that, over all levels, each predicate is said about equally often.
     """
@@ -98,11 +96,11 @@ def _properties(names: tuple[str, ...], rng: random.Random) -> Iterator[Atom]:
 
 
 def _speaks_anew(atom: Atom, atoms: list[Atom]) -> bool:
-    """Is this said of these objects for the first time?"""
+    """Return whether nothing of the same group is asserted of these objects yet."""
     about = set(atom.variables)
     exclusive = _SAME_PAIR if len(about) == 2 else _SAME_THING
-    said = {other.predicate for other in atoms if set(other.variables) == about}
-    return not any(atom.predicate in group and group & said for group in exclusive)
+    present = {other.predicate for other in atoms if set(other.variables) == about}
+    return not any(atom.predicate in group and group & present for group in exclusive)
 
 
 def _hangs_together(names: tuple[str, ...], pairs: set[frozenset[str]]) -> bool:

@@ -1,4 +1,4 @@
-"""Natural instructions: everyday objects in a style, with attributes and relations that an image could show."""
+"""Synthesis of Natural formulas: everyday objects in a style, with plausible attributes and relations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STYLED = 0.97
 
 
 def draw_natural(level: int, rng: random.Random, *, styled: bool | None = None) -> Formula | None:
-    """A formula of the given level, or None where the draw came to nothing and another is due.
+    """Draw a formula of the given level; None if this draw is rejected.
 
     It hangs together in one component, says nothing twice, and asserts nothing that the ontology calls implausible.
     """
@@ -50,7 +50,7 @@ def draw_natural(level: int, rng: random.Random, *, styled: bool | None = None) 
 
 
 def _is_in_many_places(skeleton: Skeleton, atoms: Sequence[Atom]) -> bool:
-    """Is one object said to be in, on or held by every object of a class?"""
+    """Return whether one object is in, on or held by every object of a class."""
     if skeleton.forall_at is None:
         return False
     every = skeleton.names[skeleton.forall_at]
@@ -59,7 +59,7 @@ def _is_in_many_places(skeleton: Skeleton, atoms: Sequence[Atom]) -> bool:
 
 
 def _draw_ties(level: int, rng: random.Random) -> list[tuple[str, Atom | None]] | None:
-    """Classes of the variables in order, each but the first with a relation to one before it."""
+    """Draw the classes of the variables in order, each but the first with a relation to an earlier one."""
     classes = vocabulary("natural").words["class"]
     ties: list[tuple[str, Atom | None]] = [(rng.choices(classes, _weights(classes))[0], None)]
     for place in range(1, level):
@@ -82,42 +82,42 @@ def _draw_ties(level: int, rng: random.Random) -> list[tuple[str, Atom | None]] 
 
 
 def _extra_relations(skeleton: Skeleton, atoms: Sequence[Atom], rng: random.Random) -> Iterator[Atom]:
-    """A few relations between objects that are not yet related, none of which is said already in other words."""
+    """Yield a few relations between objects that are not related yet, none of which follows from others."""
     names = dict(zip(skeleton.classes, skeleton.names, strict=True))
-    said = list(atoms)
+    present = list(atoms)
     for _ in range(round(len(names) * 0.15 + rng.random() - 0.5)):
         if len(names) < 3:
             return
         first, second = rng.sample(skeleton.classes, 2)
         atom = _relation(rng.choice(RELATIONS), first, second)
-        related = {frozenset(other.variables) for other in said}
+        related = {frozenset(other.variables) for other in present}
         possible = ontology().can(atom.predicate, first, second)
         if (
             possible
-            and _fits_in(atom.predicate, first, second, said)
+            and _fits_in(atom.predicate, first, second, present)
             and frozenset(atom.variables) not in related
-            and not _follows(atom, said)
+            and not _follows(atom, present)
         ):
-            said.append(atom)
+            present.append(atom)
             yield atom
 
 
-def _fits_in(predicate: str, first: str, second: str, said: Sequence[Atom]) -> bool:
-    """Does a relation go with the others? An object has one place, a holder two hands, and an animal one mouth."""
+def _fits_in(predicate: str, first: str, second: str, atoms: Sequence[Atom]) -> bool:
+    """Return whether a relation fits the others: an object has one place, a holder two hands, an animal one mouth."""
     if predicate not in _PLACED:
         return True
     atom = _relation(predicate, first, second)
-    if any(_placed(other) == _placed(atom) for other in said if other.predicate in _PLACED):
+    if any(_placed(other) == _placed(atom) for other in atoms if other.predicate in _PLACED):
         return False
     if predicate != "Holding":
-        return predicate == "On" or _can_be_said_to_be_inside(first, second)
-    hands = sum(other.predicate == "Holding" and other.variables[0] == atom.variables[0] for other in said)
+        return predicate == "On" or _is_inside_fitting(first, second)
+    hands = sum(other.predicate == "Holding" and other.variables[0] == atom.variables[0] for other in atoms)
     if ontology().is_also(first, "person"):
         return hands < 2
     return hands < 1 and ontology().entry(second).size.low <= _BITE
 
 
-def _can_be_said_to_be_inside(first: str, second: str) -> bool:
+def _is_inside_fitting(first: str, second: str) -> bool:
     """Is `inside` the word? Who wears a hat is in it, and who sits in a chair, but neither is inside."""
     place = ontology().entry(second)
     is_seat_or_dish = (
@@ -130,13 +130,13 @@ _PLACED = ("On", "In", "Holding")
 
 
 def _placed(atom: Atom) -> str:
-    """The object whose place a relation tells."""
+    """Return the object whose place a relation states."""
     return atom.variables[1] if atom.predicate == "Holding" else atom.variables[0]
 
 
-def _follows(atom: Atom, said: Sequence[Atom]) -> bool:
-    """Is the order that an atom states known already, or the other way round?"""
-    order = {_ordered(other) for other in said if other.predicate in ("LeftOf", "RightOf")}
+def _follows(atom: Atom, atoms: Sequence[Atom]) -> bool:
+    """Return whether the order that an atom states, or the opposite, is known already."""
+    order = {_ordered(other) for other in atoms if other.predicate in ("LeftOf", "RightOf")}
     if atom.predicate not in ("LeftOf", "RightOf"):
         return False
     for start, goal in (_ordered(atom), _ordered(atom)[::-1]):
@@ -149,15 +149,15 @@ def _follows(atom: Atom, said: Sequence[Atom]) -> bool:
 
 
 def _ordered(atom: Atom) -> tuple[str, str]:
-    """The two objects of a relation of place, from left to right."""
+    """Return the two objects of a left-right relation, from left to right."""
     first, second = atom.variables
     return (first, second) if atom.predicate == "LeftOf" else (second, first)
 
 
 def _draw_attributes(skeleton: Skeleton, rng: random.Random) -> Iterator[Atom]:
-    """Attributes that suit their objects, at most two of one object, and only such as go together."""
+    """Yield attributes that suit their objects, at most two per object, and that go together."""
     level = len(skeleton.names)
-    given: dict[str, list[tuple[str, str]]] = {name: [] for name in skeleton.names}
+    attributes: dict[str, list[tuple[str, str]]] = {name: [] for name in skeleton.names}
     for _ in range(max(1, round(level * 0.66 + rng.random() - 0.5))):
         for _ in range(12):
             predicate = rng.choices(list(_ATTRIBUTE_WEIGHTS), list(_ATTRIBUTE_WEIGHTS.values()))[0]
@@ -167,11 +167,14 @@ def _draw_attributes(skeleton: Skeleton, rng: random.Random) -> Iterator[Atom]:
             words = [
                 word
                 for word in ontology().words_for(cls, kind)
-                if all(kind != other and ontology().agree((kind, word), (other, said)) for other, said in given[name])
+                if all(
+                    kind != other and ontology().agree((kind, word), (other, taken))
+                    for other, taken in attributes[name]
+                )
             ]
-            if words and len(given[name]) < 2:
+            if words and len(attributes[name]) < 2:
                 word = rng.choice(words)
-                given[name].append((kind, word))
+                attributes[name].append((kind, word))
                 yield Atom(predicate, (Variable(name), Value(word)))
                 break
 
@@ -187,7 +190,7 @@ def _partners(predicate: str, cls: str, other_first: bool) -> tuple[str, ...]:
 
 @cache
 def _class_weights() -> Mapping[str, float]:
-    """How readily each class is drawn.
+    """Return the weight of each class when drawing.
 
     Few classes can hold or contain objects, so that relations bring these up all the time. The weights, which were
     fitted to many draws, make up for that: in the end all classes come up about equally often.

@@ -1,4 +1,4 @@
-"""Skeletons: which variables an instruction has, of which class, and how they are quantified."""
+"""Formula skeletons: variables, their classes and quantifiers; and optional `or` and `not`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Literal
 
 from formalimg.logic import And, Atom, Exists, Forall, Formula, Implies, Not, Or, Value, Variable, atoms, vocabulary
 from formalimg.suites.formula.ontology import ontology
+from formalimg.suites.suite import suite as get_suite
 
 Pattern = Literal["exists", "exists-forall", "forall"]
 """All variables exist; some exist around a `forall`; a `forall` comes first."""
@@ -38,16 +39,16 @@ class Skeleton:
         return "exists-forall" if self.forall_at else "forall"
 
     def depth(self, atom: Atom) -> int:
-        """The place of the last variable that an atom mentions."""
+        """Return the position of the last variable that an atom mentions."""
         return max(self.names.index(name) for name in atom.variables)
 
     def says_something_of_each(self, atoms: Sequence[Atom]) -> bool:
-        """Is something said of the instances of the `forall`, if there is one?"""
+        """Return whether something is asserted of the instances of the `forall`, if there is one."""
         split = self.forall_at
         return split is None or split < len(self.names) - 1 or any(self.depth(atom) == split for atom in atoms)
 
     def formula(self, atoms: Sequence[Atom]) -> Formula:
-        """The formula that says of the variables their classes and what the atoms say, each as far out as can be."""
+        """Return the formula of the classes and the atoms, each as far out as possible."""
         about = [
             [Atom("Is", (Variable(name), Value(word)))] for name, word in zip(self.names, self.classes, strict=True)
         ]
@@ -55,11 +56,11 @@ class Skeleton:
         for atom in atoms:
             (about[self.depth(atom)] if len(atom.variables) == 1 else relations).append(atom)
         split = len(self.names) if self.forall_at is None else self.forall_at
-        said: list[Formula] = [atom for known in about[:split] for atom in known]
-        said += [atom for atom in relations if self.depth(atom) < split]
+        conjuncts: list[Formula] = [atom for known in about[:split] for atom in known]
+        conjuncts += [atom for atom in relations if self.depth(atom) < split]
         if self.forall_at is not None:
-            said.append(self._forall(about, [atom for atom in relations if self.depth(atom) >= split]))
-        return _bound(self.names[:split], _conjunction(said))
+            conjuncts.append(self._forall(about, [atom for atom in relations if self.depth(atom) >= split]))
+        return _bound(self.names[:split], _conjunction(conjuncts))
 
     def _forall(self, about: list[list[Atom]], relations: list[Atom]) -> Formula:
         assert self.forall_at is not None
@@ -72,7 +73,7 @@ class Skeleton:
 
 
 def draw_skeleton(level: int, classes: Sequence[str], rng: random.Random) -> Skeleton:
-    """A skeleton with `level` variables of the given classes."""
+    """Draw a skeleton with `level` variables of the given classes."""
     pattern = rng.choices(list(_HALF_WITH_FORALL), list(_HALF_WITH_FORALL.values()))[0]
     forall_at = {"exists": None, "forall": 0, "exists-forall": rng.randrange(1, level) if level > 1 else 0}[pattern]
     names = tuple(word.replace(" ", "_") for word in classes)
@@ -93,7 +94,7 @@ _COLORS = {"knolling": "Has", "natural": "HasColor"}
 
 
 def with_connectives(formula: Formula, suite: str, rng: random.Random) -> Formula:
-    """The formula with one of its colours made a choice ("red or blue") or an exclusion ("not red"), if it has any.
+    """Replace one colour of the formula by a choice ("red or blue") or an exclusion ("not red"), if it has any.
 
     Colours are changed where they are asserted, not where they are the condition of a `forall`. The other colour of a
     choice suits the object as well.
@@ -113,8 +114,8 @@ def with_connectives(formula: Formula, suite: str, rng: random.Random) -> Formul
 
 
 def _colors_of(formula: Formula, variable: Variable | Value, suite: str) -> tuple[str, ...]:
-    """The colours that suit what a variable is."""
-    if suite == "natural":
+    """Return the colours that suit the class of a variable."""
+    if get_suite(suite).has_ontology:
         for atom in atoms(formula):
             if atom.predicate == "Is" and atom.arguments[0] == variable and isinstance(atom.arguments[1], Value):
                 return ontology().words_for(atom.arguments[1].text, "color")

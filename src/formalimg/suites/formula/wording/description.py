@@ -1,4 +1,4 @@
-"""Descriptions: the shape of formulas that can be said, between the formula and its sentences.
+"""Descriptions: the intermediate form between a formula and its English sentences.
 
 A description is a style and a block: objects that exist, claims about them, and rules that hold of every object of some
 kind. A rule has a block of its own, whose objects may be different ones for each object the rule speaks of.
@@ -27,7 +27,7 @@ from formalimg.suites.formula.wording.lexicon import WordingError
 
 
 class ClaimPart(NamedTuple):
-    """A predicate said, or denied, of a subject that is named elsewhere."""
+    """A predicate that is affirmed or denied of a subject; the subject is named by the claim."""
 
     predicate: str
     rest: tuple[str, ...]
@@ -35,14 +35,14 @@ class ClaimPart(NamedTuple):
 
 
 class ObjectClaim(NamedTuple):
-    """What is said of one object: one part, or several of which at least one holds."""
+    """A claim about one object: one part, or several of which at least one holds."""
 
     subject: str
     parts: tuple[ClaimPart, ...]
 
     @property
     def single(self) -> ClaimPart | None:
-        """The only part, if it is affirmed."""
+        """The only part, if there is one and it is affirmed; else None."""
         return self.parts[0] if len(self.parts) == 1 and self.parts[0].positive else None
 
 
@@ -54,7 +54,7 @@ class Disjunction(NamedTuple):
 
 @dataclass
 class DescriptionBlock:
-    """Objects that exist, what is claimed of them, and the rules among them."""
+    """Objects that exist, claims about them, and rules."""
 
     objects: list[str] = field(default_factory=list)
     claims: list[ObjectClaim] = field(default_factory=list)
@@ -64,7 +64,7 @@ class DescriptionBlock:
 
 @dataclass
 class Rule:
-    """What holds of every object that the guard describes; without a guard, of everything."""
+    """What holds for every object that matches the guard; without a guard, for every object."""
 
     variable: str
     guard: list[ObjectClaim]
@@ -73,19 +73,19 @@ class Rule:
 
 @dataclass
 class Description:
-    """What an image shows."""
+    """What an image shows: a style and a block."""
 
     style: str | None
     block: DescriptionBlock
 
 
 def is_relation(part: ClaimPart) -> bool:
-    """Does the part speak of a second object? Names of objects carry a question mark, words do not."""
+    """Return whether the part relates two objects. Names of objects start with a question mark, words do not."""
     return bool(part.rest) and part.rest[0].startswith("?")
 
 
 def describe(formula: Formula, suite: str) -> Description:
-    """The description that a formula gives.
+    """Return the description of a formula.
 
     Raises:
         WordingError: if the formula is outside the shapes that can be said.
@@ -100,7 +100,7 @@ def describe(formula: Formula, suite: str) -> Description:
 
 
 class _FormulaWalk:
-    """Walks a formula once."""
+    """Collects a description in one walk over a formula."""
 
     def __init__(self) -> None:
         self.style: str | None = None
@@ -161,7 +161,7 @@ def _literal(formula: Formula) -> ObjectClaim:
 
 
 def _require_expressible(block: DescriptionBlock) -> None:
-    """Raise where no noun would fit, or words would say the same twice."""
+    """Raise WordingError where no noun would fit, or the text would repeat itself."""
     for scope in (block.claims, *(rule.guard for rule in block.rules), *(rule.body.claims for rule in block.rules)):
         seen = [(claim.subject, frozenset(claim.parts)) for claim in scope]
         if len(set(seen)) < len(seen) or any(len(set(c.parts)) < len(c.parts) for c in scope):
@@ -173,7 +173,7 @@ def _require_expressible(block: DescriptionBlock) -> None:
 
 
 def to_formula(description: Description) -> Formula:
-    """The formula of a description, with the quantifiers of each block in front of it."""
+    """Return the formula of a description, with the quantifiers of each block in front of it."""
     style = [Atom("IsStyle", (Value(description.style),))] if description.style else []
     body = _block_formula(description.block)
     return And((*style, *body)) if style or len(body) != 1 else body[0]

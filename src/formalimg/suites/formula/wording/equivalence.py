@@ -1,10 +1,15 @@
-"""Is there a renaming of variables that makes two sets of facts equal?
+"""Equivalence of formulas up to variable names: prenex clauses compared by graph isomorphism (color refinement).
 
-The variables of both sides are sorted into groups of those that look alike: first by what is said of each, then by the
-groups of those that it is said together with, and so on until nothing changes. So a chain comes apart from its ends.
-Where several still look alike, as in a ring, one is tied to a candidate of the other side, and what follows from that
-is sorted out; if it comes to nothing, the next candidate is tried. The work is counted and bounded, and only facts
-that were made to be confusing come near the bound.
+Two formulas are equal as written if a renaming of variables makes their prenex forms equal, clause for clause, and
+respects three things that the clauses do not show: the kind of each quantifier, which `exists` stands inside which
+`forall`, and the antecedent of an `implies` directly under a `forall` (the strict reading depends on it). The order of
+conjuncts, the names of variables, and an `exists` moved within the same `forall` make no difference.
+
+The variables of both sides are sorted into groups of those that look alike: first by the facts about each, then by the
+groups of the variables in these facts, and so on until nothing changes. So a chain comes apart from its ends. Where
+several still look alike, as in a ring, one is assigned a candidate of the other side, and the groups are refined again;
+if that fails, the next candidate is tried. The number of steps is bounded, and only adversarial facts come near the
+bound.
 """
 
 from __future__ import annotations
@@ -37,44 +42,44 @@ from formalimg.logic import (
 from formalimg.suites.formula.wording.lexicon import WordingError
 
 MAX_STEPS = 200_000
-"""How many looks at words and facts a comparison may take; a chain of 190 objects takes some thousand."""
+"""Limit on the steps of a comparison; a chain of 190 objects takes some thousand."""
 
 
 class SignedAtom(NamedTuple):
-    """A literal, or something else that is said of variables; a variable is written with its question mark."""
+    """A literal, or another statement about variables; variables are written with their question mark."""
 
     text: str
     positive: bool
     arguments: tuple[str, ...]
 
     def renamed(self, names: Mapping[str, str]) -> SignedAtom:
-        """The same, said of other variables."""
+        """Return the same statement about other variables."""
         return SignedAtom(
             self.text, self.positive, tuple([names.get(argument, argument) for argument in self.arguments])
         )
 
 
 Fact: TypeAlias = frozenset[SignedAtom]
-"""Words of which at least one holds."""
+"""Statements of which at least one holds."""
 
 
 @dataclass(frozen=True)
 class FactSet:
-    """What is compared: the kinds of variables, and all that is said of them, with how often it is said."""
+    """One side of a comparison: the kinds of variables, and the facts about them with their counts."""
 
     kinds: Mapping[str, str]
     facts: Counter[Fact]
 
     @cached_property
     def outline(self) -> tuple[list[str], list[tuple[list[SignedAtom], int]]]:
-        """What is said, with all variables left blank: where outlines differ, so do the sides."""
+        """The facts with all variables left blank; sets with different outlines are not isomorphic."""
         blank = dict.fromkeys(self.kinds, "?")
-        said = [(sorted(word.renamed(blank) for word in fact), count) for fact, count in self.facts.items()]
-        return sorted(self.kinds.values()), sorted(said)
+        outline = [(sorted(atom.renamed(blank) for atom in fact), count) for fact, count in self.facts.items()]
+        return sorted(self.kinds.values()), sorted(outline)
 
 
 def is_isomorphic(left: FactSet, right: FactSet) -> bool:
-    """Is there a renaming of the variables that makes the sides equal?
+    """Return whether a renaming of variables makes two fact sets equal.
 
     Raises:
         WordingError: if this is not decided within MOST_STEPS.
@@ -83,21 +88,21 @@ def is_isomorphic(left: FactSet, right: FactSet) -> bool:
 
 
 class _CountedFact(NamedTuple):
-    """A fact, the variables in it, and how often it is said."""
+    """A fact, its variables, and its count."""
 
-    words: tuple[SignedAtom, ...]
+    atoms: tuple[SignedAtom, ...]
     names: tuple[str, ...]
     times: int
 
-    def seen_from(self, name: str, looks: Mapping[str, int]) -> tuple[tuple[SignedAtom, ...], int]:
-        """The fact with each variable replaced by its looks, but for the one from which it is seen."""
-        marks = {other: f"?{looks[other]}" for other in self.names}
+    def seen_from(self, name: str, groups: Mapping[str, int]) -> tuple[tuple[SignedAtom, ...], int]:
+        """Return the fact with each variable replaced by its group, except the one from which it is seen."""
+        marks = {other: f"?{groups[other]}" for other in self.names}
         marks[name] = "?"
-        return tuple(sorted([word.renamed(marks) for word in self.words])), self.times
+        return tuple(sorted([atom.renamed(marks) for atom in self.atoms])), self.times
 
 
 class _Assignment(NamedTuple):
-    """A variable of the left side, those of the right that it may stand for, and how much had been changed before."""
+    """A variable of the left side, its candidates on the right, and the number of changes before."""
 
     name: str
     candidates: Iterator[str]
@@ -105,37 +110,37 @@ class _Assignment(NamedTuple):
 
 
 class _Isomorphism:
-    """A search for the renaming. Variables of the right side get a star, so that both sides can be sorted as one."""
+    """Search for a renaming. Variables of the right side get a star, so that both sides can be refined as one."""
 
     def __init__(self, left: FactSet, right: FactSet) -> None:
         self._left, self._right = left, right
         self._stars = {name: f"{name}*" for name in right.kinds}
         kinds = {**left.kinds, **{self._stars[name]: kind for name, kind in right.kinds.items()}}
         groups = {kind: number for number, kind in enumerate(dict.fromkeys(kinds.values()))}
-        self._looks = {name: groups[kind] for name, kind in kinds.items()}
-        self._sizes = Counter(self._looks.values())
+        self._groups_of = {name: groups[kind] for name, kind in kinds.items()}
+        self._sizes = Counter(self._groups_of.values())
         self._facts: dict[str, list[_CountedFact]] = {name: [] for name in kinds}
         for fact, count in left.facts.items():
             self._note(sorted(fact), count)
         for fact, count in right.facts.items():
-            self._note(sorted(word.renamed(self._stars) for word in fact), count)
+            self._note(sorted(atom.renamed(self._stars) for atom in fact), count)
         self._groups = len(groups)
         self._changes: list[tuple[str, int]] = []  # what looked how before, to be taken back
         self._steps = 0
 
-    def _note(self, words: list[SignedAtom], count: int) -> None:
-        names = tuple(dict.fromkeys(name for word in words for name in word.arguments if name in self._looks))
-        said = _CountedFact(tuple(words), names, count)
+    def _note(self, atoms: list[SignedAtom], count: int) -> None:
+        names = tuple(dict.fromkeys(name for atom in atoms for name in atom.arguments if name in self._groups_of))
+        fact = _CountedFact(tuple(atoms), names, count)
         for name in names:
-            self._facts[name].append(said)
+            self._facts[name].append(fact)
 
     def succeeds(self) -> bool:
-        """Is there a renaming?"""
-        if not self._sort_out(list(self._looks)):
+        """Return whether there is a renaming."""
+        if not self._sort_out(list(self._groups_of)):
             return False
         ties: list[_Assignment] = []
         while True:
-            name = next((name for name in self._left.kinds if self._sizes[self._looks[name]] > 2), None)
+            name = next((name for name in self._left.kinds if self._sizes[self._groups_of[name]] > 2), None)
             if name is not None:
                 ties.append(_Assignment(name, self._alike(name), len(self._changes)))
             elif self._agrees():
@@ -144,15 +149,15 @@ class _Isomorphism:
                 return False
 
     def _alike(self, name: str) -> Iterator[str]:
-        looks = self._looks[name]
-        return (other for other in self._stars.values() if self._looks[other] == looks)
+        groups = self._groups_of[name]
+        return (other for other in self._stars.values() if self._groups_of[other] == groups)
 
     def _tie_next(self, ties: list[_Assignment]) -> bool:
-        """Tie the variable of the last tie to its next candidate, or an earlier one if there is none left."""
+        """Assign the next candidate to the variable of the last assignment, or backtrack if there is none left."""
         while ties:
             tie = ties[-1]
             while len(self._changes) > tie.changes:
-                self._look(*self._changes.pop())
+                self._set_group(*self._changes.pop())
             candidate = next(tie.candidates, None)
             if candidate is None:
                 ties.pop()
@@ -164,20 +169,20 @@ class _Isomorphism:
         return False
 
     def _sort_out(self, changed: list[str]) -> bool:
-        """Split groups until all in a group look alike; false where the two sides cannot be split in the same way.
+        """Split groups until all in a group look alike; return False where the two sides cannot be split alike.
 
-        Only facts about variables whose looks have changed are seen anew: by all others, a group looks alike already.
-        Where each variable has one counterpart left, there is nothing to split, and `_agrees` looks at all facts.
+        Only facts about variables whose groups have changed are seen anew: by all others, a group groups alike already.
+        Where each variable has one counterpart left, there is nothing to split, and `_agrees` groups at all facts.
         """
         while changed and max(self._sizes.values()) > 2:
             seen: dict[str, list[tuple[tuple[SignedAtom, ...], int]]] = defaultdict(list)
-            for said in {id(said): said for name in changed for said in self._facts[name]}.values():
-                self._count(len(said.words) * len(said.names))
-                for name in said.names:
-                    seen[name].append(said.seen_from(name, self._looks))
+            for fact in {id(fact): fact for name in changed for fact in self._facts[name]}.values():
+                self._count(len(fact.atoms) * len(fact.names))
+                for name in fact.names:
+                    seen[name].append(fact.seen_from(name, self._groups_of))
             parts: dict[tuple[int, object], list[str]] = defaultdict(list)
             for name, facts in seen.items():
-                parts[self._looks[name], tuple(sorted(facts))].append(name)
+                parts[self._groups_of[name], tuple(sorted(facts))].append(name)
             if any(2 * sum(name in self._left.kinds for name in part) != len(part) for part in parts.values()):
                 return False
             changed = []
@@ -194,34 +199,34 @@ class _Isomorphism:
 
     def _set_apart(self, names: list[str]) -> None:
         for name in names:
-            self._changes.append((name, self._looks[name]))
-            self._look(name, self._groups)
+            self._changes.append((name, self._groups_of[name]))
+            self._set_group(name, self._groups)
         self._groups += 1
 
-    def _look(self, name: str, group: int) -> None:
-        self._sizes[self._looks[name]] -= 1
+    def _set_group(self, name: str, group: int) -> None:
+        self._sizes[self._groups_of[name]] -= 1
         self._sizes[group] += 1
-        self._looks[name] = group
+        self._groups_of[name] = group
 
     def _agrees(self) -> bool:
-        """Are the sides equal if variables that look alike stand for each other?"""
+        """Return whether the sides are equal when variables of one group stand for each other."""
         self._count(len(self._left.facts))
-        by_looks = {self._looks[star]: name for name, star in self._stars.items()}
-        names = {name: by_looks[self._looks[name]] for name in self._left.kinds}
-        facts = [(frozenset(word.renamed(names) for word in fact), count) for fact, count in self._left.facts.items()]
+        by_groups_of = {self._groups_of[star]: name for name, star in self._stars.items()}
+        names = {name: by_groups_of[self._groups_of[name]] for name in self._left.kinds}
+        facts = [(frozenset(atom.renamed(names) for atom in fact), count) for fact, count in self._left.facts.items()]
         return all(self._right.facts[fact] == count for fact, count in facts)
 
 
 @dataclass(frozen=True)
 class _Quantified:
-    """What stands around a quantifier, and in front of the implies directly under it."""
+    """The quantifiers around a quantifier, and the antecedent of the implies directly under it."""
 
     around: tuple[str, ...]
     guard: tuple[Formula, ...] | None
 
 
 def same_meaning_as_written(one: Formula, other: Formula) -> bool:
-    """Do two closed formulas say the same up to names, order of conjuncts and idle positions of quantifiers?
+    """Return whether two closed formulas are equal up to names, order of conjuncts and idle quantifier positions.
 
     Raises:
         WordingError: if variables look so much alike that this cannot be decided with a bounded number of steps.
@@ -248,7 +253,7 @@ def _sides(formula: Formula) -> list[FactSet]:
 
 
 def _without_iff(formula: Formula, *, positive: bool) -> Formula:
-    """The formula with each `iff` written as lifting takes it, so that all copies of its quantifiers are there."""
+    """Return the formula with each `iff` expanded as for the prenex form, with all copies of its quantifiers."""
     match formula:
         case Iff(left, right):
             one, other = (
@@ -287,7 +292,8 @@ def _note_quantifiers(formula: Formula, around: tuple[str, ...], noted: dict[str
 def _side(component: Component, quantified: Mapping[str, _Quantified]) -> FactSet:
     kinds = {f"?{variable}": kind for kind, variable in component.prefix}
     facts = Counter(
-        frozenset(_word(literal.atom, literal.positive) for literal in clause.literals) for clause in component.clauses
+        frozenset(_signed_atom(literal.atom, literal.positive) for literal in clause.literals)
+        for clause in component.clauses
     )
     for kind, name in component.prefix:
         around, guard = quantified[name].around, quantified[name].guard
@@ -305,22 +311,22 @@ def _conjuncts(formula: Formula) -> tuple[Formula, ...]:
 
 
 def _guard_fact(conjunct: Formula, owner: str) -> Fact:
-    """A condition of a forall; the order of alternatives counts only where they are more than literals."""
-    words = [SignedAtom("guard of", True, (owner,))]
+    """Return the condition of a forall as a fact; the order of alternatives counts unless they are literals."""
+    atoms = [SignedAtom("guard of", True, (owner,))]
     for part in conjunct.parts if isinstance(conjunct, Or) else (conjunct,):
         atom = part.body if isinstance(part, Not) else part
         if not isinstance(atom, Atom):
             text = to_text(conjunct)
-            return frozenset({*words[:1], SignedAtom(re.sub(r"\?[\w-]+", "?", text), True, tuple(_variables(text)))})
-        words.append(_word(atom, part is atom))
-    return frozenset(words)
+            return frozenset({*atoms[:1], SignedAtom(re.sub(r"\?[\w-]+", "?", text), True, tuple(_variables(text)))})
+        atoms.append(_signed_atom(atom, part is atom))
+    return frozenset(atoms)
 
 
 def _variables(text: str) -> Iterable[str]:
     return re.findall(r"\?[\w-]+", text)
 
 
-def _word(atom: Atom, positive: bool) -> SignedAtom:
+def _signed_atom(atom: Atom, positive: bool) -> SignedAtom:
     arguments = [f"?{a.name}" if isinstance(a, Variable) else f"'{a.text}'" for a in atom.arguments]
     return SignedAtom(atom.predicate, positive, tuple(arguments))
 

@@ -1,4 +1,4 @@
-"""What can go wrong between formulas and words."""
+"""Lexicon: the nouns, adjectives and phrases of a suite's English, read from data files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from formalimg.logic import Vocabulary, vocabulary
 
 
 class WordingError(FormalimgError):
-    """A formula that our English has no words for, or words that are none of its sentences."""
+    """A formula that cannot be put into English, or a text that cannot be parsed back into a formula."""
 
 
 _Meaning = TypeVar("_Meaning")
@@ -27,7 +27,7 @@ UNNAMED = "object"
 
 
 class Pronoun(NamedTuple):
-    """The forms of a pronoun that are used: as an object, and before a noun."""
+    """The two forms of a pronoun in use: as an object, and before a noun."""
 
     it: str
     its: str
@@ -43,7 +43,7 @@ PRONOUNS = {
 
 @dataclass(frozen=True)
 class Noun:
-    """How a class is named."""
+    """The noun of a class."""
 
     word: str | None
     text: str
@@ -60,7 +60,7 @@ class Noun:
 
 @dataclass(frozen=True)
 class AdjectiveEntry:
-    """How an attribute is said before a noun (None: never) and behind a verb."""
+    """The forms of an attribute before a noun (None: never) and after a verb."""
 
     predicate: str
     word: str
@@ -71,10 +71,10 @@ class AdjectiveEntry:
 
 @dataclass(frozen=True)
 class RelationEntry:
-    """How a relation is said.
+    """The phrases of a relation.
 
-    `near` is the form with a pronoun, `group` what objects so related form, `ordered` says whether each object of a list
-    can be so to the next, and `back` whether it reads better as said of the one before. `kind` sorts what is said.
+    `near` is the form with a pronoun, `group` the noun for objects so related, `ordered` whether each object of a list
+    can have it to the next, and `back` whether it reads better from the next to the previous. `kind` sorts properties.
     """
 
     predicate: str
@@ -87,7 +87,7 @@ class RelationEntry:
 
 
 class Corner(NamedTuple):
-    """Two places in one phrase."""
+    """Two positions in one phrase, such as the upper left corner."""
 
     places: tuple[str, str]
     phrase: str
@@ -108,35 +108,35 @@ class SuiteLexicon:
 
     @property
     def unnamed(self) -> Noun:
-        """The noun of an object whose class is not said."""
+        """The noun of an object whose class is not stated."""
         return self.nouns[UNNAMED]
 
     # --- from words back to meanings
 
     @cached_property
-    def said(self) -> Mapping[str, str]:
+    def predicate_phrases(self) -> Mapping[str, str]:
         """The predicate of each phrase of a relation or place."""
         phrases = [(phrase, name) for name, relation in self.relations.items() for phrase in relation.phrases]
         return _inverse(phrases + [(phrase, name) for name, places in self.places.items() for phrase in places])
 
     @cached_property
     def corner_phrases(self) -> Mapping[str, tuple[str, str]]:
-        """The two places of each phrase for a corner."""
+        """The two positions of each corner phrase."""
         return {corner.phrase: corner.places for corner in self.corners}
 
     @cached_property
     def style_phrases(self) -> Mapping[str, str]:
-        """The style of each phrase for one."""
+        """The style of each style phrase."""
         return _inverse((phrase, style) for style, phrase in self.styles.items())
 
     @cached_property
     def before(self) -> Mapping[str, AdjectiveEntry]:
-        """The adjectives by the word that stands before a noun."""
+        """The adjectives by their form before a noun."""
         return _inverse((a.before, a) for a in self.adjectives.values() if a.before)
 
     @cached_property
     def after(self) -> Mapping[str, AdjectiveEntry]:
-        """The adjectives by the words that stand behind a verb."""
+        """The adjectives by their form after a verb."""
         return _inverse((a.after, a) for a in self.adjectives.values())
 
     @cached_property
@@ -151,18 +151,18 @@ class SuiteLexicon:
 
     @cached_property
     def measures(self) -> tuple[str, ...]:
-        """The words that make nouns countable: "pair of"."""
+        """The measure words that make nouns countable: "pair of"."""
         return tuple(sorted({noun.measure for noun in self.nouns.values() if noun.measure}))
 
 
 def plural_measure(measure: str) -> str:
-    """Several of a measure: "pairs of"."""
+    """Return the plural of a measure: "pairs of"."""
     head, rest = measure.split(" ", 1)
     return f"{head}{'es' if head.endswith('ch') else 's'} {rest}"
 
 
 def _inverse(pairs: Iterable[tuple[str, _Meaning]]) -> dict[str, _Meaning]:
-    """The meaning of each phrase; the words must lead back, so that no phrase may have two."""
+    """Return the meaning of each phrase; raise if a phrase has two, since texts must parse back."""
     meanings: dict[str, _Meaning] = {}
     for phrase, meaning in pairs:
         if meanings.setdefault(phrase, meaning) != meaning:
@@ -174,7 +174,7 @@ SUITES = ("knolling", "natural")
 
 
 def lexicon(suite: str) -> SuiteLexicon:
-    """The words of a suite, `knolling` or `natural`."""
+    """Return the lexicon of a suite, `knolling` or `natural`."""
     if suite not in SUITES:
         raise WordingError(f"there are no words for the suite {suite!r}: known are {', '.join(SUITES)}")
     return _loaded(suite)
@@ -192,7 +192,7 @@ def _loaded(suite: str) -> SuiteLexicon:
         relations={
             name: _relation(name, entry) for name, entry in phrases["relations"].items() if name in known.predicates
         },
-        places={name: tuple(said) for name, said in phrases["places"].items() if name in known.predicates},
+        places={name: tuple(texts) for name, texts in phrases["places"].items() if name in known.predicates},
         corners=tuple(
             Corner((one, other), phrase)
             for phrase, (one, other) in phrases["corners"].items()
@@ -202,9 +202,14 @@ def _loaded(suite: str) -> SuiteLexicon:
         openings=phrases["openings"],
         ordinals=tuple(phrases["ordinals"]),
     )
-    unsaid = set(known.predicates) - {"Is", "IsStyle"} - {p for p, _ in found.adjectives} - set(found.said.values())
-    if unsaid:
-        raise WordingError(f"phrases.toml: add a phrase for {min(unsaid)}")
+    missing_phrases = (
+        set(known.predicates)
+        - {"Is", "IsStyle"}
+        - {p for p, _ in found.adjectives}
+        - set(found.predicate_phrases.values())
+    )
+    if missing_phrases:
+        raise WordingError(f"phrases.toml: add a phrase for {min(missing_phrases)}")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Choices that are the same on every machine."""
+"""Naming: the noun of each object, its adjectives, and what distinguishes it from others of its class."""
 
 from __future__ import annotations
 
@@ -14,51 +14,52 @@ _Choice = TypeVar("_Choice")
 
 
 class HashRng:
-    """A stream of choices drawn from a text: a hash of the text and a counter, so that no generator can change it."""
+    """A stream of random choices from a hash of a text and a counter: the same on every machine and Python."""
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._drawn = 0
 
     def below(self, bound: int) -> int:
-        """A number from 0 up to, but not including, the bound."""
+        """Return a number from 0 up to, but not including, the bound."""
         self._drawn += 1
         digest = sha256(f"{self._drawn}:{self._source}".encode()).digest()
         return int.from_bytes(digest[:8], "big") % bound
 
     def likely(self, percent: int) -> bool:
-        """True in so many cases of a hundred."""
+        """Return True with this probability in percent."""
         return self.below(100) < percent
 
     def one_of(self, choices: Sequence[_Choice]) -> _Choice:
-        """One of the choices, all alike likely."""
+        """Return one of the choices, each with the same probability."""
         return choices[self.below(len(choices))]
 
 
 @dataclass
 class ObjectName:
-    """How an object is introduced and called from then on.
+    """How an object is introduced, and referred to afterwards.
 
     `adjectives` stand before the noun when it is introduced, each a list of alternatives ("red or blue"); `clause` is
-    what follows behind "that is". `telling` is the adjective that tells it apart later on. An object with a `number` gets
-    its ordinal as `mark` when it is introduced; the number says how many of its class count before all that have one.
+    what follows "that is". `distinguishing` is the adjective that is repeated in later references. An object with a
+    `number` gets its ordinal as `mark` when it is introduced; the number says how many of its class count before all
+    that have one.
     """
 
     noun: Noun
     adjectives: list[tuple[AdjectiveEntry, ...]] = field(default_factory=list)
     clause: list[ObjectClaim] = field(default_factory=list)
-    telling: AdjectiveEntry | None = None
+    distinguishing: AdjectiveEntry | None = None
     mark: str | None = None
     number: int | None = None
 
 
 @dataclass(frozen=True)
 class Naming:
-    """The names of all objects, and the claims that they leave to be said in sentences."""
+    """The names of all objects, and the claims that remain for sentences."""
 
     names: dict[str, ObjectName]
     left: dict[str, list[ObjectClaim]]
-    """By the variable of a rule those of its body; under the empty name those of no rule."""
+    """The remaining claims by the variable of their rule; under the empty name those of no rule."""
 
     @property
     def with_clause(self) -> set[str]:
@@ -67,12 +68,12 @@ class Naming:
 
     @property
     def people(self) -> set[str]:
-        """The objects that are not called "it"."""
+        """The objects whose pronoun is not "it"."""
         return {obj for obj, name in self.names.items() if name.noun.pronoun != "it"}
 
 
 def name_objects(description: Description, lexicon: SuiteLexicon, rng: HashRng) -> Naming:
-    """Give every object a name that is its own wherever it can be spoken of."""
+    """Give every object a name that is unique wherever it can be referred to."""
     top = description.block
     names: dict[str, ObjectName] = {}
     left: dict[str, list[ObjectClaim]] = {}
@@ -88,7 +89,7 @@ def name_objects(description: Description, lexicon: SuiteLexicon, rng: HashRng) 
 
 
 def _name(obj: str, claims: list[ObjectClaim], lexicon: SuiteLexicon, rng: HashRng, *, guard: bool) -> ObjectName:
-    """The name of an object; takes the claims that it says out of the list."""
+    """Return the name of an object; removes the claims that it expresses from the list."""
     name = ObjectName(lexicon.unnamed)
     for claim in [claim for claim in claims if claim.subject == obj]:
         adjectives = tuple(_adjectives(claim.parts, lexicon))
@@ -106,24 +107,24 @@ def _name(obj: str, claims: list[ObjectClaim], lexicon: SuiteLexicon, rng: HashR
 
 
 def _belongs_behind(claim: ObjectClaim, adjectives: tuple[AdjectiveEntry, ...], rng: HashRng) -> bool:
-    """Is the attribute said behind the noun: "a lamp that is switched on", "a cup that is not red"?"""
+    """Return whether the attribute goes behind the noun: "a lamp that is switched on", "a cup that is not red"."""
     if not adjectives or len(claim.parts) > 1:
         return False
     return adjectives[0].before is None if claim.single else rng.likely(50)
 
 
 def _adjectives(parts: Iterable[ClaimPart], lexicon: SuiteLexicon) -> Iterator[AdjectiveEntry]:
-    """The adjectives of the parts, if all are attributes."""
+    """Return the adjectives of the parts, if all are attributes."""
     found = [lexicon.adjectives.get((part.predicate, part.rest[0])) if part.rest else None for part in parts]
     return iter([adjective for adjective in found if adjective] if all(found) else [])
 
 
 def _fits_before(adjectives: tuple[AdjectiveEntry, ...], name: ObjectName, claim: ObjectClaim) -> bool:
-    """Alternatives of one kind may stand before the noun, if no other of that kind does."""
+    """Return whether alternatives can stand before the noun: all of one kind that has no other adjective."""
     kinds = {adjective.predicate for adjective in adjectives}
     taken = {group[0].predicate for group in name.adjectives}
-    said = all(part.positive for part in claim.parts) and all(adjective.before for adjective in adjectives)
-    return said and len(kinds) == 1 and not kinds & taken
+    expressible = all(part.positive for part in claim.parts) and all(adjective.before for adjective in adjectives)
+    return expressible and len(kinds) == 1 and not kinds & taken
 
 
 def _distinguish(description: Description, naming: Naming, lexicon: SuiteLexicon) -> None:
@@ -150,7 +151,7 @@ def _distinguish(description: Description, naming: Naming, lexicon: SuiteLexicon
 
 
 def _distinguish_by_color(objects: list[str], names: dict[str, ObjectName]) -> bool:
-    """Let colours tell objects apart if each has one and no two the same."""
+    """Distinguish objects by their colours, if each has one and no two are the same."""
     colors = []
     for obj in objects:
         found = [g[0] for g in names[obj].adjectives if len(g) == 1 and g[0].predicate in ("Has", "HasColor")]
@@ -160,10 +161,10 @@ def _distinguish_by_color(objects: list[str], names: dict[str, ObjectName]) -> b
     if len({color.word for color in colors}) < len(colors):
         return False
     for obj, color in zip(objects, colors, strict=True):
-        names[obj].telling = color
+        names[obj].distinguishing = color
     return True
 
 
 def claim_objects(claim: ObjectClaim) -> list[str]:
-    """The objects that a claim speaks of, the subject first."""
+    """Return the objects of a claim, the subject first."""
     return [claim.subject, *(obj for part in claim.parts if is_relation(part) for obj in part.rest)]

@@ -1,4 +1,4 @@
-"""From an instruction in English back to its formula: the grammar of clauses and sentences.
+"""Parser: from an English prompt back to its formula; the grammar of sentences and clauses.
 
 The grammar reads exactly the language that `realize` writes. "A cup" introduces an object and "the cup" calls it; a
 sentence with "every" is a rule, and what it introduces belongs to the rule and ends with the sentence.
@@ -32,7 +32,7 @@ _PRESENCE = (
 
 
 def understand(text: str, suite: str) -> Formula:
-    """Read an instruction in the English of `realize` and give its formula.
+    """Parse a prompt in the English of `realize` into its formula.
 
     Raises:
         WordingError: if the text is not in that language; it says where and what was expected.
@@ -43,7 +43,7 @@ def understand(text: str, suite: str) -> Formula:
 
 
 class _PromptParser:
-    """Reads a text once, from left to right."""
+    """Recursive descent over one text."""
 
     def __init__(self, reader: TokenReader, words: SuiteLexicon) -> None:
         self.reader = reader
@@ -107,7 +107,7 @@ class _PromptParser:
             self.parse_clause()
 
     def begin_rule(self, core: NounPhraseCore) -> str:
-        """A rule about every object of a kind; from here on, the sentence belongs to it."""
+        """Begin a rule about every object of a kind; the rest of the sentence belongs to it."""
         variable, guard = self.noun_phrases.introduce(core._replace(measured=True))
         self.rule = Rule(variable, guard, DescriptionBlock())
         guard += self.parse_relative_clause(variable)
@@ -130,7 +130,7 @@ class _PromptParser:
             self.add_claims(self.parse_objects(), properties)
 
     def parse_presence(self) -> None:
-        """Objects that are there, what is said of them, and what is by them."""
+        """Parse objects that are present, their properties, and their neighbors."""
         objects = self.parse_objects()
         if self.predicates.starts():
             self.add_claims(
@@ -152,7 +152,7 @@ class _PromptParser:
         return ObjectClaim(subject, (self.predicates.parse_part(None),))
 
     def parse_predicate(self, subjects: list[str]) -> None:
-        """What stands behind subjects: a verb and all that follows."""
+        """Parse what follows the subjects: a verb and its complements."""
         if self.reader.take("are arranged in this order , each"):
             self.parse_ordering(subjects)
         elif self.reader.take("together form one"):
@@ -191,7 +191,7 @@ class _PromptParser:
                 self.add_claims([first], [(ClaimPart(predicate, (second,)),)])
 
     def parse_neighbors(self, subjects: list[str]) -> None:
-        """Objects by a subject: "a cup to its left and a plate below it"."""
+        """Parse objects relative to a subject: "a cup to its left and a plate below it"."""
         if len(subjects) > 1:
             self.reader.fail("one subject, so that 'it' can stand for it")
         self.parse_objects(by=subjects[0])
@@ -199,7 +199,7 @@ class _PromptParser:
     # --- objects
 
     def parse_objects(self, by: str | None = None) -> list[str]:
-        """The objects of a list; each may be followed by where it is by an object called "it"."""
+        """Parse a list of objects; each may be followed by its position relative to an object called "it"."""
         objects = []
         while True:
             objects.append(self.parse_object())

@@ -1,4 +1,4 @@
-"""Reading a text word by word."""
+"""Parser of phrases: tokens, noun phrases, and the properties after a verb."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_CHARACTERS = 20_000
 
 
 class TokenReader:
-    """The words of a text and the place that has been reached. Capitals make no difference."""
+    """The words of a text and the current position. Case is ignored."""
 
     def __init__(self, text: str) -> None:
         if len(text) > MAX_CHARACTERS:
@@ -37,32 +37,32 @@ class TokenReader:
 
     @property
     def done(self) -> bool:
-        """Has everything been read?"""
+        """Whether everything has been read."""
         return not self.words[self.place]
 
     @property
     def next(self) -> str:
-        """The next word, empty at the end."""
+        """The next word; empty at the end."""
         return self.words[self.place]
 
     def sees(self, phrase: str) -> bool:
-        """Do the next words spell the phrase?"""
+        """Return whether the next words are the phrase."""
         words = phrase_words(phrase)
         return self.words[self.place] == words[0] and self.words[self.place : self.place + len(words)] == words
 
     def take(self, phrase: str) -> bool:
-        """Go past the phrase if it comes next."""
+        """Consume the phrase if it comes next."""
         if not self.sees(phrase):
             return False
         self.place += len(phrase_words(phrase))
         return True
 
     def take_one_of(self, phrases: Iterable[str]) -> str | None:
-        """Go past the first of the phrases that comes next."""
+        """Consume the first of the phrases that comes next."""
         return next((phrase for phrase in phrases if self.take(phrase)), None)
 
     def take_meaning(self, meanings: Mapping[str, _Meaning]) -> _Meaning | None:
-        """Go past the longest phrase that comes next and has a meaning here."""
+        """Consume the longest known phrase that comes next, and return its meaning."""
         longest = max((phrase for phrase in meanings if self.sees(phrase)), key=len, default=None)
         if longest is None:
             return None
@@ -70,14 +70,14 @@ class TokenReader:
         return meanings[longest]
 
     def expect(self, *phrases: str) -> str:
-        """Go past one of the phrases, or fail."""
+        """Consume one of the phrases, or fail."""
         taken = self.take_one_of(phrases)
         if taken is None:
             self.fail(" or ".join(repr(phrase) for phrase in phrases))
         return taken
 
     def fail(self, expected: str) -> NoReturn:
-        """Say what should have come here."""
+        """Raise a WordingError that says what was expected here."""
         before = " ".join(self.words[max(self.place - 6, 0) : self.place])
         found = repr(" ".join(self.words[self.place : self.place + 4]).strip()) if not self.done else "the end"
         raise WordingError(f"cannot read the words: behind {before!r} comes {found}, expected was {expected}")
@@ -87,7 +87,7 @@ _SPLIT: dict[str, list[str]] = {}
 
 
 def phrase_words(phrase: str) -> list[str]:
-    """The words of a phrase, as a reader sees them."""
+    """Return the words of a phrase, as tokens."""
     if phrase not in _SPLIT:
         _SPLIT[phrase] = [word.lower() for word in _TOKEN.findall(phrase)]
     return _SPLIT[phrase]
@@ -106,7 +106,7 @@ class NounPhraseCore(NamedTuple):
 
 
 class KnownObject(NamedTuple):
-    """An object that has been introduced, and how it can be called."""
+    """An object that has been introduced, and its noun phrase."""
 
     variable: str
     core: NounPhraseCore
@@ -114,27 +114,27 @@ class KnownObject(NamedTuple):
 
 @dataclass
 class NounPhraseParser:
-    """Reads noun phrases and keeps in mind what has been introduced."""
+    """Parses noun phrases and keeps track of the objects that have been introduced."""
 
     reader: TokenReader
     lexicon: SuiteLexicon
     scope: list[KnownObject]
-    given: set[str]
+    names: set[str]
 
     def starts(self) -> bool:
-        """Does a noun phrase come next?"""
+        """Return whether a noun phrase comes next."""
         return any(self.reader.sees(article) for article in ARTICLES)
 
     def parse_definite(self) -> str:
-        """The object that a phrase behind "the" or "that" calls; exactly one must answer to it."""
+        """Return the one object that a phrase after "the" or "that" refers to."""
         core = self.parse_core()
-        told = {adjective for group in core.adjectives for adjective in group}
+        adjectives = {adjective for group in core.adjectives for adjective in group}
         matches = [
             known.variable
             for known in self.scope
             if known.core.noun is core.noun
             and known.core.mark == core.mark
-            and told <= {group[0] for group in known.core.adjectives if len(group) == 1}
+            and adjectives <= {group[0] for group in known.core.adjectives if len(group) == 1}
         ]
         if len(matches) != 1:
             whom = "nothing" if not matches else "more than one object"
@@ -144,7 +144,7 @@ class NounPhraseParser:
         return matches[0]
 
     def introduce(self, core: NounPhraseCore) -> tuple[str, list[ObjectClaim]]:
-        """A new object, and what its phrase claims."""
+        """Introduce a new object; return it and the claims of its phrase."""
         if core.noun.measure and not core.measured:
             raise WordingError(f"say '{core.noun.measure} {core.noun.text}' where the object is introduced")
         variable = self._fresh(core.noun)
@@ -154,7 +154,7 @@ class NounPhraseParser:
         return variable, claims + [ObjectClaim(variable, parts) for parts in groups]
 
     def parse_core(self, *, plural: bool = False) -> NounPhraseCore:
-        """Ordinal, measure, adjectives and noun."""
+        """Parse ordinal, measure, adjectives and noun."""
         mark = self.reader.take_one_of((PARTICULAR, *self.lexicon.ordinals))
         measured = self._measure(plural)
         fitting = (reading for reading in self._readings((), plural) if measured in (None, reading[1].measure))
@@ -166,7 +166,7 @@ class NounPhraseParser:
     def _readings(
         self, before: tuple[tuple[AdjectiveEntry, ...], ...], plural: bool
     ) -> Iterator[tuple[tuple[tuple[AdjectiveEntry, ...], ...], Noun]]:
-        """Adjectives and a noun, in every way that the next words allow: "orange" is both. The longest comes first."""
+        """Yield adjectives and a noun, for every reading of the next words ("orange" is both), the longest first."""
         place = self.reader.place
         group = self._alternatives()
         if group:
@@ -177,7 +177,7 @@ class NounPhraseParser:
             yield before, noun
 
     def _alternatives(self) -> tuple[AdjectiveEntry, ...]:
-        """One adjective or several: "red or blue"."""
+        """Parse one adjective or several: "red or blue"."""
         found: list[AdjectiveEntry] = []
         place = self.reader.place
         while adjective := self.lexicon.before.get(self.reader.next):
@@ -197,9 +197,9 @@ class NounPhraseParser:
     def _fresh(self, noun: Noun) -> str:
         stem = (noun.word or noun.text).replace(" ", "_")
         number = 1
-        while (name := f"?{stem}" if number == 1 else f"?{stem}_{number}") in self.given:
+        while (name := f"?{stem}" if number == 1 else f"?{stem}_{number}") in self.names:
             number += 1
-        self.given.add(name)
+        self.names.add(name)
         return name
 
 
@@ -211,7 +211,7 @@ Sayings = list[tuple[ClaimPart, ...]]
 
 @dataclass
 class PropertyParser:
-    """Reads lists of properties. `parse_object` reads the noun phrase of an object, `parse_class` one that only says a class."""
+    """Parses lists of properties after a verb, with callbacks for objects and for classes."""
 
     reader: TokenReader
     lexicon: SuiteLexicon
@@ -219,18 +219,22 @@ class PropertyParser:
     parse_class: Callable[[], str]
 
     def starts(self) -> bool:
-        """Does a property come next, other than "a cup"? Behind "either", an object begins a clause of its own."""
+        """Return whether a property comes next, other than "a cup". After "either", an object begins a new clause."""
         place = self.reader.place
         found = self.reader.take("not")
         found = found or (self.reader.take("either") and self.reader.next not in ("the", "that"))
         found = found or self.reader.take_meaning(self.lexicon.corner_phrases) is not None
-        found = found or self.reader.take_meaning(self.lexicon.said) is not None or self._near_form() is not None
+        found = (
+            found
+            or self.reader.take_meaning(self.lexicon.predicate_phrases) is not None
+            or self._near_form() is not None
+        )
         found = found or self.reader.take_meaning(self.lexicon.after) is not None
         self.reader.place = place
         return found
 
     def parse_properties(self, it: str | None = None, *, verbs: tuple[str, ...] = ()) -> Sayings:
-        """A list of properties. "It" is the given object at first, then the one that was named last.
+        """Parse a list of properties. "It" is the given object at first, then the one that was named last.
 
         Where verbs are given, they may be repeated in the list: "is red and is above the cup"; and a relation may be
         to several objects: "is above the cup and the plate".
@@ -257,7 +261,7 @@ class PropertyParser:
                 return found
 
     def _further_objects(self, part: ClaimPart) -> Sayings:
-        """More objects that the same relation is to."""
+        """Parse further objects of the same relation."""
         found: Sayings = []
         while part.positive and any(self.reader.sees(f"and {article}") for article in ARTICLES):
             self.reader.take("and")
@@ -265,14 +269,14 @@ class PropertyParser:
         return found
 
     def parse_part(self, it: str | None) -> ClaimPart:
-        """One part: "not red", "above the cup", "to its left"."""
+        """Parse one part: "not red", "above the cup", "to its left"."""
         positive = not self.reader.take("not")
         if self.reader.take_one_of(("a", "an")):
             return ClaimPart("Is", (self.parse_class(),), positive)
         near = self._near_form()
         if near:
             return ClaimPart(near, (self._called(it),), positive)
-        predicate = self.reader.take_meaning(self.lexicon.said)
+        predicate = self.reader.take_meaning(self.lexicon.predicate_phrases)
         if predicate is not None and predicate in self.lexicon.places:
             return ClaimPart(predicate, (), positive)
         if predicate is not None:
@@ -284,8 +288,8 @@ class PropertyParser:
         return ClaimPart(adjective.predicate, (adjective.word,), positive)
 
     def parse_relation(self) -> str:
-        """The phrase of a relation, without its object."""
-        predicate = self.reader.take_meaning(self.lexicon.said)
+        """Parse the phrase of a relation, without its object."""
+        predicate = self.reader.take_meaning(self.lexicon.predicate_phrases)
         if predicate is None or predicate not in self.lexicon.relations:
             self.reader.fail("a relation")
         return predicate
@@ -297,7 +301,7 @@ class PropertyParser:
         return parts
 
     def _near_form(self) -> str | None:
-        """The relation of a form such as "to its left"."""
+        """Parse a form such as "to its left"; return its relation."""
         for name, relation in self.lexicon.relations.items():
             if relation.near and "{its}" in relation.near:
                 forms = [relation.near.format(its=its) for its in _ITS]

@@ -1,4 +1,4 @@
-"""Noun phrases and what is said behind the verb."""
+"""Phrases: noun phrases, and the properties after a verb."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ class NounPhrase(NamedTuple):
 
 
 class PropertyPhrase(NamedTuple):
-    """Something said of a subject, and its kind: class, like, where, size, doing or open."""
+    """A property in English, and its kind: class, like, where, size, doing or open."""
 
     text: str
     kind: str
 
 
 def join_list(items: list[str]) -> str:
-    """The items as a list: "a", "a and b", "a, b and c"."""
+    """Return the items as a list: "a", "a and b", "a, b and c"."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
 
 
 def with_article(text: str) -> str:
-    """The text behind "a" or "an"."""
+    """Return the text after "a" or "an"."""
     return f"{'an' if text[0] in 'aeiou' else 'a'} {text}"
 
 
 class PhraseBuilder:
-    """Puts names and parts into words, and keeps in mind which objects have been introduced."""
+    """Builds phrases from names and parts, and keeps track of the objects that have been introduced."""
 
     def __init__(self, lexicon: SuiteLexicon, names: dict[str, ObjectName], rng: HashRng) -> None:
         self.lexicon = lexicon
@@ -45,7 +45,7 @@ class PhraseBuilder:
         self._taste = rng.below(2)
 
     def refer(self, obj: str) -> NounPhrase:
-        """The object as it is called here: "a red cup" the first time, then "the cup"."""
+        """Return the reference to an object: "a red cup" the first time, then "the cup"."""
         name = self.names[obj]
         if obj in self.known:
             return self._definite(name)
@@ -57,25 +57,25 @@ class PhraseBuilder:
         return NounPhrase(with_article(self._core(name)) + self._clause(name))
 
     def refer_all(self, objects: list[str]) -> NounPhrase:
-        """Several objects in a list."""
+        """Return the reference to several objects as a list."""
         phrases = [self.refer(obj) for obj in objects]
         return NounPhrase(join_list([phrase.text for phrase in phrases]), len(phrases) > 1 or phrases[0].many)
 
     def every(self, obj: str) -> str:
-        """The phrase for every object of a rule: "every red cup that is not above the plate"."""
+        """Return the phrase for every object of a rule: "every red cup that is not above the plate"."""
         self.known.add(obj)
         self.ruled.add(obj)
         return f"every {self._core(self.names[obj])}{self._clause(self.names[obj])}"
 
     def all_of(self, obj: str) -> str:
-        """The same in the plural: "all red cups"."""
+        """Return the same in the plural: "all red cups"."""
         self.known.add(obj)
         name = self.names[obj]
         counted = [plural_measure(name.noun.measure)] if name.noun.measure else []
         return " ".join(["all", *counted, *self._adjectives(name), name.noun.plural])
 
     def pronoun(self, obj: str) -> Pronoun:
-        """The pronoun for an object; the object of a rule is one pair, not many jeans."""
+        """Return the pronoun of an object; the object of a rule is one pair, not many jeans."""
         name = self.names[obj]
         many = name.noun.many and not name.mark and obj not in self.ruled
         return PRONOUNS["they" if many else name.noun.pronoun]
@@ -94,8 +94,8 @@ class PhraseBuilder:
 
     def _definite(self, name: ObjectName) -> NounPhrase:
         article = "that" if name.mark == PARTICULAR else "the"
-        telling = name.telling.before if name.telling else None
-        words = [article, name.mark, name.noun.measure if name.mark else None, telling, name.noun.text]
+        adjective = name.distinguishing.before if name.distinguishing else None
+        words = [article, name.mark, name.noun.measure if name.mark else None, adjective, name.noun.text]
         return NounPhrase(" ".join(word for word in words if word), name.noun.many and not name.mark)
 
     # --- behind the verb
@@ -103,7 +103,7 @@ class PhraseBuilder:
     def join_properties(
         self, properties: list[tuple[ClaimPart, ...]], it: str | None = None, *, verb: str | None = None
     ) -> str:
-        """What is said, as a list.
+        """Return the properties as a list.
 
         Args:
             properties: each one part, or several of which one holds.
@@ -113,27 +113,27 @@ class PhraseBuilder:
         if verb is not None and _same_relation(properties, it):
             first, second = (prop[0] for prop in properties)
             return f"{self.part_text(first)} and {self.refer(second.rest[0]).text}"
-        spoken: list[PropertyPhrase] = []
+        rendered: list[PropertyPhrase] = []
         left = list(properties)
         for corner in self.lexicon.corners:
             pair = [(ClaimPart(place, ()),) for place in corner.places]
             if all(prop in left for prop in pair):
                 left = [prop for prop in left if prop not in pair]
-                spoken.append(PropertyPhrase(corner.phrase, "where"))
+                rendered.append(PropertyPhrase(corner.phrase, "where"))
         for prop in left:
             if len(prop) > 1:
-                spoken.append(PropertyPhrase("either " + " or ".join(self.part_text(part) for part in prop), "open"))
+                rendered.append(PropertyPhrase("either " + " or ".join(self.part_text(part) for part in prop), "open"))
             elif not is_relation(prop[0]):
-                spoken.append(PropertyPhrase(self.part_text(prop[0]), self._kind_of(prop[0])))
+                rendered.append(PropertyPhrase(self.part_text(prop[0]), self._kind_of(prop[0])))
             else:
                 obj = prop[0].rest[0]
                 pronoun = self.pronoun(obj) if obj == it else None
-                spoken.append(PropertyPhrase(self.part_text(prop[0], pronoun), self._kind_of(prop[0])))
+                rendered.append(PropertyPhrase(self.part_text(prop[0], pronoun), self._kind_of(prop[0])))
                 it = obj
-        spoken.sort(key=lambda said: said.kind != "class")
-        if len(spoken) == 2 and spoken[0].kind != spoken[1].kind:
-            return f"{spoken[0].text} {verb or 'and'} {spoken[1].text}"
-        return join_list([said.text for said in spoken])
+        rendered.sort(key=lambda phrase: phrase.kind != "class")
+        if len(rendered) == 2 and rendered[0].kind != rendered[1].kind:
+            return f"{rendered[0].text} {verb or 'and'} {rendered[1].text}"
+        return join_list([phrase.text for phrase in rendered])
 
     def _kind_of(self, part: ClaimPart) -> str:
         if part.predicate in self.lexicon.relations:
@@ -143,7 +143,7 @@ class PhraseBuilder:
         return "class" if part.predicate == "Is" else "like"
 
     def part_text(self, part: ClaimPart, pronoun: Pronoun | None = None) -> str:
-        """One part: "not red", "above the cup", "to its left"."""
+        """Return one part: "not red", "above the cup", "to its left"."""
         denied = "" if part.positive else "not "
         if part.predicate == "Is":
             return denied + with_article(self._class(part.rest[0]))
@@ -157,7 +157,7 @@ class PhraseBuilder:
         return f"{denied}{self.phrase_for(part.predicate)} {pronoun.it if pronoun else self.refer(part.rest[0]).text}"
 
     def phrase_for(self, predicate: str) -> str:
-        """The phrase of a relation or place: always the same in one text, so that no difference seems meant."""
+        """Return the phrase of a relation or position: always the same in one text, to imply no difference."""
         relation = self.lexicon.relations.get(predicate)
         phrases = relation.phrases if relation else self.lexicon.places[predicate]
         return phrases[self._taste % len(phrases)]
@@ -168,7 +168,7 @@ class PhraseBuilder:
 
 
 def _same_relation(properties: list[tuple[ClaimPart, ...]], it: str | None) -> bool:
-    """Are these two objects that the subject is to in the same way: "above the cup and the plate"?"""
+    """Return whether the subject has the same relation to two objects: "above the cup and the plate"."""
     parts = [prop[0] for prop in properties if len(prop) == 1 and prop[0].positive and is_relation(prop[0])]
     if len(properties) != 2 or len(parts) != 2 or it in (parts[0].rest[0], parts[1].rest[0]):
         return False

@@ -1,4 +1,4 @@
-"""The clauses of a text before they have words: what is said together, and of what."""
+"""Sentence planning: which claims share a clause, and the order of clauses."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from formalimg.suites.formula.wording.naming import HashRng
 
 
 class Enumeration(NamedTuple):
-    """These objects are there."""
+    """These objects are present."""
 
     objects: list[str]
 
 
 @dataclass
 class Statement:
-    """All of the subjects are all of this; and the one subject has these objects by it."""
+    """All subjects have all properties; a single subject may also have neighbors."""
 
     subjects: list[str]
     properties: list[tuple[ClaimPart, ...]]
-    by_it: list[ObjectClaim] = field(default_factory=list)
+    neighbors: list[ObjectClaim] = field(default_factory=list)
 
 
 class Ordering(NamedTuple):
-    """Objects in an order, each so related to the next, and so to the one before."""
+    """Objects in a sequence, with the relations of each to the next and to the previous one."""
 
     objects: list[str]
     to_next: list[str]
@@ -36,7 +36,7 @@ class Ordering(NamedTuple):
 
 
 class AlignedGroup(NamedTuple):
-    """Objects that are all related to each other; the pairs are those of an earlier one with a later one."""
+    """Objects that are all related to each other; pairs are of an earlier one with a later one."""
 
     objects: list[str]
     predicate: str
@@ -46,15 +46,15 @@ Clause: TypeAlias = Enumeration | Statement | Ordering | AlignedGroup | Disjunct
 
 
 def mentioned_objects(clause: Clause) -> list[str]:
-    """The objects that a clause speaks of, in the order of its words."""
+    """Return the objects that a clause mentions, in the order of its words."""
     match clause:
         case Enumeration(objects) | Ordering(objects) | AlignedGroup(objects):
             return objects
         case Disjunction(claims):
             return [obj for claim in claims for obj in _of_claim(claim)]
-        case Statement(subjects, properties, by_it):
+        case Statement(subjects, properties, neighbors):
             objects = [obj for prop in properties for part in prop if is_relation(part) for obj in part.rest]
-            return [*subjects, *objects, *(claim.subject for claim in by_it)]
+            return [*subjects, *objects, *(claim.subject for claim in neighbors)]
 
 
 def _of_claim(claim: ObjectClaim) -> Iterator[str]:
@@ -65,16 +65,16 @@ def _of_claim(claim: ObjectClaim) -> Iterator[str]:
 
 
 def required_objects(clause: Clause, with_clause: set[str]) -> list[str]:
-    """The objects that must have been introduced before the clause, because "a cup" would be misread inside it.
+    """Return the objects that must be introduced before the clause, because "a cup" would be misread inside it.
 
-    Under "not" and "or" a new object would only be there in part; and behind an object with a relative clause of its own,
-    the rest of the sentence would seem to belong to it.
+    Under "not" and "or" a new object would only be there in part; and after an object with a relative clause, the rest
+    of the sentence would seem to belong to it.
     """
     match clause:
         case Disjunction():
             return mentioned_objects(clause)
-        case Statement(_, properties, by_it):
-            alone = len(properties) == 1 and not by_it
+        case Statement(_, properties, neighbors):
+            alone = len(properties) == 1 and not neighbors
             return [
                 obj
                 for prop in properties
@@ -99,7 +99,7 @@ class Planner:
     rng: HashRng
     with_clause: set[str]
     """Objects whose introduction carries a relative clause."""
-    never_by_it: set[str]
+    never_neighbors: set[str]
     """Objects that no other is said to have by it."""
 
     def plan(
@@ -109,9 +109,9 @@ class Planner:
         objects: Iterable[str],
         known: Iterable[str],
     ) -> list[Clause]:
-        """Clauses that say all claims and introduce all objects that are not known yet."""
+        """Return clauses that express all claims and introduce all objects that are not known yet."""
         left = list(claims)
-        clauses: list[Clause] = [*self._groups(left), *self._lineups(left), *self._shared(left)]
+        clauses: list[Clause] = [*self._groups(left), *self._orderings(left), *self._shared(left)]
         subjects = list(dict.fromkeys(claim.subject for claim in left))
         for subject in subjects:
             properties = [claim.parts for claim in left if claim.subject == subject]
@@ -123,7 +123,7 @@ class Planner:
     # --- what is said together
 
     def _groups(self, left: list[ObjectClaim]) -> list[Clause]:
-        """Objects that are all aligned with each other."""
+        """Take objects that are all aligned with each other."""
         found: list[Clause] = []
         for predicate, relation in self.lexicon.relations.items():
             pairs = _pairs(left, predicate) if relation.group else []
@@ -139,7 +139,7 @@ class Planner:
                     found.append(AlignedGroup(objects, predicate))
         return found
 
-    def _lineups(self, left: list[ObjectClaim]) -> list[Clause]:
+    def _orderings(self, left: list[ObjectClaim]) -> list[Clause]:
         """Objects of which each is related to the next."""
         found: list[Clause] = []
         for predicate in [name for name, relation in self.lexicon.relations.items() if relation.ordered]:
@@ -163,7 +163,7 @@ class Planner:
         return found
 
     def _shared(self, left: list[ObjectClaim]) -> list[Clause]:
-        """The same said of several subjects."""
+        """Take what several subjects share."""
         found: list[Clause] = []
         for parts in dict.fromkeys(claim.parts for claim in left):
             subjects = [claim.subject for claim in left if claim.parts == parts]
@@ -173,7 +173,7 @@ class Planner:
         return found
 
     def _portions(self, properties: list[tuple[ClaimPart, ...]]) -> list[list[tuple[ClaimPart, ...]]]:
-        """The properties in portions of about the same size; two places that make a corner count as one."""
+        """Split properties into portions of similar size; two positions that make a corner count as one."""
         units: list[list[tuple[ClaimPart, ...]]] = [[prop] for prop in properties]
         for corner in self.lexicon.corners:
             pair = [[(ClaimPart(place, ()),)] for place in corner.places]
@@ -186,7 +186,7 @@ class Planner:
     # --- the order
 
     def _ordered(self, clauses: list[Clause], objects: list[str], known: set[str]) -> list[Clause]:
-        """The clauses so that each goes on from what is known, with the objects introduced that none introduces."""
+        """Order clauses so that each continues from what is known, and introduce objects that no clause introduces."""
         spoken = {obj for clause in clauses for obj in mentioned_objects(clause)}
         ordered: list[Clause] = []
         unspoken = [obj for obj in objects if obj not in known | spoken]
@@ -199,13 +199,13 @@ class Planner:
             if missing:
                 ordered.append(Enumeration(missing))
             known.update(missing)
-            clause = self._with_things_by_it(clause, clauses, known)
+            clause = self._with_neighbors(clause, clauses, known)
             ordered.append(clause)
             known.update(mentioned_objects(clause))
         return ordered
 
     def _next(self, clauses: list[Clause], known: set[str]) -> Clause:
-        """Take the first clause that speaks of something known and needs nothing unknown, or the best instead."""
+        """Take the first clause about something known that needs nothing unknown, or the best alternative."""
 
         def strangeness(place: int) -> tuple[bool, bool, int]:
             clause = clauses[place]
@@ -214,34 +214,39 @@ class Planner:
 
         return clauses.pop(min(range(len(clauses)), key=strangeness))
 
-    def _with_things_by_it(self, clause: Clause, clauses: list[Clause], known: set[str]) -> Clause:
+    def _with_neighbors(self, clause: Clause, clauses: list[Clause], known: set[str]) -> Clause:
         """Let a subject have the new objects that are on it, beside it, and so on: "and has a cup to its left"."""
         if not isinstance(clause, Statement) or not self.rng.likely(35):
             return clause
-        own = self._by_it(clause, known)
+        own = self._neighbors(clause, known)
         if own and is_relation(own.parts[0]) and own.parts[0].rest[0] in known:
-            subject, properties, by_it = own.parts[0].rest[0], [], [own]
+            subject, properties, neighbors = own.parts[0].rest[0], [], [own]
         elif len(clause.subjects) == 1 and len(clause.properties) < 2 and self._stays_clear(clause, known):
-            subject, properties, by_it = clause.subjects[0], clause.properties, []
+            subject, properties, neighbors = clause.subjects[0], clause.properties, []
         else:
             return clause
         for other in list(clauses):
-            claim = self._by_it(other, known | set(mentioned_objects(clause)))
-            if claim and claim.parts[0].rest[0] == subject and len(by_it) < 2:
+            claim = self._neighbors(other, known | set(mentioned_objects(clause)))
+            if claim and claim.parts[0].rest[0] == subject and len(neighbors) < 2:
                 clauses.remove(other)
-                by_it.append(claim)
-        return Statement([subject], properties, by_it)
+                neighbors.append(claim)
+        return Statement([subject], properties, neighbors)
 
     def _stays_clear(self, clause: Statement, known: set[str]) -> bool:
-        """Can more be said behind the clause without seeming to belong to an object with a relative clause?"""
+        """Return whether more can follow the clause without seeming to belong to a relative clause."""
         return not any(obj in self.with_clause and obj not in known for obj in mentioned_objects(clause)[1:])
 
-    def _by_it(self, clause: Clause, known: set[str]) -> ObjectClaim | None:
+    def _neighbors(self, clause: Clause, known: set[str]) -> ObjectClaim | None:
         """The claim of a clause that says nothing but where a new object is, next to another."""
-        if not isinstance(clause, Statement) or len(clause.subjects) > 1 or len(clause.properties) != 1 or clause.by_it:
+        if (
+            not isinstance(clause, Statement)
+            or len(clause.subjects) > 1
+            or len(clause.properties) != 1
+            or clause.neighbors
+        ):
             return None
         subject, claim = clause.subjects[0], ObjectClaim(clause.subjects[0], clause.properties[0])
-        if subject in known or subject in self.never_by_it or not claim.single or not is_relation(claim.single):
+        if subject in known or subject in self.never_neighbors or not claim.single or not is_relation(claim.single):
             return None
         return claim if self.lexicon.relations[claim.single.predicate].near else None
 
@@ -256,7 +261,7 @@ def _take(left: list[ObjectClaim], predicate: str, pairs: list[tuple[str, str]])
 
 
 def _paths(pairs: list[tuple[str, str]]) -> list[list[str]]:
-    """Paths of three objects or more along the pairs, none using a pair twice."""
+    """Return paths of three objects or more along the pairs, none using a pair twice."""
     paths = []
     left = list(pairs)
     while left:
@@ -277,7 +282,7 @@ def _paths(pairs: list[tuple[str, str]]) -> list[list[str]]:
 
 
 def sort_properties(properties: list[tuple[ClaimPart, ...]]) -> list[tuple[ClaimPart, ...]]:
-    """Affirmed before denied before open; places before relations; relations to one object side by side."""
+    """Sort properties: affirmed, denied, open; positions before relations; relations to one object side by side."""
     seen = list(dict.fromkeys(part.rest[0] for prop in properties for part in prop if is_relation(part)))
 
     def key(prop: tuple[ClaimPart, ...]) -> tuple[int, int, int]:

@@ -1,4 +1,4 @@
-"""From a formula to its instruction in English."""
+"""Surface realization: from a formula to its English prompt."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SHORT = 11
 
 
 def realize(formula: Formula, suite: str, *, seed: int = 0) -> str:
-    """Write the instruction of a formula: English that says no more and no less.
+    """Write the prompt of a formula: English that says exactly what the formula says.
 
     The seed chooses between sentence shapes; the same formula and seed give the same words on any machine. The words
     are read back before they are handed out, so that they always lead to the same formula.
@@ -80,7 +80,7 @@ def _written(formula: Formula, suite: str, seed: int) -> str:
 def _planned(
     block: DescriptionBlock, naming: Naming, words: SuiteLexicon, rng: HashRng, listed_first: bool
 ) -> list[Clause]:
-    """The clauses outside of rules; the one object that a rule can introduce is left to it."""
+    """Plan the clauses outside of rules; the one object that a rule can introduce is left to it."""
     planner = Planner(words, rng, naming.with_clause, naming.with_clause | naming.people)
     claims, objects = naming.left[""], [obj for obj in block.objects if obj != _left_to_rule(block, naming)]
     clauses = planner.plan(claims, block.disjunctions, objects, ())
@@ -95,7 +95,7 @@ def _planned(
 
 
 def _left_to_rule(block: DescriptionBlock, naming: Naming) -> str | None:
-    """The object of which nothing is said but what it is to every object of the only rule."""
+    """Return the object about which nothing is claimed but its relation to every object of the only rule."""
     if len(block.rules) != 1 or block.disjunctions:
         return None
     rule = block.rules[0]
@@ -106,7 +106,7 @@ def _left_to_rule(block: DescriptionBlock, naming: Naming) -> str | None:
 
 
 def _sentences(clauses: list[Clause], phrases: PhraseBuilder, there: bool) -> list[str]:
-    """One sentence for each clause; `there` asks for "there is" in the first."""
+    """Return one sentence for each clause; `there` asks for "there is" in the first."""
     sentences: list[str] = []
     before: list[str] = []
     for clause in clauses:
@@ -118,7 +118,7 @@ def _sentences(clauses: list[Clause], phrases: PhraseBuilder, there: bool) -> li
 
 
 def _rules(block: DescriptionBlock, naming: Naming, phrases: PhraseBuilder) -> list[str]:
-    """One sentence for each rule; what a rule introduces ends with it."""
+    """Return one sentence for each rule; what a rule introduces ends with it."""
     planner = Planner(phrases.lexicon, phrases.rng, naming.with_clause, set(naming.names))
     outside = set(phrases.known)
     sentences = []
@@ -129,7 +129,7 @@ def _rules(block: DescriptionBlock, naming: Naming, phrases: PhraseBuilder) -> l
 
 
 def _styled(style: str, sentences: list[str], rng: HashRng) -> list[str]:
-    """The sentences behind one that says the style, or with the first of them drawn into it."""
+    """Put the style in front, in a sentence of its own or in that of the first sentence."""
     first = sentences[0] if sentences else ""
     for beginning in ("there is ", "there are ", "the image shows ", "the image contains "):
         if first.startswith(beginning) and rng.likely(80):
@@ -140,7 +140,7 @@ def _styled(style: str, sentences: list[str], rng: HashRng) -> list[str]:
 
 
 def _paired(sentences: list[str], rng: HashRng) -> list[str]:
-    """Two short sentences in a row become one, so that the text does not sound chopped."""
+    """Join two short sentences in a row, so that the text does not sound choppy."""
     paired: list[str] = []
     free = False
     for sentence in sentences:
@@ -157,14 +157,14 @@ def _paired(sentences: list[str], rng: HashRng) -> list[str]:
 
 
 def _subject(sentence: str) -> str:
-    """The noun before the verb of a plain sentence."""
+    """Return the noun before the verb of a plain sentence."""
     words = sentence.split()
     return next((noun for noun, verb in pairwise(words) if verb in ("is", "are", "has", "have", "together")), "")
 
 
 def _opening(formula: Formula, suite: str, words: SuiteLexicon) -> list[str]:
-    """The fixed sentence at the beginning, where there is one."""
-    if suite == "knolling":
-        return [words.openings["knolling"]]
+    """Return the fixed first sentence, where there is one."""
+    if suite in words.openings:
+        return [words.openings[suite]]
     directed = any(atom.predicate in ("LeftOf", "RightOf") for atom in atoms(formula))
     return [words.openings["directions"]] if directed else []

@@ -1,4 +1,4 @@
-"""Clauses in words, without capitals and full stops."""
+"""Sentences: clauses and rules as English text, without capitals and full stops."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from formalimg.suites.formula.wording.planning import (
 def realize_clause(
     clause: Clause, phrases: PhraseBuilder, *, rule: str | None = None, also: bool = False, first: bool = False
 ) -> str:
-    """A clause in words.
+    """Return a clause as English text.
 
     Args:
         clause: what to say.
@@ -30,9 +30,9 @@ def realize_clause(
     """
     match clause:
         case Enumeration(objects):
-            return _listing(objects, phrases, rule, also)
+            return _enumeration(objects, phrases, rule, also)
         case Ordering():
-            return _lineup(clause, phrases)
+            return _ordering(clause, phrases)
         case AlignedGroup(objects, verb_phrase):
             return f"{phrases.refer_all(objects).text} together form one {phrases.lexicon.relations[verb_phrase].group}"
         case Disjunction(claims):
@@ -42,30 +42,30 @@ def realize_clause(
 
 
 def verb_phrase(subject: NounPhrase, clause: Statement, phrases: PhraseBuilder, *, also: bool = False) -> str:
-    """What stands behind the subject: "is above the plate and has a cup to its left"."""
+    """Return what follows the subject: "is above the plate and has a cup to its left"."""
     verb, owns = ("are", "have") if subject.many else ("is", "has")
-    said = ""
+    text = ""
     if clause.properties:
-        said = f"{verb}{' also' if also else ''} {phrases.join_properties(clause.properties, verb=f'and {verb}')}"
-        if clause.by_it:
-            said += " and " if len(clause.properties) == 1 else ", and "
-    return said + (f"{owns} {_by_it(clause, phrases)}" if clause.by_it else "")
+        text = f"{verb}{' also' if also else ''} {phrases.join_properties(clause.properties, verb=f'and {verb}')}"
+        if clause.neighbors:
+            text += " and " if len(clause.properties) == 1 else ", and "
+    return text + (f"{owns} {_neighbors(clause, phrases)}" if clause.neighbors else "")
 
 
-def _by_it(clause: Statement, phrases: PhraseBuilder) -> str:
+def _neighbors(clause: Statement, phrases: PhraseBuilder) -> str:
     """Objects and where they are by the subject: "a cup to its left and a plate below it"."""
     it = phrases.pronoun(clause.subjects[0])
-    return join_list([f"{phrases.refer(c.subject).text} {phrases.part_text(c.parts[0], it)}" for c in clause.by_it])
+    return join_list([f"{phrases.refer(c.subject).text} {phrases.part_text(c.parts[0], it)}" for c in clause.neighbors])
 
 
-def _listing(objects: list[str], phrases: PhraseBuilder, rule: str | None, also: bool) -> str:
+def _enumeration(objects: list[str], phrases: PhraseBuilder, rule: str | None, also: bool) -> str:
     if len(objects) > 1 and rule is None:
         verb = phrases.rng.one_of(["shows", "contains"])
         return f"the image {'also ' if also else ''}{verb} {phrases.refer_all(objects).text}"
     return f"there {'are' if len(objects) > 1 else 'is'} {phrases.refer_all(objects).text}"
 
 
-def _lineup(clause: Ordering, phrases: PhraseBuilder) -> str:
+def _ordering(clause: Ordering, phrases: PhraseBuilder) -> str:
     """Objects in an order; three of them also as "a is above b, which is above c"."""
     links = [*clause.to_next, *clause.to_previous]
     objects = clause.objects if clause.to_next else clause.objects[::-1]
@@ -82,7 +82,7 @@ def _lineup(clause: Ordering, phrases: PhraseBuilder) -> str:
 
 
 def _links(predicates: list[str], to: str, phrases: PhraseBuilder) -> list[str]:
-    """Relations to a neighbour: "to the left of the next", and for further ones "in one row with it"."""
+    """Return relations to a neighbor: "to the left of the next", and for further ones "in one row with it"."""
     links = [phrases.phrase_for(name) for name in predicates]
     return [f"{link} {'it' if place else to}" for place, link in enumerate(links)]
 
@@ -101,17 +101,17 @@ def _statement(clause: Statement, phrases: PhraseBuilder, rule: str | None, also
         return f"{place} {'are' if subject.many else 'is'} {subject.text}"
     there = new and plain and len(clause.subjects) == 1 and _can_be_there(clause, phrases)
     if there and (rule or first or phrases.rng.likely(50)):
-        said = f"there is {phrases.refer(clause.subjects[0]).text}"
+        text = f"there is {phrases.refer(clause.subjects[0]).text}"
         if clause.properties:
-            said += f" {phrases.join_properties(clause.properties, rule if first else None, verb='and')}"
-        return f"{said} with {_by_it(clause, phrases)}" if clause.by_it else said
+            text += f" {phrases.join_properties(clause.properties, rule if first else None, verb='and')}"
+        return f"{text} with {_neighbors(clause, phrases)}" if clause.neighbors else text
     subject = phrases.refer_all(clause.subjects)
     return f"{subject.text} {verb_phrase(subject, clause, phrases, also=also and not new)}"
 
 
 def _can_turn(clause: Statement, phrases: PhraseBuilder) -> bool:
-    """Can the place come first: "on the table is a cup"?"""
-    if clause.by_it or len(clause.properties) != 1 or len(clause.properties[0]) > 1:
+    """Return whether the position can come first: "on the table is a cup"."""
+    if clause.neighbors or len(clause.properties) != 1 or len(clause.properties[0]) > 1:
         return False
     part = clause.properties[0][0]
     if not part.positive or not is_relation(part):
@@ -120,14 +120,14 @@ def _can_turn(clause: Statement, phrases: PhraseBuilder) -> bool:
 
 
 def _can_be_there(clause: Statement, phrases: PhraseBuilder) -> bool:
-    """Can it be said with "there is a cup"? Not if "red" had to follow, or "it" could be another object."""
+    """Return whether "there is a cup" works; not if "red" had to follow, or "it" could be another object."""
     parts = [part for prop in clause.properties for part in prop]
     placed = all(part.positive and (part.predicate in phrases.lexicon.relations or not part.rest) for part in parts)
-    return placed and len(parts) == len(clause.properties) and not (clause.by_it and any(map(is_relation, parts)))
+    return placed and len(parts) == len(clause.properties) and not (clause.neighbors and any(map(is_relation, parts)))
 
 
 def realize_rule(rule: Rule, claims: list[ObjectClaim], planner: Planner, phrases: PhraseBuilder) -> str:
-    """A rule in words, without capital and full stop; `claims` are those that no noun phrase says."""
+    """Return a rule as English text; `claims` are those that no noun phrase expresses."""
     obj, rng = rule.variable, phrases.rng
     turned = inverted_claim(rule, claims)
     if turned:
@@ -138,17 +138,17 @@ def realize_rule(rule: Rule, claims: list[ObjectClaim], planner: Planner, phrase
             return f"there is {subject.text} {who} is {phrase} {phrases.every(obj)}"
         return f"{subject.text} {'are' if subject.many else 'is'} {phrase} {phrases.every(obj)}"
     about = [claim for claim in claims if claim.subject == obj]
-    by_it = [claim for claim in claims if _is_by(claim, obj, planner, phrases)]
+    neighbors = [claim for claim in claims if _is_by(claim, obj, planner, phrases)]
     related = [other for claim in claims for part in claim.parts for other in _pair(claim.subject, part, obj)]
-    by_it = [claim for claim in by_it if related.count(claim.subject) == 1][:2]
-    main = Statement([obj], sort_properties([claim.parts for claim in about]), by_it)
+    neighbors = [claim for claim in neighbors if related.count(claim.subject) == 1][:2]
+    main = Statement([obj], sort_properties([claim.parts for claim in about]), neighbors)
     unclear = any(other not in phrases.known for other in required_objects(main, planner.with_clause))
     # "Every cup is not red" could mean that not every cup is.
     denied = bool(about) and not any(part.positive for part in main.properties[0])
-    if unclear or denied or (not about and (not by_it or rng.likely(40))):
+    if unclear or denied or (not about and (not neighbors or rng.likely(40))):
         return _for_every(rule, claims, planner, phrases)
-    rest = [claim for claim in claims if claim not in about and claim not in by_it]
-    bare = not (by_it or rest or rule.body.objects or rule.body.disjunctions or phrases.names[obj].clause)
+    rest = [claim for claim in claims if claim not in about and claim not in neighbors]
+    bare = not (neighbors or rest or rule.body.objects or rule.body.disjunctions or phrases.names[obj].clause)
     if bare and all(other in phrases.known for other in _objects(main)) and rng.likely(30):
         return f"{phrases.all_of(obj)} {verb_phrase(NounPhrase('', many=True), main, phrases)}"
     head = f"{phrases.every(obj)} {verb_phrase(NounPhrase(''), main, phrases)}"
@@ -166,21 +166,21 @@ def _clauses(
     rule: Rule, claims: list[ObjectClaim], planner: Planner, phrases: PhraseBuilder, *, first: bool = False
 ) -> list[str]:
     clauses = planner.plan(claims, rule.body.disjunctions, rule.body.objects, phrases.known)
-    said: list[str] = []
+    texts: list[str] = []
     for clause in clauses:
-        said.append(realize_clause(clause, phrases, rule=rule.variable, first=first and not said))
-    return said
+        texts.append(realize_clause(clause, phrases, rule=rule.variable, first=first and not texts))
+    return texts
 
 
 def _joined(clauses: list[str]) -> str:
-    """Two clauses are joined by "and", more are set apart by semicolons."""
+    """Join two clauses by "and", more by semicolons."""
     if len(clauses) < 3:
         return ", and ".join(clauses)
     return "; ".join([*clauses[:-1], f"and {clauses[-1]}"])
 
 
 def inverted_claim(rule: Rule, claims: list[ObjectClaim]) -> ObjectClaim | None:
-    """The one claim of a rule, if it is that an object from outside stands in a relation to every object of the rule."""
+    """Return the only claim of a rule if it relates an outer object to every object of the rule; else None."""
     if rule.body.objects or rule.body.disjunctions or len(claims) != 1:
         return None
     part = claims[0].single
@@ -188,7 +188,7 @@ def inverted_claim(rule: Rule, claims: list[ObjectClaim]) -> ObjectClaim | None:
 
 
 def _is_by(claim: ObjectClaim, obj: str, planner: Planner, phrases: PhraseBuilder) -> bool:
-    """Does the claim say that something is by the object, so that the object can be said to have it there?"""
+    """Return whether the claim places something relative to the object, so that the object can "have" it."""
     part: ClaimPart | None = claim.single
     if part is None or not is_relation(part) or part.rest[0] != obj:
         return False
@@ -197,7 +197,7 @@ def _is_by(claim: ObjectClaim, obj: str, planner: Planner, phrases: PhraseBuilde
 
 
 def _pair(subject: str, part: ClaimPart, obj: str) -> list[str]:
-    """The object that a part relates to the given one."""
+    """Return the object that a part relates to the given one."""
     objects = {subject, *part.rest} if is_relation(part) else set()
     return sorted(objects - {obj}) if obj in objects else []
 
