@@ -38,14 +38,14 @@ from formalimg.suites.item import Item
 from formalimg.suites.items_file import decode_item, encode_item, write_items
 from formalimg.suites.loader import load
 from formalimg.suites.record import ItemsError
-from formalimg.suites.suite import JudgeKind, Kind, PartTerms, Suite, SuiteKind, suite, suite_names
+from formalimg.suites.registry import JudgeKind, Kind, PartTerms, Suite, SuiteKind, suite, suite_names
 
 if TYPE_CHECKING:
     from formalimg.suites.cfworld.group_checks import GroupProblem, check_group, check_groups
     from formalimg.suites.cfworld.items import denominalised_items, items_of_groups, our_groups, pair_items, rule_items
-    from formalimg.suites.cfworld.published import Published, read_cf_world, tidying_report
-    from formalimg.suites.cfworld.published_groups import write_counterfactuals
-    from formalimg.suites.cfworld.published_records import Tidying, tidied_lines
+    from formalimg.suites.cfworld.published import Published, read_cf_world, repair_report
+    from formalimg.suites.cfworld.published_groups import write_published_groups
+    from formalimg.suites.cfworld.published_records import DataRepair, tidied_lines
     from formalimg.suites.cfworld.questions import pair_spec, template_scores
     from formalimg.suites.cfworld.scores import ScoredQuestion, read_cf_scores
     from formalimg.suites.conceptmix.binding import bind_attributes, bound_concepts, tampering
@@ -65,7 +65,12 @@ if TYPE_CHECKING:
     from formalimg.suites.conceptmix.prompt_check import unasked, unsaid
     from formalimg.suites.conceptmix.published import ScoredImage, read_scores, scores_text, write_sentences
     from formalimg.suites.conceptmix.questions import statements, template_questions
-    from formalimg.suites.conceptmix.sampling import ImpossibleDrawError, category_law, draw_concepts, mean_redraws
+    from formalimg.suites.conceptmix.sampling import (
+        InfeasibleDrawError,
+        category_distribution,
+        draw_concepts,
+        expected_redraws,
+    )
     from formalimg.suites.download import Pulled, PullError, Source, pull, source, source_names
     from formalimg.suites.export import ExportedSuite, Imprint, export_suite
     from formalimg.suites.formula.census import take_census
@@ -81,10 +86,10 @@ __getattr__ = lazy_exports(
         "cfworld.group_checks": ["GroupProblem", "check_group", "check_groups"],
         "cfworld.items": ["denominalised_items", "items_of_groups", "our_groups", "pair_items", "rule_items"],
         "cfworld.questions": ["pair_spec", "template_scores"],
-        "cfworld.published": ["Published", "read_cf_world", "tidying_report"],
+        "cfworld.published": ["Published", "read_cf_world", "repair_report"],
         "cfworld.scores": ["ScoredQuestion", "read_cf_scores"],
-        "cfworld.published_records": ["Tidying", "tidied_lines"],
-        "cfworld.published_groups": ["write_counterfactuals"],
+        "cfworld.published_records": ["DataRepair", "tidied_lines"],
+        "cfworld.published_groups": ["write_published_groups"],
         "conceptmix.binding": ["bind_attributes", "bound_concepts", "tampering"],
         "conceptmix.generation": [
             "ConceptCensus",
@@ -98,7 +103,7 @@ __getattr__ = lazy_exports(
         ],
         "conceptmix.completion": ["complete_binding", "lacks_measure"],
         "conceptmix.conflicts": ["Conflict", "conflicts"],
-        "conceptmix.sampling": ["ImpossibleDrawError", "category_law", "draw_concepts", "mean_redraws"],
+        "conceptmix.sampling": ["InfeasibleDrawError", "category_distribution", "draw_concepts", "expected_redraws"],
         "conceptmix.pools": ["Difficulty", "Pool", "Pools", "Profile", "load_pools"],
         "conceptmix.published": ["ScoredImage", "read_scores", "scores_text", "write_sentences"],
         "conceptmix.questions": ["statements", "template_questions"],
@@ -137,6 +142,7 @@ __all__ = [
     "Condition",
     "Conflict",
     "CounterfactualSpec",
+    "DataRepair",
     "Difficulty",
     "DigestError",
     "Dimension",
@@ -144,8 +150,8 @@ __all__ = [
     "FormulaSpec",
     "Group",
     "GroupProblem",
-    "ImpossibleDrawError",
     "Imprint",
+    "InfeasibleDrawError",
     "Item",
     "ItemsError",
     "JudgeKind",
@@ -167,12 +173,11 @@ __all__ = [
     "StyleText",
     "Suite",
     "SuiteKind",
-    "Tidying",
     "WeightedQuestion",
     "WordingError",
     "bind_attributes",
     "bound_concepts",
-    "category_law",
+    "category_distribution",
     "check_group",
     "check_groups",
     "complete_binding",
@@ -185,6 +190,7 @@ __all__ = [
     "denominalised_items",
     "draw_concepts",
     "encode_item",
+    "expected_redraws",
     "export_suite",
     "implausible",
     "instruction_digest",
@@ -195,7 +201,6 @@ __all__ = [
     "load_pools",
     "make_concept_items",
     "make_items",
-    "mean_redraws",
     "most_items",
     "our_groups",
     "pair_items",
@@ -205,6 +210,7 @@ __all__ = [
     "read_cf_world",
     "read_scores",
     "realize",
+    "repair_report",
     "rule_items",
     "same_meaning_as_written",
     "scores_text",
@@ -219,12 +225,11 @@ __all__ = [
     "template_questions",
     "template_scores",
     "tidied_lines",
-    "tidying_report",
     "unasked",
     "understand",
     "unsaid",
-    "write_counterfactuals",
     "write_items",
     "write_published",
+    "write_published_groups",
     "write_sentences",
 ]

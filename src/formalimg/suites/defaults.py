@@ -13,7 +13,7 @@ from typing import Any
 from formalimg.errors import FormalimgError
 from formalimg.suites.item import Item, in_order
 from formalimg.suites.items_file import decode_known_item
-from formalimg.suites.suite import suite as get_suite
+from formalimg.suites.registry import suite as get_suite
 
 
 class DigestError(FormalimgError):
@@ -24,9 +24,12 @@ def load_default(suite: str) -> list[Item[Any]]:
     """Load the default items of a suite, sorted by id.
 
     Raises:
+        FormalimgError: if the suite has none.
         DigestError: if the file is not the one that this version of the package was made with.
     """
-    known = _digests()["files"][suite]
+    known = _digests()["files"].get(suite)
+    if known is None:
+        raise FormalimgError(f"no items of {suite} ship with formalimg: give the path of its items")
     data = (_default_items() / f"{suite}.jsonl.gz").read_bytes()
     if f"sha256:{hashlib.sha256(data).hexdigest()}" != known:
         raise DigestError(f"the items of {suite} that came with formalimg are damaged: install it again")

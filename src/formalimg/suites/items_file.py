@@ -16,7 +16,7 @@ from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
 from formalimg.suites.item import Item, in_order, is_number
 from formalimg.suites.record import MAX_RECORD_BYTES, ItemFindings, ItemsError, Record, decode_record
-from formalimg.suites.suite import suite as get_suite
+from formalimg.suites.registry import suite as get_suite
 
 ITEMS_FILE = "items.jsonl"
 FORMAT = 1

@@ -13,7 +13,7 @@ from formalimg.suites.formula.spec import FormulaSpec
 from formalimg.suites.item import Item, in_order
 from formalimg.suites.items_file import ITEMS_FILE, read_lines
 from formalimg.suites.record import ItemFindings
-from formalimg.suites.suite import suite as get_suite
+from formalimg.suites.registry import suite as get_suite
 
 
 @overload
@@ -44,7 +44,7 @@ def load(suite: str, path: str | Path | None = None) -> list[Item[Any]]:
         ItemsError: listing everything that is wrong with the files, each with its place.
         FormalimgError: if there is no such suite, or nothing to read at the path.
     """
-    kind = get_suite(suite).traits
+    known = get_suite(suite)
     if path is None:
         return load_default(suite)
     findings = ItemFindings()
@@ -52,7 +52,7 @@ def load(suite: str, path: str | Path | None = None) -> list[Item[Any]]:
     if lines := _items_file(place):
         items = read_lines(lines, suite, findings)
     elif place.exists():
-        items = kind.read_published(place, suite, findings)
+        items = known.read_published(place, findings)
     else:
         raise FormalimgError(f"there is nothing at {place}: check the path")
     findings.raise_any()

@@ -12,7 +12,7 @@ from formalimg.suites.export.provenance import Imprint, Origin, origin_of, terms
 from formalimg.suites.export.statistics import count_items
 from formalimg.suites.items_file import write_items
 from formalimg.suites.loader import load
-from formalimg.suites.suite import suite
+from formalimg.suites.registry import suite
 
 PUBLISHED_FOLDER = "published"
 
@@ -79,6 +79,6 @@ def export_suite(
         for file, text in texts.items():
             (new / file).write_bytes(text.encode("utf-8"))
         if published:
-            suite(name).traits.write_published(found, new / PUBLISHED_FOLDER)
+            suite(name).write_published(found, new / PUBLISHED_FOLDER)
         files = tuple(sorted(entry.name for entry in new.iterdir()))
     return ExportedSuite(target, len(found), files, terms.licence, missing_for_publication(origin, terms, publisher))

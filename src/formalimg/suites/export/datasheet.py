@@ -14,6 +14,16 @@ from formalimg.suites.export.statistics import ItemStatistics, MarkdownTable
 
 _UNRECORDED = "How the items were made is not recorded in them, and whoever made this export did not say."
 
+_DEFAULTS = {
+    "summary": "$items items of $title.",
+    "levels": "The level is $level.",
+    "made": _UNRECORDED,
+    "judged": "No images and no labels are part of the data.",
+    "biases": ["Not examined: formalimg only counted what comes up."],
+    "personal": "Not examined.",
+}
+"""Texts of a suite for which neither its kind nor `texts.toml` has others."""
+
 
 class DatasheetTexts(NamedTuple):
     """The texts of a data sheet, each a sentence or a few."""
@@ -40,19 +50,23 @@ class DatasheetTexts(NamedTuple):
 def datasheet_texts(statistics: ItemStatistics, origin: Origin, imprint: Imprint) -> DatasheetTexts:
     """Return the texts for these items."""
     known = _texts()
+    suite = statistics.suite
     found = {
-        **known["kinds"][statistics.suite.kind],
-        **known["suites"][statistics.suite.name],
+        **_DEFAULTS,
+        **known["kinds"][suite.kind],
+        **known["suites"].get(suite.name, {}),
         **known["origins"][origin.kind],
     }
     if origin.kind == "published":
-        found["preprocessing"] = [*found["preprocessing"], *known["as_published"][statistics.suite.name]]
+        found["preprocessing"] = [*found["preprocessing"], *known["as_published"].get(suite.name, ())]
     values = {
         **_values(origin),
         "items": f"{statistics.items:,}",
+        "title": suite.title,
+        "level": suite.level,
         "version": statistics.version,
         "made": imprint.made or _UNRECORDED,
-        "paper": known["papers"][origin.source.name],
+        "paper": known["papers"].get(origin.source.name, ""),
     }
     return DatasheetTexts(*(_filled(found[name], values) for name in DatasheetTexts._fields))
 

@@ -16,7 +16,7 @@ from formalimg.suites.download.pull import SOURCE_NOTE, require_replaceable
 from formalimg.suites.download.source import PullError, Source, source
 from formalimg.suites.item import Item
 from formalimg.suites.items_file import ITEMS_FILE
-from formalimg.suites.suite import suite
+from formalimg.suites.registry import suite
 
 OriginKind: TypeAlias = Literal["shipped", "published", "own"]
 

@@ -12,7 +12,7 @@ from formalimg.suites.cfworld.spec import DIMENSIONS
 from formalimg.suites.conceptmix.spec import CATEGORIES
 from formalimg.suites.defaults import instruction_digest
 from formalimg.suites.item import Item
-from formalimg.suites.suite import Suite, suite
+from formalimg.suites.registry import Suite, suite
 
 
 class MarkdownTable(NamedTuple):

@@ -26,7 +26,7 @@ from formalimg.suites.formula.synthesis.natural import draw_natural
 from formalimg.suites.formula.synthesis.skeleton import with_connectives
 from formalimg.suites.formula.wording import WordingError, realize
 from formalimg.suites.item import Item
-from formalimg.suites.suite import suite
+from formalimg.suites.registry import suite
 
 VERSION = "1"
 """Version of the default items: to be raised whenever a change gives other items."""

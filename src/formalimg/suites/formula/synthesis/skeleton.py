@@ -9,7 +9,7 @@ from typing import Literal
 
 from formalimg.logic import And, Atom, Exists, Forall, Formula, Implies, Not, Or, Value, Variable, atoms, vocabulary
 from formalimg.suites.formula.ontology import ontology
-from formalimg.suites.suite import suite as get_suite
+from formalimg.suites.registry import suite as get_suite
 
 Pattern = Literal["exists", "exists-forall", "forall"]
 """All variables exist; some exist around a `forall`; a `forall` comes first."""

@@ -1,4 +1,4 @@
-"""Suite and SuiteKind: what is known of each benchmark besides its items.
+"""Registry of suites: Suite and SuiteKind, what is known of each benchmark besides its items.
 
 A `SuiteKind` holds everything that code would otherwise ask by `if suite == …`: the scale of its numbers, the words for
 the parts of a verdict, its item form, and how published files are read and written. A suite of a known kind is one
@@ -139,6 +139,8 @@ class Suite:
         has_gate: whether the score of a group's first level decides whether its other levels count.
         has_style_text: whether a text about the style of image can be put in front of prompts.
         has_ontology: whether formulas are checked for plausibility instead of being solved.
+        published: module with `read_published` and `write_published` (see `SuiteKind`) for files that are not in the
+            form of its kind; empty if they are.
     """
 
     name: str
@@ -153,11 +155,26 @@ class Suite:
     has_gate: bool = False
     has_style_text: bool = False
     has_ontology: bool = False
+    published: str = ""
 
     @property
     def traits(self) -> SuiteKind:
         """What it has in common with other suites of its kind."""
         return KINDS[self.kind]
+
+    def read_published(self, path: Path, findings: ItemFindings) -> list[Item[Any]]:
+        """Read the files of the benchmark's authors; errors are added to the findings."""
+        reader = import_module(self.published) if self.published else self.traits
+        return list(reader.read_published(path, self.name, findings))
+
+    def write_published(self, items: Sequence[Item[Any]], folder: Path) -> None:
+        """Write items in the form of the authors' files.
+
+        Raises:
+            FormalimgError: if an item does not fit the form, or the folder is not empty.
+        """
+        writer = import_module(self.published) if self.published else self.traits
+        writer.write_published(items, folder)
 
     def format_level(self, level: int) -> str:
         """Return a level as in running text: `K = 3`, or `L3`."""
@@ -211,9 +228,9 @@ def _write_formulas(items: Sequence[Item[Any]], folder: Path) -> None:
 
 
 def _read_concepts(path: Path, name: str, findings: ItemFindings) -> list[Item[Any]]:
-    from formalimg.suites.conceptmix.published import read_sentences, sentence_files
+    from formalimg.suites.conceptmix.published import read_published_prompts, find_prompt_files
 
-    return list(read_sentences(sentence_files(path), findings))
+    return list(read_published_prompts(find_prompt_files(path), findings))
 
 
 def _write_concepts(items: Sequence[Item[Any]], folder: Path) -> None:
@@ -223,15 +240,15 @@ def _write_concepts(items: Sequence[Item[Any]], folder: Path) -> None:
 
 
 def _read_counterfactuals(path: Path, name: str, findings: ItemFindings) -> list[Item[Any]]:
-    from formalimg.suites.cfworld.published import read_counterfactuals
+    from formalimg.suites.cfworld.published import read_published_items
 
-    return list(read_counterfactuals(path, name, findings))
+    return list(read_published_items(path, name, findings))
 
 
 def _write_counterfactuals(items: Sequence[Item[Any]], folder: Path) -> None:
-    from formalimg.suites.cfworld.published_groups import write_counterfactuals
+    from formalimg.suites.cfworld.published_groups import write_published_groups
 
-    write_counterfactuals(items, folder)
+    write_published_groups(items, folder)
 
 
 KINDS: Mapping[Kind, SuiteKind] = {
