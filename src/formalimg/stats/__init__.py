@@ -43,11 +43,10 @@ from formalimg.stats.precision_recall import (
     detection,
 )
 from formalimg.stats.reliability import RatingScale, Reliability, cronbach_alpha, krippendorff_alpha
-from formalimg.stats.summary import Bounds, Figures, mean_of_levels, missing_bounds, summarize
+from formalimg.stats.summary import MissingBounds, PointEstimates, mean_of_levels, missing_bounds, summarize
 
 __all__ = [
     "Band",
-    "Bounds",
     "Classification",
     "ComplianceRule",
     "Confusion",
@@ -55,7 +54,6 @@ __all__ = [
     "Correlation",
     "Detection",
     "Estimate",
-    "Figures",
     "Found",
     "Gate",
     "Generalizability",
@@ -63,8 +61,10 @@ __all__ = [
     "MeanConsistency",
     "MeanScore",
     "Missing",
+    "MissingBounds",
     "Observation",
     "Paired",
+    "PointEstimates",
     "RankAgreement",
     "Rate",
     "RatingScale",

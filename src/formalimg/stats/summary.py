@@ -158,7 +158,7 @@ def _reject_missing(tallies: Iterable[ItemTally]) -> None:
         )
 
 
-class Figures(NamedTuple):
+class PointEstimates(NamedTuple):
     """Point estimates of a summary, without intervals."""
 
     levels: Mapping[int, float]
@@ -167,16 +167,16 @@ class Figures(NamedTuple):
     generalizability: int | None
 
 
-class Bounds(NamedTuple):
+class MissingBounds(NamedTuple):
     """Results if all images without a verdict had failed, and if all had passed."""
 
-    worst: Figures
-    best: Figures
+    worst: PointEstimates
+    best: PointEstimates
 
 
 def missing_bounds(
     observations: Iterable[Observation], *, bands: Mapping[str, Sequence[int]], epsilon: float | None
-) -> Bounds:
+) -> MissingBounds:
     """Return the range of the results over all possible values of the missing verdicts.
 
     Args:
@@ -198,19 +198,19 @@ def missing_bounds(
     }
     worst = {level: (passed, expected) for level, (passed, _, expected) in counts.items()}
     best = {level: (passed + expected - scored, expected) for level, (passed, scored, expected) in counts.items()}
-    return Bounds(_point_estimates(worst, bands, epsilon), _point_estimates(best, bands, epsilon))
+    return MissingBounds(_point_estimates(worst, bands, epsilon), _point_estimates(best, bands, epsilon))
 
 
 def _point_estimates(
     counts: Mapping[int, tuple[int, int]], bands: Mapping[str, Sequence[int]], epsilon: float | None
-) -> Figures:
+) -> PointEstimates:
     rates = {level: passed / expected for level, (passed, expected) in counts.items()}
     images = sum(expected for _, expected in counts.values())
     held = None
     if epsilon is not None:
         levels = {level: rates.get(level) for level in all_levels(rates, bands)}
         held = held_level(levels, validate_epsilon(epsilon)) if rates else None
-    return Figures(
+    return PointEstimates(
         rates,
         sum(passed for passed, _ in counts.values()) / images if images else None,
         {name: mean_of_levels(chosen, rates) for name, chosen in validate_bands(bands).items()},

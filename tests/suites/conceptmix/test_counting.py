@@ -12,7 +12,7 @@ from formalimg.suites.conceptmix.binding import bind_attributes
 from formalimg.suites.conceptmix.generation import count_bindings, count_combinations, most_items
 from formalimg.suites.conceptmix.plausibility import reference_objects
 from formalimg.suites.conceptmix.pools import Pools, Profile, load_pools
-from formalimg.suites.conceptmix.sampling import ImpossibleDrawError, draw_concepts
+from formalimg.suites.conceptmix.sampling import InfeasibleDrawError, draw_concepts
 from formalimg.suites.conceptmix.spec import ATTRIBUTES, Binding, Category
 from tests.suites.conceptmix.brute_force import all_combinations, pools_of
 
@@ -29,7 +29,7 @@ def test_combinations_and_bindings_are_as_many_as_can_be_listed(only: Category |
     for k in (1, 2, 3, 4):
         listed = list(all_combinations(k, POOLS, profile, only))
         if not listed:
-            with pytest.raises(ImpossibleDrawError):
+            with pytest.raises(InfeasibleDrawError):
                 count_combinations(k, POOLS, profile=profile, only=only)
             continue
         assert count_combinations(k, POOLS, profile=profile, only=only) == len(listed)

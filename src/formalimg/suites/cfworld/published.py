@@ -22,7 +22,7 @@ from formalimg.suites.cfworld.published_groups import (
     json_files,
     read_fields,
 )
-from formalimg.suites.cfworld.published_records import RecordSchema, Tidying, read_records, tidied_lines
+from formalimg.suites.cfworld.published_records import DataRepair, RecordSchema, read_records, tidied_lines
 from formalimg.suites.cfworld.questions import pair_spec, rule_spec
 from formalimg.suites.cfworld.spec import (
     CF_WORLD,
@@ -45,10 +45,10 @@ _RULE_LEVELS = {"original": 1, "cf": 2}
 _PAIR_LEVELS = {"factual": 1, "unusual": 2}
 
 
-def read_rules(root: Path, findings: ItemFindings, tidied: list[Tidying]) -> list[Item[CounterfactualSpec]]:
+def read_rules(root: Path, findings: ItemFindings, repairs: list[DataRepair]) -> list[Item[CounterfactualSpec]]:
     """Read the items of the rule probe. Their questions were not published, so they get template questions."""
     items = []
-    for where, texts, _ in read_records(root, f"{PROBES}/rule_decouple.json", _RULE, findings, tidied):
+    for where, texts, _ in read_records(root, f"{PROBES}/rule_decouple.json", _RULE, findings, repairs):
         level = _level(texts["category"], _RULE_LEVELS, where, findings)
         group = f"rule-{texts['rule_id']}"
         items.append(
@@ -57,11 +57,11 @@ def read_rules(root: Path, findings: ItemFindings, tidied: list[Tidying]) -> lis
     return items
 
 
-def read_pairs(root: Path, findings: ItemFindings, tidied: list[Tidying]) -> list[Item[CounterfactualSpec]]:
+def read_pairs(root: Path, findings: ItemFindings, repairs: list[DataRepair]) -> list[Item[CounterfactualSpec]]:
     """Read the items of the attribute probe, with a template question each: the published scorer has one for all."""
     items: dict[str, Item[CounterfactualSpec]] = {}
     before = len(findings)
-    for where, texts, _ in read_records(root, f"{PROBES}/attribute_decouple.json", _PAIR, findings, tidied):
+    for where, texts, _ in read_records(root, f"{PROBES}/attribute_decouple.json", _PAIR, findings, repairs):
         level = _level(texts["category"], _PAIR_LEVELS, where, findings)
         number, _, ending = texts["id"].partition("_")
         if level and (level == 1) != (ending == "factual"):
@@ -80,7 +80,7 @@ def read_pairs(root: Path, findings: ItemFindings, tidied: list[Tidying]) -> lis
 
 
 def read_denominalised(
-    root: Path, fields_read: Sequence[PublishedField], findings: ItemFindings, tidied: list[Tidying]
+    root: Path, fields_read: Sequence[PublishedField], findings: ItemFindings, repairs: list[DataRepair]
 ) -> list[Item[CounterfactualSpec]]:
     """Read the reworded explicit prompts of the groups, judged by the questions of L2."""
     known = {each.field.path for each in fields_read}
@@ -88,23 +88,23 @@ def read_denominalised(
         if path not in known:
             name = f"{PROBES}/{_REWORDED_FOLDER}/{path}.json"
             findings.add(name, "there is no such file in prompt: take it away, or add that")
-    return [item for each in fields_read for item in _reworded_of(each, root, findings, tidied)]
+    return [item for each in fields_read for item in _reworded_of(each, root, findings, repairs)]
 
 
 def _reworded_of(
-    field: PublishedField, root: Path, findings: ItemFindings, tidied: list[Tidying]
+    field: PublishedField, root: Path, findings: ItemFindings, repairs: list[DataRepair]
 ) -> list[Item[CounterfactualSpec]]:
     """Read the reworded prompts of a field. What only follows from an unreadable file is not reported again."""
     name = f"{PROBES}/{_REWORDED_FOLDER}/{field.field.path}.json"
     groups = {group.number: group for group in field.groups}
     before = len(findings)
-    records = read_records(root, name, _REWORDED, findings, tidied)
+    records = read_records(root, name, _REWORDED, findings, repairs)
     is_sound = len(findings) == before
     items = []
     for where, texts, _ in records:
         group = groups.pop(texts["id"], None)
         if group is not None:
-            items.append(_reworded(group, where, texts["prompt"], bool(texts["category"]), tidied))
+            items.append(_reworded(group, where, texts["prompt"], bool(texts["category"]), repairs))
         elif field.is_sound:
             findings.add(where, "there is no such group in prompt: take it away, or add that")
     if is_sound:
@@ -114,14 +114,14 @@ def _reworded_of(
 
 
 def _reworded(
-    group: PublishedGroup, where: str, prompt: str, has_category: bool, tidied: list[Tidying]
+    group: PublishedGroup, where: str, prompt: str, has_category: bool, repairs: list[DataRepair]
 ) -> Item[CounterfactualSpec]:
     if not has_category:
-        tidied.append(Tidying(where, "no category", "none is needed: the file says the field"))
+        repairs.append(DataRepair(where, "no category", "none is needed: the file says the field"))
     if prompt == group.prompts[2]:
-        tidied.append(Tidying(where, "same prompt as L2", "kept: it is not in other words"))
+        repairs.append(DataRepair(where, "same prompt as L2", "kept: it is not in other words"))
     if not group.questions[2]:
-        tidied.append(Tidying(where, "no questions", "kept, but nobody can score it"))
+        repairs.append(DataRepair(where, "no questions", "kept, but nobody can score it"))
     spec = CounterfactualSpec(group.id, group.assessments[2], group.questions[2])
     return Item(CF_WORLD_DENOMINALISED, f"{group.id}-l2", 2, prompt, spec, group.field.tags)
 
@@ -146,12 +146,12 @@ class Published(NamedTuple):
 
     Attributes:
         items: all of them, in the order of the files.
-        tidied: every oddity, where it is, and what was made of it.
+        tidied: every irregularity, where it is, and how it was repaired.
         unscorable: the ids of items without questions.
     """
 
     items: tuple[Item[CounterfactualSpec], ...]
-    tidied: tuple[Tidying, ...]
+    tidied: tuple[DataRepair, ...]
     unscorable: tuple[str, ...]
 
 
@@ -172,41 +172,41 @@ def read_cf_world(place: str | Path, suite: str = CF_WORLD) -> Published:
     return published
 
 
-def read_counterfactuals(place: Path, suite: str, findings: ItemFindings) -> list[Item[CounterfactualSpec]]:
+def read_published_items(place: Path, suite: str, findings: ItemFindings) -> list[Item[CounterfactualSpec]]:
     """Read the items of a suite; problems of the files are added to the findings."""
     return list(_read(place, suite, findings).items)
 
 
-def tidying_report(place: str | Path, suite: str = CF_WORLD) -> list[str]:
+def repair_report(place: str | Path, suite: str = CF_WORLD) -> list[str]:
     """Return the irregularities of published data and their repairs, as text lines.
 
     Raises:
         FormalimgError: as `read_cf_world` does.
     """
-    items, tidied, unscorable = read_cf_world(place, suite)
+    items, repairs, unscorable = read_cf_world(place, suite)
     groups = {item.spec.group for item in items}
     questions = sum(len(item.spec.questions) for item in items)
     lines = [f"{len(groups):,} groups, {len(items):,} prompts, {questions:,} questions"]
     if unscorable:
         lines.append(f"{len(unscorable):,} prompts without questions, never scored: {', '.join(unscorable)}")
-    return [*lines, *tidied_lines(tidied)]
+    return [*lines, *tidied_lines(repairs)]
 
 
 def _read(place: Path, suite: str, findings: ItemFindings) -> Published:
     root = _root(place, suite)
-    tidied: list[Tidying] = []
+    repairs: list[DataRepair] = []
     items: Sequence[Item[CounterfactualSpec]]
     if suite == CF_WORLD_RULES:
-        items = read_rules(root, findings, tidied)
+        items = read_rules(root, findings, repairs)
     elif suite == CF_WORLD_ATTRIBUTES:
-        items = read_pairs(root, findings, tidied)
+        items = read_pairs(root, findings, repairs)
     elif suite == CF_WORLD_DENOMINALISED:
         # Repairs of the groups are reported with cf-world, and not again with its probe.
-        items = read_denominalised(root, read_fields(root, findings, []), findings, tidied)
+        items = read_denominalised(root, read_fields(root, findings, []), findings, repairs)
     else:
-        items = _items_of(read_fields(root, findings, tidied))
+        items = _items_of(read_fields(root, findings, repairs))
     unscorable = tuple(item.id for item in items if not item.spec.questions)
-    return Published(tuple(items), tuple(tidied), unscorable)
+    return Published(tuple(items), tuple(repairs), unscorable)
 
 
 def _root(place: Path, suite: str) -> Path:

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, get_args
 from formalimg._util.io import write_folder
 from formalimg.errors import FormalimgError
 from formalimg.suites.cfworld.published_records import (
+    DataRepair,
     FieldPath,
     RecordSchema,
-    Tidying,
     field_at,
     field_tagged,
     read_records,
@@ -86,8 +86,8 @@ class PublishedField(NamedTuple):
     is_sound: bool
 
 
-def read_fields(root: Path, findings: ItemFindings, tidied: list[Tidying]) -> list[PublishedField]:
-    """Read all groups, field by field; problems are added to the findings, repairs to `tidied`."""
+def read_fields(root: Path, findings: ItemFindings, repairs: list[DataRepair]) -> list[PublishedField]:
+    """Read all groups, field by field; problems are added to the findings, repairs to `repairs`."""
     fields_read = json_files(root / PROMPTS)
     known = {f"{field}{QUESTIONS_ENDING}" for field in fields_read}
     for name in json_files(root / QUESTIONS):
@@ -101,7 +101,7 @@ def read_fields(root: Path, findings: ItemFindings, tidied: list[Tidying]) -> li
             found.append(PublishedField(field, (), is_sound=False))
             continue
         slugs.add(field.slug)
-        found.append(_read_field(field, root, findings, tidied))
+        found.append(_read_field(field, root, findings, repairs))
     return found
 
 
@@ -111,13 +111,13 @@ def json_files(folder: Path) -> list[str]:
     return sorted(path.with_suffix("").as_posix() for path in paths)
 
 
-def _read_field(field: FieldPath, root: Path, findings: ItemFindings, tidied: list[Tidying]) -> PublishedField:
-    questions = _questions_of(field, root, findings, tidied)
+def _read_field(field: FieldPath, root: Path, findings: ItemFindings, repairs: list[DataRepair]) -> PublishedField:
+    questions = _questions_of(field, root, findings, repairs)
     groups = []
     before = len(findings)
-    for where, texts, _ in read_records(root, f"{PROMPTS}/{field.path}.json", _GROUP, findings, tidied):
+    for where, texts, _ in read_records(root, f"{PROMPTS}/{field.path}.json", _GROUP, findings, repairs):
         if not texts["category"]:
-            tidied.append(Tidying(where, "no category", "none is needed: the file says the field"))
+            repairs.append(DataRepair(where, "no category", "none is needed: the file says the field"))
         number = texts["id"]
         groups.append(
             PublishedGroup(
@@ -125,11 +125,11 @@ def _read_field(field: FieldPath, root: Path, findings: ItemFindings, tidied: li
                 number,
                 where,
                 {level: texts[f"prompt_l{level}"] for level in LEVELS},
-                _assessments(texts, where, tidied),
+                _assessments(texts, where, repairs),
                 {level: questions.pop((number, level), ()) for level in LEVELS},
             )
         )
-        _note_questions(groups[-1], tidied)
+        _note_questions(groups[-1], repairs)
     if questions and not groups and len(findings) == before:
         findings.add(f"{PROMPTS}/{field.path}.json", "holds no groups, though there are questions about some: add them")
     is_sound = len(findings) == before
@@ -137,25 +137,25 @@ def _read_field(field: FieldPath, root: Path, findings: ItemFindings, tidied: li
         where = f"{QUESTIONS}/{field.path}{QUESTIONS_ENDING}.json"
         for number, level in questions:
             findings.add(where, f"has questions for group {number}, l{level}, which is not there")
-    _note_duplicates(groups, tidied)
+    _note_duplicates(groups, repairs)
     return PublishedField(field, tuple(groups), is_sound)
 
 
-def _assessments(texts: Mapping[str, str], where: str, tidied: list[Tidying]) -> dict[Level, str]:
+def _assessments(texts: Mapping[str, str], where: str, repairs: list[DataRepair]) -> dict[Level, str]:
     """Return what decides at each level. L3 is judged by the questions of L2, so the point of L2 decides there too."""
     first, second, third = (texts[f"ap_l{level}"] for level in LEVELS)
     for level, text in ((1, first), (2, second)):
         if not text:
-            tidied.append(Tidying(f"{where}, l{level}", "no assessment point", "left empty"))
+            repairs.append(DataRepair(f"{where}, l{level}", "no assessment point", "left empty"))
     if third and not second:
-        tidied.append(Tidying(where, "assessment point of L3 alone", "kept for L3, and not taken for L2"))
+        repairs.append(DataRepair(where, "assessment point of L3 alone", "kept for L3, and not taken for L2"))
     elif third != second and third:
-        tidied.append(Tidying(where, "assessment point of L3 differs", "left out: its questions are those of L2"))
+        repairs.append(DataRepair(where, "assessment point of L3 differs", "left out: its questions are those of L2"))
     return {1: first, 2: second, 3: second or third}
 
 
 def _questions_of(
-    field: FieldPath, root: Path, findings: ItemFindings, tidied: list[Tidying]
+    field: FieldPath, root: Path, findings: ItemFindings, repairs: list[DataRepair]
 ) -> dict[tuple[str, Level], tuple[WeightedQuestion, ...]]:
     """Return the questions of a field by group and level, in the order of the file."""
     name = f"{QUESTIONS}/{field.path}{QUESTIONS_ENDING}.json"
@@ -165,7 +165,7 @@ def _questions_of(
     levels: Mapping[str, Level] = {f"l{level}": level for level in LEVELS}
     found: dict[tuple[str, Level], tuple[WeightedQuestion, ...]] = {}
     before = len(findings)
-    for where, texts, numbers in read_records(root, name, _QUESTION, findings, tidied):
+    for where, texts, numbers in read_records(root, name, _QUESTION, findings, repairs):
         kind, level = texts["question_type"], levels.get(texts["prompt_level"])
         if level is None:
             findings.add(where, f"unknown prompt_level {texts['prompt_level']!r}: levels are {', '.join(levels)}")
@@ -176,7 +176,7 @@ def _questions_of(
             dimension, weight = QUESTION_TYPES[kind], numbers["weight"]
             if weight != WEIGHTS[dimension]:
                 how = f"kept: {weight:g}, where {dimension} has {WEIGHTS[dimension]:g} elsewhere"
-                tidied.append(Tidying(where, "unusual weight", how))
+                repairs.append(DataRepair(where, "unusual weight", how))
             question = WeightedQuestion(dimension, texts["question"], texts["evaluation_criteria"], weight)
             found[key] = (*found.get(key, ()), question)
     if len(findings) > before:
@@ -187,9 +187,9 @@ def _questions_of(
     return found
 
 
-def _note_questions(group: PublishedGroup, tidied: list[Tidying]) -> None:
-    tidied.extend(
-        Tidying(f"{group.where}, l{level}", "no questions", "kept, but nobody can score it")
+def _note_questions(group: PublishedGroup, repairs: list[DataRepair]) -> None:
+    repairs.extend(
+        DataRepair(f"{group.where}, l{level}", "no questions", "kept, but nobody can score it")
         for level in LEVELS
         if not group.questions[level]
     )
@@ -197,17 +197,17 @@ def _note_questions(group: PublishedGroup, tidied: list[Tidying]) -> None:
         lacking = [name for name in _REQUIRED_DIMENSIONS if name not in {each.dimension for each in questions}]
         if questions and lacking:
             how = f"scored without {' and '.join(lacking)}"
-            tidied.append(Tidying(f"{group.where}, l{level}", "no question of a dimension", how))
+            repairs.append(DataRepair(f"{group.where}, l{level}", "no question of a dimension", how))
     if group.questions[2] != group.questions[3]:
-        tidied.append(Tidying(group.where, "questions of L3 differ", "kept as they are"))
+        repairs.append(DataRepair(group.where, "questions of L3 differ", "kept as they are"))
 
 
-def _note_duplicates(groups: Iterable[PublishedGroup], tidied: list[Tidying]) -> None:
+def _note_duplicates(groups: Iterable[PublishedGroup], repairs: list[DataRepair]) -> None:
     first: dict[tuple[str, ...], PublishedGroup] = {}
     for group in groups:
         said = (*group.prompts.values(), *group.assessments.values())
         if said in first:
-            tidied.append(Tidying(group.where, "duplicate", f"kept; says the same as id {first[said].number}"))
+            repairs.append(DataRepair(group.where, "duplicate", f"kept; says the same as id {first[said].number}"))
         first.setdefault(said, group)
 
 
@@ -217,7 +217,7 @@ _TYPE_OF = {QUESTION_TYPES[name]: name for name in QUESTION_TYPES if name != "Lo
 _Levels = Mapping[int, Item[CounterfactualSpec]]
 
 
-def write_counterfactuals(items: Iterable[Item[CounterfactualSpec]], folder: str | Path) -> None:
+def write_published_groups(items: Iterable[Item[CounterfactualSpec]], folder: str | Path) -> None:
     """Write groups as published: `<folder>/prompt/<field>.json` and `<folder>/eval_questions/<field>_gemini.json`.
 
     All files appear or none. Groups with published ids keep their numbers; other groups are numbered from 0, field by

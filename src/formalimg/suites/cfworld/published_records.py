@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 from formalimg._util.strict_json import loads_strict
 from formalimg.suites.record import ItemFindings, Record
 
-TidyReason: TypeAlias = Literal[
+RepairReason: TypeAlias = Literal[
     "blanks at the edges",
     "ids of two types",
     "no category",
@@ -35,7 +35,7 @@ _MAX_LISTED = 13
 _FEW = 3
 
 
-class Tidying(NamedTuple):
+class DataRepair(NamedTuple):
     """One irregularity of published data and its repair.
 
     Attributes:
@@ -45,17 +45,17 @@ class Tidying(NamedTuple):
     """
 
     where: str
-    what: TidyReason
+    what: RepairReason
     how: str
 
 
-def tidied_lines(tidied: Iterable[Tidying]) -> list[str]:
+def tidied_lines(repairs: Iterable[DataRepair]) -> list[str]:
     """Return repairs as text lines: each kind with its number, and the places.
 
     Items without questions are not among them: whoever lists items names those.
     """
-    kinds: dict[TidyReason, list[Tidying]] = {what: [] for what in get_args(TidyReason)}
-    for each in tidied:
+    kinds: dict[RepairReason, list[DataRepair]] = {what: [] for what in get_args(RepairReason)}
+    for each in repairs:
         kinds[each.what].append(each)
     lines = []
     for what, found in kinds.items():
@@ -161,9 +161,9 @@ class PublishedRecord(NamedTuple):
 
 
 def read_records(
-    root: Path, name: str, schema: RecordSchema, findings: ItemFindings, tidied: list[Tidying]
+    root: Path, name: str, schema: RecordSchema, findings: ItemFindings, repairs: list[DataRepair]
 ) -> list[PublishedRecord]:
-    """Read the records of a file; problems are added to the findings, repairs to `tidied`."""
+    """Read the records of a file; problems are added to the findings, repairs to `repairs`."""
     found = _load_list(root / name, name, findings)
     kinds = {type(record.get("id")) for record in found if isinstance(record, dict)}
     records: dict[str, PublishedRecord] = {}
@@ -173,9 +173,9 @@ def read_records(
             continue
         where = f"{name}, id {record['id']}" if "id" in record else f"{name}, record {number}"
         if len(kinds) > 1 and isinstance(record.get("id"), int):
-            tidied.append(Tidying(where, "ids of two types", f"read as text, {str(record['id'])!r}"))
-        fields = _fix_keys(record, schema, where, tidied)
-        parsed = _parse_record(Record(where, fields, findings, schema.label), schema, tidied)
+            repairs.append(DataRepair(where, "ids of two types", f"read as text, {str(record['id'])!r}"))
+        fields = _fix_keys(record, schema, where, repairs)
+        parsed = _parse_record(Record(where, fields, findings, schema.label), schema, repairs)
         if parsed is None:
             continue
         if parsed.texts["id"] in records:
@@ -198,19 +198,19 @@ def _load_list(path: Path, name: str, findings: ItemFindings) -> Sequence[Any]:
     return ()
 
 
-def _fix_keys(record: dict[str, Any], schema: RecordSchema, where: str, tidied: list[Tidying]) -> dict[str, Any]:
+def _fix_keys(record: dict[str, Any], schema: RecordSchema, where: str, repairs: list[DataRepair]) -> dict[str, Any]:
     """Return the record with mistyped keys corrected: `ap_3` is `ap_l3`, unless that is there too."""
     fields = {}
     for key, value in record.items():
         meant = _MISTYPED.sub(r"\1_l\2", key) if _MISTYPED.fullmatch(key) else key
         if meant != key and meant in (*schema.texts, *schema.optional) and meant not in record:
-            tidied.append(Tidying(where, "mistyped key", f"{key} read as {meant}"))
+            repairs.append(DataRepair(where, "mistyped key", f"{key} read as {meant}"))
             key = meant
         fields[key] = value
     return fields
 
 
-def _parse_record(record: Record, schema: RecordSchema, tidied: list[Tidying]) -> PublishedRecord | None:
+def _parse_record(record: Record, schema: RecordSchema, repairs: list[DataRepair]) -> PublishedRecord | None:
     before = len(record.findings)
     needed = (*schema.ids, *schema.texts, *schema.numbers)
     if not record.has_all(needed, (*needed, *schema.optional, *schema.ignored)):
@@ -230,7 +230,7 @@ def _parse_record(record: Record, schema: RecordSchema, tidied: list[Tidying]) -
         return None
     blank = [name for name, text in found.items() if text != texts[name]]
     if blank:
-        tidied.append(Tidying(record.where, "blanks at the edges", f"taken off {', '.join(blank)}"))
+        repairs.append(DataRepair(record.where, "blanks at the edges", f"taken off {', '.join(blank)}"))
     return PublishedRecord(record.where, {**dict.fromkeys(schema.optional, ""), **texts}, numbers)
 
 

@@ -181,7 +181,7 @@ class CompletionCost(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Completion:
+class BindingCompletion:
     """A candidate completion: its objects, and the placed relations by their index in the binding."""
 
     objects: tuple[BoundObject, ...]
@@ -222,7 +222,7 @@ def lacks_measure(binding: Binding) -> bool:
     return any(sized) and all(sized)
 
 
-def _complete_with_reference(binding: Binding, objects: tuple[BoundObject, ...], rng: Random) -> Completion:
+def _complete_with_reference(binding: Binding, objects: tuple[BoundObject, ...], rng: Random) -> BindingCompletion:
     """Return the best completion with one more reference object; ties are broken at random."""
     candidates = [
         BoundObject(obj.name)
@@ -256,7 +256,7 @@ def _company_cost(candidate: BoundObject, binding: Binding) -> int:
     return company + min(reference_mismatch(candidate, obj) for obj in binding.objects)
 
 
-def _complete(binding: Binding, objects: tuple[BoundObject, ...], rng: Random) -> Completion:
+def _complete(binding: Binding, objects: tuple[BoundObject, ...], rng: Random) -> BindingCompletion:
     """Return the best completion with these objects and no others."""
     given = bound_relations(binding.relations)
     places = [number for number, relation in enumerate(binding.relations) if _is_open(relation)]
@@ -265,7 +265,7 @@ def _complete(binding: Binding, objects: tuple[BoundObject, ...], rng: Random) -
     if len(objects) > 1:
         scene = SceneObjects(objects, len(binding.objects))
         found = place_relations([binding.relations[number] for number in places], given, scene, rng)
-    return Completion(objects, dict(zip(places, found, strict=False)), _cost(binding, objects, (*given, *found)))
+    return BindingCompletion(objects, dict(zip(places, found, strict=False)), _cost(binding, objects, (*given, *found)))
 
 
 def _cost(binding: Binding, objects: tuple[BoundObject, ...], placed: tuple[BoundRelation, ...]) -> CompletionCost:

@@ -29,7 +29,7 @@ def count_combinations(k: int, pools: Pools, *, profile: Profile = "paper", only
     Their order does not count; how often each is there does, so red twice is not red once.
 
     Raises:
-        ImpossibleDrawError: if it can give none.
+        InfeasibleDrawError: if it can give none.
     """
     return _count(k, pools, profile, only, lambda category, values, objects, often: comb(values + often - 1, often))
 
@@ -40,7 +40,7 @@ def count_bindings(k: int, pools: Pools, *, profile: Profile = "paper", only: Ca
     A red cat with a blue dog is not a blue cat with a red dog. The order of objects and of relations does not count.
 
     Raises:
-        ImpossibleDrawError: if it can give none.
+        InfeasibleDrawError: if it can give none.
     """
     return _count(k, pools, profile, only, _ways_to_bind)
 
@@ -52,7 +52,7 @@ def most_items(k: int, pools: Pools, *, profile: Profile = "paper", only: Catego
     sorted out as a conflict is counted all the same, so there may be fewer.
 
     Raises:
-        ImpossibleDrawError: if nothing can be drawn.
+        InfeasibleDrawError: if nothing can be drawn.
     """
     from formalimg.suites.conceptmix.plausibility import reference_objects  # here, as counting alone needs no knowledge
 

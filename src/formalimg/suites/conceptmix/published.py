@@ -59,7 +59,7 @@ class PublishedPromptFile(NamedTuple):
         return self.path.with_name(self.path.name.replace("_sentences_", "_refined_config_"))
 
 
-def sentence_files(place: Path) -> list[PublishedPromptFile]:
+def find_prompt_files(place: Path) -> list[PublishedPromptFile]:
     """Return the published prompt files at a path, by level.
 
     Raises:
@@ -81,7 +81,7 @@ def sentence_files(place: Path) -> list[PublishedPromptFile]:
     return sorted(found, key=lambda file: file.level)
 
 
-def read_sentences(files: Iterable[PublishedPromptFile], findings: ItemFindings) -> list[Item[ConceptSpec]]:
+def read_published_prompts(files: Iterable[PublishedPromptFile], findings: ItemFindings) -> list[Item[ConceptSpec]]:
     """Read the items of published prompt files; problems are added to the findings."""
     items = []
     for file in files:

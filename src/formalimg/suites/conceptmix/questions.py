@@ -11,10 +11,10 @@ from formalimg.suites.conceptmix.realization import style_predicate
 from formalimg.suites.conceptmix.spec import Binding, BindingError, BoundConcept
 from formalimg.suites.conceptmix.vocabulary import (
     PLACEHOLDER,
-    NounPhrase,
+    ObjectPhrase,
     is_person,
     lexicon_entry,
-    noun_phrases,
+    object_phrases,
     plural_of,
     relation_phrase,
     singular_of,
@@ -89,12 +89,12 @@ def template_questions(concepts: Sequence[BoundConcept], binding: Binding) -> tu
 
     Each can be understood alone, by a viewer who sees only the image.
     """
-    nouns = noun_phrases(binding)
+    nouns = object_phrases(binding)
     phrases = {relation.name: relation_phrase(relation.name, relation.description) for relation in binding.relations}
     return tuple(_question(one, nouns, phrases) for one in concepts)
 
 
-def _question(one: BoundConcept, nouns: Mapping[int, NounPhrase], phrases: Mapping[str, str]) -> str:
+def _question(one: BoundConcept, nouns: Mapping[int, ObjectPhrase], phrases: Mapping[str, str]) -> str:
     category, value = one.concept
     if category == "style":
         return f"Is the image {style_predicate(value)}?"
@@ -114,7 +114,7 @@ def _question(one: BoundConcept, nouns: Mapping[int, NounPhrase], phrases: Mappi
     return f"{obj.are.capitalize()} the {obj.noun} {question}{compared}?"
 
 
-def _existential(obj: NounPhrase, *, another: bool) -> str:
+def _existential(obj: ObjectPhrase, *, another: bool) -> str:
     if another:
         return f"other {plural_of(obj.item)}" if obj.is_plural else f"another {singular_of(obj.item)}"
     if lexicon_entry("object", obj.item).get("stuff"):
@@ -123,13 +123,13 @@ def _existential(obj: NounPhrase, *, another: bool) -> str:
     return f"at least one {singular_of(obj.item)}" if obj.is_plural else with_article(obj.item)
 
 
-def _textured(value: str, obj: NounPhrase) -> str:
+def _textured(value: str, obj: ObjectPhrase) -> str:
     do = "Do" if obj.is_plural else "Does"
     looks = lexicon_entry("texture", value).get("question", f"have {with_a(value)} texture")
     return f"{do} the {obj.noun} {looks.format(they=obj.they, are=obj.are)}?"
 
 
-def _spatial_question(where: str, subject: NounPhrase, reference: NounPhrase) -> str:
+def _spatial_question(where: str, subject: ObjectPhrase, reference: ObjectPhrase) -> str:
     other = f"the {reference.noun}"
     if subject.item == reference.item:
         other = (

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from formalimg.suites.conceptmix.spec import Binding, BindingError, BoundConcept, Category
 from formalimg.suites.conceptmix.vocabulary import (
     AttributePhrase,
-    NounPhrase,
+    ObjectPhrase,
     join_list,
     lexicon_entry,
-    noun_phrases,
+    object_phrases,
     relation_phrase,
     with_a,
 )
@@ -36,7 +36,7 @@ def realize(concepts: Sequence[BoundConcept], binding: Binding, rng: random.Rand
         raise BindingError("a relation is still open: complete the binding before writing the prompt")
     requested = {number for one in concepts if one.concept.category == "object" for number in one.objects}
     styles = list(dict.fromkeys(one.concept.value for one in concepts if one.concept.category == "style"))
-    return _PromptWriter(noun_phrases(binding), requested, rng).write(_ordered_relations(binding), styles)
+    return _PromptWriter(object_phrases(binding), requested, rng).write(_ordered_relations(binding), styles)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def _ordered_relations(binding: Binding) -> list[_PlacedRelation]:
 
 @dataclass
 class _PromptWriter:
-    nouns: dict[int, NounPhrase]
+    nouns: dict[int, ObjectPhrase]
     requested: set[int]
     rng: random.Random
     sentences: list[str] = field(default_factory=list)
@@ -186,11 +186,11 @@ class _PromptWriter:
             return f"{relation.phrase} {name}"
         return f"{relation.phrase} {name}, {aside}" + ("" if last else ",")
 
-    def _size_note(self, obj: NounPhrase) -> str:
+    def _size_note(self, obj: ObjectPhrase) -> str:
         """Return a note for added objects without a place of their own, which are there to compare sizes with."""
         return "" if obj.id in self.requested else " of normal size"
 
-    def _introduce(self, obj: NounPhrase, *, may_trail: bool, aside: str = "") -> str:
+    def _introduce(self, obj: ObjectPhrase, *, may_trail: bool, aside: str = "") -> str:
         """Return the name of an object: the full noun phrase the first time."""
         if obj.id in self.introduced:
             return self._refer_back(obj)
@@ -212,7 +212,7 @@ class _PromptWriter:
         likely = 0.8 if len(adjectives) >= _MANY_ADJECTIVES else 0.3
         return self.rng.choice(able) if able and self.rng.random() < likely else None
 
-    def _refer_back(self, obj: NounPhrase) -> str:
+    def _refer_back(self, obj: ObjectPhrase) -> str:
         alike = [number for number in self.introduced if self.nouns[number].item == obj.item]
         if len(alike) == 1:
             return f"the {obj.noun}"

@@ -23,7 +23,7 @@ OTHER_CATEGORIES: tuple[Category, ...] = tuple(category for category in CATEGORI
 """The categories besides objects, which are drawn with equal probability."""
 
 
-class ImpossibleDrawError(FormalimgError, ValueError):
+class InfeasibleDrawError(FormalimgError, ValueError):
     """The rules leave no way to draw so many concepts from these pools."""
 
 
@@ -62,12 +62,12 @@ class SamplingRules(NamedTuple):
         """Return all numbers of objects that some draw has.
 
         Raises:
-            ImpossibleDrawError: if there is none.
+            InfeasibleDrawError: if there is none.
         """
         most = min(self.pool, self.k if self.only not in (None, "object") else self.k + 1)
         numbers = tuple(n for n in range(1, most + 1) if self.others(n) <= sum(self.limits(n)))
         if not numbers:
-            raise ImpossibleDrawError(self._why_impossible(most))
+            raise InfeasibleDrawError(self._why_impossible(most))
         return numbers
 
     def _why_impossible(self, most: int) -> str:
@@ -124,7 +124,7 @@ def object_weight(k: int, objects: int) -> int:
     return comb(k, objects - 1) * int(3 ** (k + 1 - objects))
 
 
-def category_law(
+def category_distribution(
     k: int, pools: Pools, category: Category, *, profile: Profile = "paper", only: Category | None = None
 ) -> Mapping[int, Fraction]:
     """Return the probability distribution of the number of concepts of a category in `draw_concepts`.
@@ -135,7 +135,7 @@ def category_law(
         The chances that are not 0, by number of concepts; they add up to 1.
 
     Raises:
-        ImpossibleDrawError: if nothing can be drawn.
+        InfeasibleDrawError: if nothing can be drawn.
     """
     rules = sampling_rules(k, pools, profile, only)
     numbers = rules.object_counts()
@@ -155,13 +155,13 @@ def category_law(
     return dict(sorted(law.items()))
 
 
-def mean_redraws(k: int, pools: Pools, *, profile: Profile = "paper") -> Fraction:
+def expected_redraws(k: int, pools: Pools, *, profile: Profile = "paper") -> Fraction:
     """Return the expected number of rejected draws if one drew until all rules were kept.
 
     It leaves out the draws that would never end: those with too few objects for any other concepts.
 
     Raises:
-        ImpossibleDrawError: if nothing can be drawn.
+        InfeasibleDrawError: if nothing can be drawn.
     """
     rules = sampling_rules(k, pools, profile, None)
     numbers = rules.object_counts()
@@ -179,7 +179,7 @@ def mean_redraws(k: int, pools: Pools, *, profile: Profile = "paper") -> Fractio
     )
 
 
-__all__ = ["ImpossibleDrawError", "draw_concepts"]
+__all__ = ["InfeasibleDrawError", "draw_concepts"]
 
 
 def draw_concepts(
@@ -204,7 +204,7 @@ def draw_concepts(
         The objects, which all differ; then the other concepts in the order drawn, with the spatial ones last.
 
     Raises:
-        ImpossibleDrawError: if the rules leave nothing to draw.
+        InfeasibleDrawError: if the rules leave nothing to draw.
     """
     rules = sampling_rules(k, pools, profile, only)
     objects = _draw(_object_count_weights(rules), rng)

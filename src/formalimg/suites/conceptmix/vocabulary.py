@@ -208,7 +208,7 @@ class AttributePhrase:
 
 
 @dataclass(frozen=True)
-class NounPhrase:
+class ObjectPhrase:
     """An object of a binding, and what is needed to refer to it.
 
     Attributes:
@@ -278,12 +278,12 @@ class NounPhrase:
         return f"another {text}" if another and text == self.noun else with_a(text)
 
 
-def noun_phrases(binding: Binding) -> dict[int, NounPhrase]:
+def object_phrases(binding: Binding) -> dict[int, ObjectPhrase]:
     """Return the noun phrases of a binding, by object id."""
     return {number: _noun_phrase(number, one.item, one.attributes) for number, one in enumerate(binding.objects, 1)}
 
 
-def _noun_phrase(number: int, item: str, attributes: Mapping[str, str]) -> NounPhrase:
+def _noun_phrase(number: int, item: str, attributes: Mapping[str, str]) -> ObjectPhrase:
     count = number_word(attributes["number"]) if "number" in attributes else None
     many = count not in (None, "one")
     found = [
@@ -291,7 +291,7 @@ def _noun_phrase(number: int, item: str, attributes: Mapping[str, str]) -> NounP
         for category in _ATTRIBUTE_ORDER
         if category in attributes
     ]
-    return NounPhrase(number, item, count, tuple(sorted(found, key=lambda one: one.rank)))
+    return ObjectPhrase(number, item, count, tuple(sorted(found, key=lambda one: one.rank)))
 
 
 def _attribute_phrase(category: Category, value: str, item: str, many: bool) -> AttributePhrase:
