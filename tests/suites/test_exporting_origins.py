@@ -124,7 +124,7 @@ def test_the_command_says_what_it_wrote_and_what_is_missing(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["nosuch"], "nosuch is neither a suite nor a run folder"),
         (["natural", "--name", "x"], "an export of a suite has no --name"),
@@ -132,9 +132,9 @@ def test_the_command_says_what_it_wrote_and_what_is_missing(tmp_path: Path) -> N
         (["natural", "--date", "31.1.2026"], "write it as in 2026-01-31"),
     ],
 )
-def test_slips_are_told_in_one_line(arguments: list[str], told: str, tmp_path: Path) -> None:
+def test_slips_are_told_in_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
     done = formalimg("export", *arguments, "--out", str(tmp_path / "out"), cwd=tmp_path)
     assert done.code == 2
-    assert told in done.err
+    assert message in done.err
     assert len(done.err.splitlines()) == 1
     assert not (tmp_path / "out").exists()

@@ -233,8 +233,8 @@ def test_a_zip_that_lies_about_a_size(tmp_path: Path) -> None:
     assert "more than 10,000 bytes" in refused(tmp_path / "a.zip", tmp_path)
     data = (tmp_path / "a.zip").read_bytes()
     assert len(data) < 100_000
-    for told in (5, 9_000):
-        lying = data.replace(struct.pack("<L", 50_000_000), struct.pack("<L", told))
+    for declared in (5, 9_000):
+        lying = data.replace(struct.pack("<L", 50_000_000), struct.pack("<L", declared))
         (tmp_path / "b.zip").write_bytes(lying)
         assert "damaged" in refused(tmp_path / "b.zip", tmp_path)
 

@@ -228,7 +228,7 @@ def _write_formulas(items: Sequence[Item[Any]], folder: Path) -> None:
 
 
 def _read_concepts(path: Path, name: str, findings: ItemFindings) -> list[Item[Any]]:
-    from formalimg.suites.conceptmix.published import read_published_prompts, find_prompt_files
+    from formalimg.suites.conceptmix.published import find_prompt_files, read_published_prompts
 
     return list(read_published_prompts(find_prompt_files(path), findings))
 
