@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from formalimg.errors import FormalimgError
 from formalimg.stats.generalizability import TOLERANCE
+from formalimg.stats.intervals import validate_confidence
 from formalimg.stats.observations import Interval, PassCount, PassCounts
 
 if TYPE_CHECKING:
@@ -51,8 +52,9 @@ class LevelDraws(NamedTuple):
     with_pass: Draws
 
 
-def validate_resampling(confidence: float, resamples: int, seed: int) -> BootstrapConfig:
-    """Return the bootstrap configuration, or raise if the resamples are too few or the seed is negative."""
+def bootstrap_config(confidence: float, resamples: int, seed: int) -> BootstrapConfig:
+    """Return the configuration, or raise if the confidence is invalid, resamples too few or the seed negative."""
+    validate_confidence(confidence)
     if resamples * (1 - confidence) < 2 - TOLERANCE:
         raise FormalimgError(f"{resamples} resamples are too few for a confidence of {confidence}: use 2000")
     if seed < 0:
@@ -78,17 +80,18 @@ def resample_level(level: int, kinds: PassCounts, config: BootstrapConfig) -> Le
     return LevelDraws(rates([]), rates([PassCount(0, images)]), rates([PassCount(images, images)]))
 
 
-def band_interval(levels: Mapping[int, LevelDraws], config: BootstrapConfig) -> Interval:
-    """Return the bootstrap interval of the mean rate of these levels."""
+def band_interval(levels: Mapping[int, LevelDraws], value: float, config: BootstrapConfig) -> Interval:
+    """Return the bootstrap interval of `value`, the mean rate of these levels."""
     lower, upper = _with_unseen_items(levels, config)
-    return Interval(*_ends(lower.mean(axis=0), upper.mean(axis=0), config.confidence))
+    return quantile_interval(lower.mean(axis=0), upper.mean(axis=0), value, config)
 
 
-def difference_interval(differences: Mapping[float, int], config: BootstrapConfig) -> Interval:
+def difference_interval(differences: Mapping[float, int], value: float, config: BootstrapConfig) -> Interval:
     """Return the bootstrap interval of a mean difference.
 
     Args:
         differences: the number of items by difference, from −1 to 1.
+        value: the mean difference.
         config: confidence, number of resamples and seed.
     """
     import numpy as np
@@ -102,7 +105,7 @@ def difference_interval(differences: Mapping[float, int], config: BootstrapConfi
         mean: Draws = drawn @ values / weights.sum()
         return mean
 
-    return Interval(*_ends(means(-1.0), means(1.0), config.confidence))
+    return quantile_interval(means(-1.0), means(1.0), value, config)
 
 
 def _with_unseen_items(levels: Mapping[int, LevelDraws], config: BootstrapConfig) -> tuple[Draws, Draws]:
@@ -118,13 +121,14 @@ def _with_unseen_items(levels: Mapping[int, LevelDraws], config: BootstrapConfig
     )
 
 
-def _ends(lower: Draws, upper: Draws, confidence: float) -> tuple[float, float]:
+def quantile_interval(lower: Draws, upper: Draws, value: float, config: BootstrapConfig) -> Interval:
+    """Return the interval from a lower quantile of some resamples to an upper one of others; it includes `value`."""
     import numpy as np
 
-    outside = (1 - confidence) / 2
-    return (
-        float(np.quantile(lower, outside, method="lower")),
-        float(np.quantile(upper, 1 - outside, method="higher")),
+    outside = (1 - config.confidence) / 2
+    return Interval(
+        min(float(np.quantile(lower, outside, method="lower")), value),
+        max(float(np.quantile(upper, 1 - outside, method="higher")), value),
     )
 
 

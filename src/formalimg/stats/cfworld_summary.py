@@ -12,7 +12,7 @@ from math import fsum, isfinite
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.bootstrap import BootstrapConfig, difference_interval, validate_resampling
+from formalimg.stats.bootstrap import BootstrapConfig, bootstrap_config, difference_interval, quantile_interval
 from formalimg.stats.cfworld_scores import (
     MeanScore,
     ScoreObservation,
@@ -26,7 +26,7 @@ from formalimg.stats.cfworld_scores import (
     validate_profile,
     validate_score,
 )
-from formalimg.stats.intervals import MIN_ITEMS_TO_RESAMPLE, binomial_interval, validate_confidence
+from formalimg.stats.intervals import MIN_ITEMS_TO_RESAMPLE, binomial_interval
 from formalimg.stats.observations import Interval, Missing
 from formalimg.stats.summary import validate_missing
 
@@ -74,10 +74,10 @@ class ResampledMeans:
 
         column = self._column[level]
         if self._groups[column] < MIN_ITEMS_TO_RESAMPLE:
-            effective_count = float(self._effective_groups[column])
-            return binomial_interval(min(value, 1.0) * effective_count, effective_count, self._config.confidence)
+            groups = float(self._effective_groups[column])
+            return binomial_interval(min(value, 1.0) * groups, groups, self._config.confidence)
         low, high = (np.nan_to_num(self._means(level, unseen), nan=unseen) for unseen in (0.0, 1.0))
-        return _percentile_interval(low, high, value, self._config.confidence)
+        return quantile_interval(low, high, value, self._config)
 
     def ratio_interval(self, before: int, after: int, value: float, min_before: float) -> Interval | None:
         """Return the interval of one level's mean over the root of another's; None if it is unbounded.
@@ -97,8 +97,8 @@ class ResampledMeans:
         with np.errstate(divide="ignore", invalid="ignore"):
             low = self._means(after, 0.0) / np.sqrt(self._means(before, 1.0))
             high = self._means(after, 1.0) / np.sqrt(self._means(before, min_before))
-        interval = _percentile_interval(
-            np.nan_to_num(low, nan=0.0), np.where(np.isnan(high), np.inf, high), value, self._config.confidence
+        interval = quantile_interval(
+            np.nan_to_num(low, nan=0.0), np.where(np.isnan(high), np.inf, high), value, self._config
         )
         return interval if isfinite(interval.high) else None
 
@@ -118,18 +118,8 @@ def _effective_groups(table: Array) -> Array:
 
     images = table[:, :, 1]
     squares = (images**2).sum(axis=0)
-    effective_count: Array = np.divide(images.sum(axis=0) ** 2, squares, out=np.zeros_like(squares), where=squares > 0)
-    return effective_count
-
-
-def _percentile_interval(low: Array, high: Array, value: float, confidence: float) -> Interval:
-    import numpy as np
-
-    outside = (1 - confidence) / 2
-    return Interval(
-        min(float(np.quantile(low, outside, method="lower")), value),
-        max(float(np.quantile(high, 1 - outside, method="higher")), value),
-    )
+    groups: Array = np.divide(images.sum(axis=0) ** 2, squares, out=np.zeros_like(squares), where=squares > 0)
+    return groups
 
 
 class ScoreDifference(NamedTuple):
@@ -162,14 +152,14 @@ def score_difference(
     A group counts once, however many images it has. What has no score is left out of its group's mean.
 
     Args:
-        observations: the scores of both levels; others are not looked at.
-        first: the level that is taken away.
-        second: the level that it is taken from.
+        observations: the scores of both levels; other levels are ignored.
+        first: the level to subtract.
+        second: the level to subtract it from.
         confidence: of the interval.
-        resamples: how often the groups are resampled for it.
-        seed: of the resampling.
+        resamples: number of bootstrap resamples.
+        seed: of the bootstrap.
     """
-    config = validate_resampling(validate_confidence(confidence), resamples, seed)
+    config = bootstrap_config(confidence, resamples, seed)
     scores: dict[str, tuple[list[float], list[float]]] = {}
     for group, level, _, score in observations:
         if level in (first, second):
@@ -181,8 +171,8 @@ def score_difference(
     if not known:
         return ScoreDifference(None, None, 0, left_out)
     value = fsum(known.values()) / len(known)
-    low, high = difference_interval(dict(sorted(Counter(known.values()).items())), config)
-    return ScoreDifference(value, Interval(min(low, value), max(high, value)), len(known), left_out)
+    interval = difference_interval(dict(sorted(Counter(known.values()).items())), value, config)
+    return ScoreDifference(value, interval, len(known), left_out)
 
 
 _PRINTED = 2
@@ -204,13 +194,13 @@ def summarize_scores(
     Args:
         observations: one for each image that was to be scored, in any order, with the score that the judge gave.
         threshold: the score of level 1 that opens the gate of a group; None for no gate.
-        missing: what is done with images that have no score, or whose gate is not known: left out of the means,
-            counted as 0 (`fail`), or refused.
+        missing: how to treat images without a score, or with an unknown gate: leave them out of the means, count them
+            as 0 (`fail`), or raise.
         confidence: of all intervals.
-        resamples: how often groups are resampled for the intervals.
-        seed: of the resampling. The same observations and seed give the same numbers.
-        profile: `official-code` closes the gate of groups whose level 1 has no score, though it was asked for, and
-            works PRR and RRR out from means that are rounded to two decimals, as the published tables do.
+        resamples: number of bootstrap resamples.
+        seed: of the bootstrap. The same observations and seed give the same numbers.
+        profile: `official-code` closes the gate of groups whose level 1 was requested but has no score, and computes
+            PRR and RRR from means rounded to two decimals, as the published tables do.
 
     Raises:
         FormalimgError: if an observation or an argument is invalid, or if a score is missing and `missing` is
@@ -218,7 +208,7 @@ def summarize_scores(
     """
     validate_missing(missing)
     validate_profile(profile)
-    config = validate_resampling(validate_confidence(confidence), resamples, seed)
+    config = bootstrap_config(confidence, resamples, seed)
     seen = [_checked(one) for one in observations]
     counting = seen if threshold is None else apply_gate(seen, threshold, profile=profile)
     gated = Counter() if threshold is None else _gated(seen, threshold, profile)
@@ -238,15 +228,8 @@ def summarize_scores(
             return ScoreRatio(None, None)
         return ScoreRatio(value, draws.ratio_interval(before, after, value, min_before))
 
-    return ScoreSummary(
-        means,
-        ratio(1, 2, threshold or 0.0),
-        ratio(2, 3, 0.0),
-        threshold,
-        missing,
-        confidence,
-        profile,
-    )
+    prr, rrr = ratio(1, 2, threshold or 0.0), ratio(2, 3, 0.0)
+    return ScoreSummary(means, prr, rrr, threshold, missing, confidence, profile)
 
 
 def _checked(one: ScoreObservation) -> ScoreObservation:

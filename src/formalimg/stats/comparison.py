@@ -12,9 +12,9 @@ from math import exp, log
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.bootstrap import BootstrapConfig, difference_interval, validate_resampling
+from formalimg.stats.bootstrap import BootstrapConfig, bootstrap_config, difference_interval
 from formalimg.stats.cfworld_scores import ScoreObservation, validate_score
-from formalimg.stats.intervals import log_binomial_tail, validate_confidence
+from formalimg.stats.intervals import log_binomial_tail
 from formalimg.stats.observations import Interval, ItemTally, Observation, tally
 
 
@@ -59,16 +59,16 @@ def paired(
     on both sides take no part in the comparison; they are named instead.
 
     Args:
-        first: what was observed in one run.
-        second: what was observed in the other.
+        first: the observations of one run.
+        second: the observations of the other.
         confidence: of the interval.
-        resamples: how often the items are resampled for the interval.
-        seed: of the resampling.
+        resamples: number of bootstrap resamples.
+        seed: of the bootstrap.
 
     Raises:
         FormalimgError: if an item is at different levels in the two runs, or an observation is invalid.
     """
-    config = validate_resampling(validate_confidence(confidence), resamples, seed)
+    config = bootstrap_config(confidence, resamples, seed)
     here, there = _by_item(first), _by_item(second)
     names = sorted({*here, *there})
     for name in names:
@@ -97,13 +97,13 @@ def paired_scores(
         first: the scores in one run.
         second: the scores in the other.
         confidence: of the interval.
-        resamples: how often the groups are resampled for the interval.
-        seed: of the resampling.
+        resamples: number of bootstrap resamples.
+        seed: of the bootstrap.
 
     Raises:
         FormalimgError: if a score is not between 0 and 1.
     """
-    config = validate_resampling(validate_confidence(confidence), resamples, seed)
+    config = bootstrap_config(confidence, resamples, seed)
     here, there = _level_means(first), _level_means(second)
     return _comparison(
         {name: _means(here.get(name, {}), there.get(name, {})) for name in sorted({*here, *there})}, config
@@ -116,8 +116,8 @@ def _comparison(rates: Mapping[str, tuple[Fraction | None, Fraction | None]], co
     difference, interval = None, None
     if differences:
         difference = float(sum(differences) / len(differences))
-        low, high = difference_interval({float(each): n for each, n in sorted(Counter(differences).items())}, config)
-        interval = Interval(min(low, difference), max(high, difference))
+        counts = {float(each): n for each, n in sorted(Counter(differences).items())}
+        interval = difference_interval(counts, difference, config)
     return Paired(
         wins,
         losses,
@@ -138,7 +138,7 @@ def _level_means(observations: Iterable[ScoreObservation]) -> dict[str, dict[int
         levels = scores.setdefault(group, {})
         if score is not None:
             levels.setdefault(level, []).append(Fraction(validate_score(score)))
-    return {group: {level: _mean(given) for level, given in levels.items()} for group, levels in scores.items()}
+    return {group: {level: _mean(scored) for level, scored in levels.items()} for group, levels in scores.items()}
 
 
 def _means(here: Mapping[int, Fraction], there: Mapping[int, Fraction]) -> tuple[Fraction | None, Fraction | None]:

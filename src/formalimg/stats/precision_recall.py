@@ -11,15 +11,15 @@ from formalimg.stats.agreement import BinaryAnswer, validate_answers
 from formalimg.stats.bootstrap import (
     BootstrapConfig,
     Estimate,
+    bootstrap_config,
     bootstrap_draws,
     bootstrap_estimate,
     group_items,
     item_ids,
     percentile_interval,
     tails,
-    validate_resampling,
 )
-from formalimg.stats.intervals import clustered_interval, validate_confidence
+from formalimg.stats.intervals import clustered_interval
 from formalimg.stats.observations import Interval, PassCount, total
 
 if TYPE_CHECKING:
@@ -107,12 +107,12 @@ def classification(
         items: for each case the item it belongs to, where items have several cases; their answers are not independent.
         confidence: of all intervals.
         resamples: number of bootstrap resamples for F1 and balanced accuracy.
-        seed: of the resampling.
+        seed: of the bootstrap.
 
     Raises:
         FormalimgError: if an answer or the confidence is invalid.
     """
-    config = validate_resampling(validate_confidence(confidence), resamples, seed)
+    config = bootstrap_config(confidence, resamples, seed)
     cases = validate_answers(pairs)
     named = [
         (name, (truth, prediction))
@@ -243,12 +243,12 @@ def detection(
         items: for each entry the image it belongs to; None if each stands for itself.
         confidence: of all intervals.
         resamples: number of bootstrap resamples for F1.
-        seed: of the resampling.
+        seed: of the bootstrap.
 
     Raises:
         FormalimgError: if the counts or the confidence are invalid.
     """
-    config = validate_resampling(validate_confidence(confidence), resamples, seed)
+    config = bootstrap_config(confidence, resamples, seed)
     entries = list(images)
     by_item: dict[Hashable, Found] = {}
     for name, entry in zip(item_ids(len(entries), items), entries, strict=True):

@@ -9,8 +9,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.bootstrap import bootstrap_estimate, group_items, item_ids, validate_resampling
-from formalimg.stats.intervals import validate_confidence
+from formalimg.stats.bootstrap import bootstrap_config, bootstrap_estimate, group_items, item_ids
 from formalimg.stats.observations import Interval
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def cronbach_alpha(
         items: for each object the item it belongs to, where items have several; items are resampled whole.
         confidence: of the interval.
         resamples: number of bootstrap resamples.
-        seed: of the resampling.
+        seed: of the bootstrap.
 
     Returns:
         Alpha with its interval. It is None for fewer than two raters or complete objects, and where the sums do not
@@ -74,7 +73,7 @@ def cronbach_alpha(
         FormalimgError: if a rating is not a number, objects have different numbers of raters, or the confidence is
             invalid.
     """
-    config = validate_resampling(validate_confidence(confidence), resamples, seed)
+    config = bootstrap_config(confidence, resamples, seed)
     rows = [tuple(row) for row in ratings]
     if len({len(row) for row in rows}) > 1:
         raise FormalimgError("the rows have different numbers of ratings: use None where a rating is missing")
@@ -146,7 +145,7 @@ def krippendorff_alpha(
         items: for each object the item it belongs to, where items have several; items are resampled whole.
         confidence: of the interval.
         resamples: number of bootstrap resamples.
-        seed: of the resampling.
+        seed: of the bootstrap.
 
     Returns:
         Alpha with its interval. It is None where nothing has two ratings, and where all ratings are the same: chance
@@ -155,7 +154,7 @@ def krippendorff_alpha(
     Raises:
         FormalimgError: if a rating is not on the scale, or the scale or the confidence is invalid.
     """
-    config = validate_resampling(validate_confidence(confidence), resamples, seed)
+    config = bootstrap_config(confidence, resamples, seed)
     if scale not in ("nominal", "ordinal", "interval"):
         raise FormalimgError(f"the scale {scale!r} is unknown: use nominal, ordinal or interval")
     rows = [[rating for rating in row if rating is not None] for row in ratings]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, get_args
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.bootstrap import BootstrapConfig, band_interval, resample_level, validate_resampling
+from formalimg.stats.bootstrap import BootstrapConfig, band_interval, bootstrap_config, resample_level
 from formalimg.stats.generalizability import generalizability_interval, held_level, validate_epsilon
 from formalimg.stats.intervals import (
     MIN_ITEMS_TO_RESAMPLE,
@@ -14,12 +14,10 @@ from formalimg.stats.intervals import (
     effective_count,
     effective_items,
     pooled_interval,
-    validate_confidence,
 )
 from formalimg.stats.observations import (
     Band,
     Generalizability,
-    Interval,
     ItemTally,
     Missing,
     Observation,
@@ -51,14 +49,14 @@ def summarize(
         missing: how to treat images without a verdict.
         confidence: of all intervals.
         resamples: number of bootstrap resamples per band.
-        seed: of the resampling. The same observations and seed give the same numbers.
+        seed: of the bootstrap. The same observations and seed give the same numbers.
 
     Raises:
         FormalimgError: if an observation or an argument is invalid, or if a verdict is missing and `missing` is
             "error".
     """
     validate_missing(missing)
-    config = validate_resampling(validate_confidence(confidence), resamples, seed)
+    config = bootstrap_config(confidence, resamples, seed)
     tallies = tally(observations)
     everything = [each for items in tallies.values() for each in items.values()]
     if missing == "error":
@@ -127,8 +125,8 @@ def _band(
     shown = {level: kinds[level] for level in chosen}
     if min(map(effective_items, shown.values())) < MIN_ITEMS_TO_RESAMPLE:
         return Band(chosen, value, pooled_interval(value, list(shown.values()), config.confidence), coverage)
-    low, high = band_interval({level: resample_level(level, those, config) for level, those in shown.items()}, config)
-    return Band(chosen, value, Interval(min(low, value), max(high, value)), coverage)
+    draws = {level: resample_level(level, those, config) for level, those in shown.items()}
+    return Band(chosen, value, band_interval(draws, value, config), coverage)
 
 
 def _generalizability(
