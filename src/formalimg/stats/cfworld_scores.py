@@ -258,10 +258,7 @@ def _factual(observations: Iterable[ScoreObservation]) -> dict[tuple[str, int], 
 
 
 def _gate(
-    one: ScoreObservation,
-    factual: Mapping[tuple[str, int], float | None],
-    threshold: float,
-    profile: ScoreProfile,
+    one: ScoreObservation, factual: Mapping[tuple[str, int], float | None], threshold: float, profile: ScoreProfile
 ) -> Gate:
     which = next((key for key in ((one.group, one.sample), (one.group, 0)) if key in factual), None)
     if which is None:

@@ -52,7 +52,7 @@ def read_rules(root: Path, findings: ItemFindings, repairs: list[DataRepair]) ->
         level = _level(texts["category"], _RULE_LEVELS, where, findings)
         group = f"rule-{texts['rule_id']}"
         items.append(
-            Item(CF_WORLD_RULES, f"{group}-{texts['id']}", level, texts["prompt"], rule_spec(group, texts["ap"])),
+            Item(CF_WORLD_RULES, f"{group}-{texts['id']}", level, texts["prompt"], rule_spec(group, texts["ap"]))
         )
     return items
 

@@ -76,11 +76,7 @@ def _ways_to_bind(category: Category, values: int, objects: int, often: int) -> 
 
 
 def _count(
-    k: int,
-    pools: Pools,
-    profile: Profile,
-    only: Category | None,
-    ways: Callable[[Category, int, int, int], int],
+    k: int, pools: Pools, profile: Profile, only: Category | None, ways: Callable[[Category, int, int, int], int]
 ) -> int:
     """Sum over all numbers of objects and of concepts per category.
 

@@ -193,6 +193,10 @@ class ParsedPrompt:
             for index in range(start, end)
         )
 
+    def occurrences(self, group: str) -> list[range]:
+        """Return where the phrases of a group of function words occur."""
+        return [range(start, end) for start, end, _ in find_phrases(self.tokens, phrase_group(group))]
+
     def preposition_before(self, mention: ConceptMention) -> str:
         """Return the preposition before an object and its modifiers; empty if there is none."""
         index = mention.start - 1

@@ -21,7 +21,6 @@ from formalimg.suites.conceptmix.mentions import (
     Phrase,
     find_phrases,
     parse_prompt,
-    phrase_group,
     tokenize,
 )
 from formalimg.suites.conceptmix.pools import Pools, load_pools
@@ -44,21 +43,14 @@ def is_negated(parsed: ParsedPrompt, binding: Binding) -> bool:
     may be said where they should not.
     """
     spared = set(parsed.spans) | set(_relation_token_positions(parsed, binding))
-    for start, end, _ in find_phrases(parsed.tokens, phrase_group("harmless")):
-        spared |= set(range(start, end))
-    for start, end, _ in find_phrases(parsed.tokens, phrase_group("apart")):
-        if _may_be_apart(parsed, start, binding):
-            spared |= set(range(start, end))
-    return any(
-        not set(range(start, end)) <= spared
-        for group in ("denials", "doubts")
-        for start, end, _ in find_phrases(parsed.tokens, phrase_group(group))
-    )
+    spared.update(*parsed.occurrences("harmless"))
+    spared.update(*(one for one in parsed.occurrences("apart") if _may_be_apart(parsed, one.start, binding)))
+    return any(not spared.issuperset(one) for group in ("denials", "doubts") for one in parsed.occurrences(group))
 
 
 def is_vague(parsed: ParsedPrompt) -> bool:
     """Return whether it speaks of some objects but not of all, or of no certain number: "at least one cat is red"."""
-    return any(True for _ in find_phrases(parsed.tokens, phrase_group("vague")))
+    return bool(parsed.occurrences("vague"))
 
 
 def is_exact_number(parsed: ParsedPrompt, number: ConceptMention, binding: Binding) -> bool:
@@ -66,14 +58,9 @@ def is_exact_number(parsed: ParsedPrompt, number: ConceptMention, binding: Bindi
     if _is_number(parsed, number.start - 1) or _is_number(parsed, number.end):
         return False
     # A bee may be above three roses, and dogs may be more than three, or over three.
-    placed = {(one.start, one.end) for one in _requested_phrases(parsed, binding)}
-    before = {
-        end
-        for start, end, _ in find_phrases(parsed.tokens, phrase_group("limits_before"))
-        if (start, end) not in placed
-    }
-    behind = {start for start, _, _ in find_phrases(parsed.tokens, phrase_group("limits_behind"))}
-    return number.start not in before and number.end not in behind
+    placed = {range(one.start, one.end) for one in _requested_phrases(parsed, binding)}
+    before = {one.stop for one in parsed.occurrences("limits_before") if one not in placed}
+    return number.start not in before and number.end not in {one.start for one in parsed.occurrences("limits_behind")}
 
 
 def _requested_phrases(parsed: ParsedPrompt, binding: Binding) -> list[SpatialPhrase]:
@@ -121,12 +108,9 @@ def excludes_contact(relation: str) -> bool:
 
 def mentions_contact(parsed: ParsedPrompt, index: int) -> bool:
     """Return whether the sentence around an index says that objects touch."""
-    denied = {
-        index for start, end, _ in find_phrases(parsed.tokens, phrase_group("apart")) for index in range(start, end)
-    }
-    return any(
-        parsed.tokens[number] in function_words("contact") and number not in denied for number in parsed.sentence(index)
-    )
+    denied = {index for one in parsed.occurrences("apart") for index in one}
+    contact = function_words("contact")
+    return any(parsed.tokens[place] in contact and place not in denied for place in parsed.sentence(index))
 
 
 _CLEAR = ("said", "places")
