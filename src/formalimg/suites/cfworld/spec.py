@@ -146,7 +146,7 @@ class Group:
         name = given.get("id", "without an id")
         for field in known:
             if not isinstance(given.get(field), str):
-                raise FormalimgError(f"group {name}: {field} is missing, or not a text")
+                raise FormalimgError(f"group {name}: {field} is missing, or no text")
         unknown = sorted(set(given) - set(known))
         if unknown:
             raise FormalimgError(f"group {name}: unknown field {unknown[0]!r}: a group has {', '.join(known)}")
