@@ -126,7 +126,7 @@ def _read_line(line: bytes, where: str, suite: str, findings: ItemFindings) -> I
     if record is None:
         return None
     if record.fields.get("format", FORMAT) != FORMAT:
-        record.wrong(f"format must be {FORMAT}: the file was made by another version of formalimg, make it anew")
+        record.wrong(f"format must be {FORMAT}: the file was made by another version of formalimg, write it again")
         return None
     form = get_suite(suite).traits.form
     needed = (*_NEEDED, *form.NEEDED)

@@ -91,7 +91,7 @@ class Record:
             self.wrong(f"{name} must be text{'' if empty else ' and not empty'}")
             return None
         if not is_utf8(found):
-            self.wrong(f"{name} holds half a character (a lone surrogate): write it anew")
+            self.wrong(f"{name} holds half a character (a lone surrogate): write it again")
             return None
         return found
 

@@ -18,6 +18,12 @@ _MAX_NAME_BYTES = 255
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 _FORBIDDEN = frozenset('<>:"|?*\\')
 
+FileContents: TypeAlias = dict[str, bytes]
+"""Files by their names."""
+
+_CHUNK = 1 << 16
+_MAX_ENTRIES = 200_000
+
 
 def refuse_escape(name: str) -> str:
     """Return a name without a leading `./`; raise if it leads out of its folder, or is absurd."""
@@ -73,12 +79,6 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         {"**/": "(?:[^/]+/)*", "*": "[^/]*"}.get(piece, re.escape(piece)) for piece in re.split(r"(\*\*/|\*)", pattern)
     )
     return re.compile(translated, re.DOTALL)
-
-
-FileContents: TypeAlias = dict[str, bytes]
-"""Files by their names."""
-
-_CHUNK = 1 << 16
 
 
 class SizeBudget:
@@ -149,9 +149,6 @@ def digest(contents: Mapping[str, bytes]) -> str:
     """Return the digest of files and names: the SHA-256 of what `sha256sum` prints for them, sorted by name."""
     lines = (f"{hashlib.sha256(contents[name]).hexdigest()}  {name}\n" for name in sorted(contents))
     return f"sha256:{hashlib.sha256(''.join(lines).encode('utf-8')).hexdigest()}"
-
-
-_MAX_ENTRIES = 200_000
 
 
 def read_folder(source: Source, folder: Path) -> FileContents:

@@ -13,6 +13,9 @@ from urllib.parse import urlsplit
 from formalimg.errors import FormalimgError
 from formalimg.logic import closest_match
 
+COMMIT = re.compile(r"[0-9a-f]{7,40}")
+"""An id of a commit, whole (40 digits) or shortened."""
+
 
 class PullError(FormalimgError):
     """Data that could not be pulled, or was refused; nothing was written."""
@@ -21,10 +24,6 @@ class PullError(FormalimgError):
         # Messages quote names out of archives and answers of servers, which can hold anything.
         shown = "".join(character if character.isprintable() else "·" for character in message)
         super().__init__(shown if len(shown) <= 500 else f"{shown[:250]}…{shown[-250:]}")
-
-
-COMMIT = re.compile(r"[0-9a-f]{7,40}")
-"""An id of a commit, whole (40 digits) or shortened."""
 
 
 @dataclass(frozen=True)

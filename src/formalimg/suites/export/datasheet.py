@@ -24,6 +24,8 @@ _DEFAULTS = {
 }
 """Texts of a suite for which neither its kind nor `texts.toml` has others."""
 
+_PUBLISHED_FORM = " The folder `published` has the same items in the form of the authors' own files."
+
 
 class DatasheetTexts(NamedTuple):
     """The texts of a data sheet, each a sentence or a few."""
@@ -106,9 +108,6 @@ def _filled(words: str | list[str], values: Mapping[str, str]) -> Any:
 @cache
 def _texts() -> dict[str, Any]:
     return tomllib.loads((files("formalimg.suites.export") / "texts.toml").read_text(encoding="utf-8"))
-
-
-_PUBLISHED_FORM = " The folder `published` has the same items in the form of the authors' own files."
 
 
 def datasheet_text(

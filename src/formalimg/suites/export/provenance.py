@@ -20,6 +20,10 @@ from formalimg.suites.registry import suite
 
 OriginKind: TypeAlias = Literal["shipped", "published", "own"]
 
+_SHIPPED = "Apache-2.0"
+_SPDX = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
+_ADDRESS = re.compile(r"https?://[^\s\"<>]+")
+
 
 @dataclass(frozen=True)
 class Origin:
@@ -72,11 +76,6 @@ def _published_origin(benchmark: Source, folder: Path) -> Origin:
     return Origin(
         "published", benchmark, str(noted.get("commit", "")), str(noted.get("proven_by", "")), licence_files=licences
     )
-
-
-_SHIPPED = "Apache-2.0"
-_SPDX = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
-_ADDRESS = re.compile(r"https?://[^\s\"<>]+")
 
 
 @dataclass(frozen=True)

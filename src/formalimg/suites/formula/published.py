@@ -134,7 +134,7 @@ def _instance_text(item: Item[FormulaSpec]) -> str:
     formula = item.spec.formula
     k = complexity(formula)
     if k != item.level:
-        raise FormalimgError(f"the level is {item.level}, but the formula has K = {k}: mend one of them")
+        raise FormalimgError(f"the level is {item.level}, but the formula has K = {k}: fix one of them")
     instance = {
         "prompt": item.prompt,
         "dsl": str(formula),

@@ -134,7 +134,7 @@ def _read_witness(record: Record, name: str, formula: Formula, style: str | None
         scene = Scene.from_json(record.fields[name])
         if verify(formula, scene, style=style):
             return scene
-        record.wrong(f"{name} does not satisfy the formula: make it anew, or leave it out")
+        record.wrong(f"{name} does not satisfy the formula: replace it, or leave it out")
     except FormulaError as error:
         record.wrong(f"{name} cannot decide the formula: {error.problems[0].message}")
     except SceneError as error:
@@ -149,6 +149,6 @@ def _has_complexity(record: Record, formula: Formula, name: str, k: int | None) 
         record.wrong(f"{name}, {error.problems[0]}")
         return False
     if k is not None and found != k:
-        record.wrong(f"the level is {k}, but {name} has K = {found}: mend one of them")
+        record.wrong(f"the level is {k}, but {name} has K = {found}: fix one of them")
         return False
     return True

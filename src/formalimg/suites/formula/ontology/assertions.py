@@ -22,6 +22,19 @@ from formalimg.suites.formula.ontology.knowledge import RELATIONS, Ontology
 Claim: TypeAlias = tuple[str, str, str]
 """A fact without its place: the predicate, the object, and the word or the other object."""
 
+PHRASES = {
+    "LeftOf": "to the left of",
+    "RightOf": "to the right of",
+    "On": "on",
+    "In": "inside",
+    "NextTo": "next to",
+}
+_APART = " "
+"""Stands between the variable of an object that a condition brings in and the object it is brought in for."""
+
+_MAX_ROUNDS = 20
+"""How often conditions are applied to what other conditions gave; formulas people write need two rounds."""
+
 
 class AssertedFact(NamedTuple):
     """An asserted atom of one or two arguments; the second is a word, or the name of a variable."""
@@ -141,21 +154,6 @@ def _facts(atom: Atom) -> Iterator[AssertedFact]:
     match atom.arguments:
         case (Variable(name), Variable(other)) | (Variable(name), Value(other)):
             yield AssertedFact(atom.predicate, name, other, atom.span)
-
-
-PHRASES = {
-    "LeftOf": "to the left of",
-    "RightOf": "to the right of",
-    "On": "on",
-    "In": "inside",
-    "NextTo": "next to",
-}
-
-_APART = " "
-"""Stands between the variable of an object that a condition brings in and the object it is brought in for."""
-
-_MAX_ROUNDS = 20
-"""How often conditions are applied to what other conditions gave; formulas people write need two rounds."""
 
 
 @dataclass(frozen=True)

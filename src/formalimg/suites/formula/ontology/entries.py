@@ -12,6 +12,9 @@ from formalimg.errors import FormalimgError
 from formalimg.logic import Vocabulary, closest_match
 from formalimg.scenes import ATTRIBUTE_KINDS
 
+FIELDS = ("category", "broader", "size", "across", "weight", "holds", "inside", "top", "worn", *ATTRIBUTE_KINDS)
+_PLURAL = frozenset({"shoes", "glasses", "headphones"})
+
 
 class SizeRange(NamedTuple):
     """From the smallest to the largest usual specimen."""
@@ -101,17 +104,11 @@ class Clashes:
         return True
 
 
-_PLURAL = frozenset({"shoes", "glasses", "headphones"})
-
-
 def class_with_article(cls: str) -> str:
     """Return a class with its article: "a cup", "an apple", "shoes"."""
     if cls in _PLURAL:
         return cls
     return f"{'an' if cls[0] in 'aeiou' else 'a'} {cls}"
-
-
-FIELDS = ("category", "broader", "size", "across", "weight", "holds", "inside", "top", "worn", *ATTRIBUTE_KINDS)
 
 
 class OntologyError(FormalimgError):

@@ -18,6 +18,9 @@ from formalimg.suites.formula.ontology.entries import class_with_article
 from formalimg.suites.formula.ontology.knowledge import RELATIONS, ontology
 from formalimg.suites.formula.ontology.placement import place_problems
 
+MAX_SINGLE_HOLDER_CM = 25.0
+"""Objects that never get longer than this (cm) are held by one only: a key, but not a cake."""
+
 
 def attribute_problems(situation: Situation, report: PlausibilityReport) -> None:
     """Report objects of two classes, words that do not suit a class, and words that exclude each other."""
@@ -60,10 +63,6 @@ def _clashing(
 
 def _known(kind: str, word: str) -> bool:
     return word in vocabulary("natural").words[kind]
-
-
-MAX_SINGLE_HOLDER_CM = 25.0
-"""Objects that never get longer than this (cm) are held by one only: a key, but not a cake."""
 
 
 def relation_problems(situation: Situation, report: PlausibilityReport) -> None:

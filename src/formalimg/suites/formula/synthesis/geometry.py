@@ -22,6 +22,8 @@ Quantity: TypeAlias = tuple[str, str]
 ZERO: Quantity = ("", "zero")
 """The quantity that is 0, for bounds on single quantities."""
 
+_AXES = (("xmin", "center_x", "xmax"), ("ymin", "center_y", "ymax"))
+
 
 class DifferenceBound(NamedTuple):
     """An upper bound on a difference: larger - smaller <= limit."""
@@ -89,9 +91,6 @@ def follows_from(bounds: Sequence[DifferenceBound], target: DifferenceBound) -> 
                     reached.append(bound.smaller)
         frontier = reached
     return best.get(target.smaller, target.limit + 1) <= target.limit
-
-
-_AXES = (("xmin", "center_x", "xmax"), ("ymin", "center_y", "ymax"))
 
 
 class GeometricFacts:

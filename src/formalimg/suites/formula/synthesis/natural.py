@@ -23,6 +23,8 @@ _BITE = 45
 _STYLED = 0.97
 """The share of instructions that ask for a style, as in the published ones."""
 
+_PLACED = ("On", "In", "Holding")
+
 
 def draw_natural(level: int, rng: random.Random, *, styled: bool | None = None) -> Formula | None:
     """Draw a formula of the given level; None if this draw is rejected.
@@ -124,9 +126,6 @@ def _is_inside_fitting(first: str, second: str) -> bool:
         place.inside is not None and place.inside.shallow and place.category in ("furniture", "kitchenware")
     )
     return not is_seat_or_dish and not ontology().wears(first, second)
-
-
-_PLACED = ("On", "In", "Holding")
 
 
 def _placed(atom: Atom) -> str:

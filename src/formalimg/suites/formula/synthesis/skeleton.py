@@ -16,6 +16,8 @@ Pattern = Literal["exists", "exists-forall", "forall"]
 
 _HALF_WITH_FORALL: dict[Pattern, float] = {"exists": 0.5, "exists-forall": 0.3, "forall": 0.2}
 
+_COLORS = {"knolling": "Has", "natural": "HasColor"}
+
 
 @dataclass(frozen=True)
 class Skeleton:
@@ -88,9 +90,6 @@ def _bound(names: Sequence[str], formula: Formula) -> Formula:
     for name in reversed(names):
         formula = Exists(Variable(name), formula)
     return formula
-
-
-_COLORS = {"knolling": "Has", "natural": "HasColor"}
 
 
 def with_connectives(formula: Formula, suite: str, rng: random.Random) -> Formula:

@@ -88,7 +88,7 @@ def describe(formula: Formula, suite: str) -> Description:
     """Return the description of a formula.
 
     Raises:
-        WordingError: if the formula is outside the shapes that can be said.
+        WordingError: if the formula is not of a shape that can be put into words.
     """
     problems = check(formula, suite)
     if problems:
@@ -120,18 +120,18 @@ class _FormulaWalk:
                 self.collect(body, block, top)
             case Forall(variable, body):
                 if not top:
-                    raise WordingError("a forall inside a forall cannot be said in words: take it out in front")
+                    raise WordingError("a forall inside a forall cannot be put into words: move it out in front")
                 block.rules.append(self.rule(f"?{variable.name}", body))
             case Atom("IsStyle", (Value(word),)):
                 if not top or self.style is not None:
-                    raise WordingError("a style can be said once, beside the objects and not inside a forall")
+                    raise WordingError("a style can be stated once, beside the objects and not inside a forall")
                 self.style = word
             case Or((only,)):
                 self.collect(only, block, top)
             case Atom() | Not() | Or():
                 self.claim(formula, block)
             case _:
-                raise WordingError("only an implies directly under a forall can be said in words, and no iff")
+                raise WordingError("only an implies directly under a forall can be put into words, and no iff")
 
     def claim(self, formula: Formula, block: DescriptionBlock) -> None:
         claims = [_literal(part) for part in (formula.parts if isinstance(formula, Or) else (formula,))]
@@ -153,7 +153,7 @@ def _literal(formula: Formula) -> ObjectClaim:
     positive = not isinstance(formula, Not)
     atom = formula.body if isinstance(formula, Not) else formula
     if not isinstance(atom, Atom) or not atom.variables:
-        raise WordingError("not and or can be said of single atoms that speak of an object, not of larger formulas")
+        raise WordingError("not and or can be applied to single atoms about an object, not of larger formulas")
     subject, *rest = [f"?{a.name}" if isinstance(a, Variable) else a.text for a in atom.arguments]
     if subject in rest:
         raise WordingError(f"{atom} relates an object to itself, which has no words")

@@ -171,7 +171,7 @@ class _Isomorphism:
     def _sort_out(self, changed: list[str]) -> bool:
         """Split groups until all in a group look alike; return False where the two sides cannot be split alike.
 
-        Only facts about variables whose groups have changed are seen anew: by all others, a group groups alike already.
+        Only facts about variables whose groups have changed are compared again; all other facts agree already.
         Where each variable has one counterpart left, there is nothing to split, and `_agrees` groups at all facts.
         """
         while changed and max(self._sizes.values()) > 2:

@@ -12,18 +12,17 @@ from typing import Any, NamedTuple, TypeVar
 from formalimg.errors import FormalimgError
 from formalimg.logic import Vocabulary, vocabulary
 
-
-class WordingError(FormalimgError):
-    """A formula that cannot be put into English, or a text that cannot be parsed back into a formula."""
-
-
 _Meaning = TypeVar("_Meaning")
-
+SUITES = ("knolling", "natural")
 PARTICULAR = "particular"
 """Marks an object where a rule speaks of every object of its class: "that particular fork"."""
 
 UNNAMED = "object"
 """The noun of an object whose class is not said."""
+
+
+class WordingError(FormalimgError):
+    """A formula that cannot be put into English, or a text that cannot be parsed back into a formula."""
 
 
 class Pronoun(NamedTuple):
@@ -168,9 +167,6 @@ def _inverse(pairs: Iterable[tuple[str, _Meaning]]) -> dict[str, _Meaning]:
         if meanings.setdefault(phrase, meaning) != meaning:
             raise WordingError(f"the data files of the wording give {phrase!r} two meanings: change one")
     return meanings
-
-
-SUITES = ("knolling", "natural")
 
 
 def lexicon(suite: str) -> SuiteLexicon:

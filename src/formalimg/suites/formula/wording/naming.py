@@ -141,7 +141,9 @@ def _distinguish(description: Description, naming: Naming, lexicon: SuiteLexicon
             if not ruled and not any(inner) and _distinguish_by_color(outer, names):
                 continue
             if len(outer) + most + bool(ruled) > len(lexicon.ordinals):
-                raise WordingError(f"there are too many objects of the class {noun.text} to tell them apart in words")
+                raise WordingError(
+                    f"there are too many objects of the class {noun.text} to distinguish them in a prompt"
+                )
             for obj in outer:
                 names[obj].number = 0
             for rule, objects in zip(top.rules, inner, strict=True):

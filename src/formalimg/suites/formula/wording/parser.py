@@ -62,7 +62,7 @@ class _PromptParser:
             self.parse_sentence()
             self.reader.expect(".")
         if not (self.style or self.top.objects or self.top.rules):
-            raise WordingError("the words say nothing: write at least one sentence about the image")
+            raise WordingError("the text says nothing: write at least one sentence about the image")
 
     def parse_sentence(self) -> None:
         whole = self.reader.take("this is")
@@ -73,7 +73,7 @@ class _PromptParser:
             self.parse_rule_or_clause()
             return
         if self.style is not None:
-            raise WordingError("the words name two styles: leave one out")
+            raise WordingError("the text names two styles: leave one out")
         self.style = style
         if whole:
             return

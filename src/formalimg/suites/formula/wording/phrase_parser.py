@@ -25,6 +25,12 @@ _TOKEN = re.compile(r"[A-Za-z]+(?:[-'][A-Za-z]+)*|[.,;]|\S")
 MAX_CHARACTERS = 20_000
 """The longest text that is read; the longest of ours have about 2,000 characters."""
 
+ARTICLES = ("a", "an", "the", "that particular")
+_IT = sorted({pronoun.it for pronoun in PRONOUNS.values()})
+_ITS = sorted({pronoun.its for pronoun in PRONOUNS.values()})
+Properties = list[tuple[ClaimPart, ...]]
+_SPLIT: dict[str, list[str]] = {}
+
 
 class TokenReader:
     """The words of a text and the current position. Case is ignored."""
@@ -80,10 +86,7 @@ class TokenReader:
         """Raise a WordingError that says what was expected here."""
         before = " ".join(self.words[max(self.place - 6, 0) : self.place])
         found = repr(" ".join(self.words[self.place : self.place + 4]).strip()) if not self.done else "the end"
-        raise WordingError(f"cannot read the words: behind {before!r} comes {found}, expected was {expected}")
-
-
-_SPLIT: dict[str, list[str]] = {}
+        raise WordingError(f"cannot parse the text: after {before!r} comes {found}, expected {expected}")
 
 
 def phrase_words(phrase: str) -> list[str]:
@@ -91,9 +94,6 @@ def phrase_words(phrase: str) -> list[str]:
     if phrase not in _SPLIT:
         _SPLIT[phrase] = [word.lower() for word in _TOKEN.findall(phrase)]
     return _SPLIT[phrase]
-
-
-ARTICLES = ("a", "an", "the", "that particular")
 
 
 class NounPhraseCore(NamedTuple):
@@ -203,12 +203,6 @@ class NounPhraseParser:
         return name
 
 
-_IT = sorted({pronoun.it for pronoun in PRONOUNS.values()})
-_ITS = sorted({pronoun.its for pronoun in PRONOUNS.values()})
-
-Sayings = list[tuple[ClaimPart, ...]]
-
-
 @dataclass
 class PropertyParser:
     """Parses lists of properties after a verb, with callbacks for objects and for classes."""
@@ -233,13 +227,13 @@ class PropertyParser:
         self.reader.place = place
         return found
 
-    def parse_properties(self, it: str | None = None, *, verbs: tuple[str, ...] = ()) -> Sayings:
+    def parse_properties(self, it: str | None = None, *, verbs: tuple[str, ...] = ()) -> Properties:
         """Parse a list of properties. "It" is the given object at first, then the one that was named last.
 
         Where verbs are given, they may be repeated in the list: "is red and is above the cup"; and a relation may be
         to several objects: "is above the cup and the plate".
         """
-        found: Sayings = []
+        found: Properties = []
         while True:
             corner = self.reader.take_meaning(self.lexicon.corner_phrases)
             if corner:
@@ -260,9 +254,9 @@ class PropertyParser:
                 self.reader.place = place
                 return found
 
-    def _further_objects(self, part: ClaimPart) -> Sayings:
+    def _further_objects(self, part: ClaimPart) -> Properties:
         """Parse further objects of the same relation."""
-        found: Sayings = []
+        found: Properties = []
         while part.positive and any(self.reader.sees(f"and {article}") for article in ARTICLES):
             self.reader.take("and")
             found.append((ClaimPart(part.predicate, (self.parse_object(),)),))

@@ -11,6 +11,9 @@ from formalimg.suites.formula.wording.description import ClaimPart, Disjunction,
 from formalimg.suites.formula.wording.lexicon import SuiteLexicon
 from formalimg.suites.formula.wording.naming import HashRng
 
+MAX_PROPERTIES = 3
+"""The most that one sentence says of its subject."""
+
 
 class Enumeration(NamedTuple):
     """These objects are present."""
@@ -85,10 +88,6 @@ def required_objects(clause: Clause, with_clause: set[str]) -> list[str]:
             ]
         case _:
             return []
-
-
-MAX_PROPERTIES = 3
-"""The most that one sentence says of its subject."""
 
 
 @dataclass(frozen=True)

@@ -27,14 +27,14 @@ LISTED_FIRST = {"knolling": 60, "natural": 30}
 """In how many cases of a hundred the objects are listed before anything is said of them."""
 
 SHORT = 11
-"""The most words of clauses that are joined to one sentence."""
+"""Limit on the words of clauses that are joined to one sentence."""
 
 
 def realize(formula: Formula, suite: str, *, seed: int = 0) -> str:
     """Write the prompt of a formula: English that says exactly what the formula says.
 
-    The seed chooses between sentence shapes; the same formula and seed give the same words on any machine. The words
-    are read back before they are handed out, so that they always lead to the same formula.
+    The seed chooses between sentence shapes; the same formula and seed give the same text on any machine. The text
+    is parsed back before it is returned, so that it always leads to the same formula.
 
     Args:
         formula: a closed formula over the vocabulary of the suite.
@@ -42,7 +42,7 @@ def realize(formula: Formula, suite: str, *, seed: int = 0) -> str:
         seed: which of the possible wordings to take.
 
     Raises:
-        WordingError: if the formula is outside the shapes that can be said, or too long or too confusing for words.
+        WordingError: if the formula is not of a shape that can be put into words, or too long or too confusing.
     """
     text = _written(formula, suite, seed)
     if len(text) > MAX_CHARACTERS:
@@ -55,7 +55,7 @@ def realize(formula: Formula, suite: str, *, seed: int = 0) -> str:
     except WordingError as error:
         raise WordingError(f"no words found for the formula: {error}") from error
     if not reads_back:
-        raise RuntimeError(f"the words do not read back to the formula {formula}: {text}")
+        raise RuntimeError(f"the text does not parse back to the formula {formula}: {text}")
     return text
 
 
