@@ -22,7 +22,7 @@ from formalimg.suites import (
     unasked,
     unsaid,
 )
-from formalimg.suites.conceptmix.realizing import realize
+from formalimg.suites.conceptmix.realization import realize
 from tests.support.loopback.dialects import Asked
 from tests.support.loopback.faults import Fault, Faults, never
 from tests.support.loopback.server import Loopback

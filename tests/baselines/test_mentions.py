@@ -6,7 +6,7 @@ import pytest
 
 from formalimg.baselines.mentions import ObjectMention, TextCue, find_tokens
 from formalimg.logic import parse, vocabulary
-from formalimg.suites.wording import realize
+from formalimg.suites.formula.wording import realize
 
 
 def _mentions(text: str) -> list[ObjectMention]:
