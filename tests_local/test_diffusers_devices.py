@@ -21,10 +21,10 @@ from tests.support.run_contents import contents, order, until
 
 from formalimg.errors import FormalimgError
 from formalimg.models import Answer, Generated, ImageRequest
-from formalimg.models.local import DiffusersModel, alone, image_model, open_diffusers, painter
-from formalimg.models.local.alone import computing, loading_alone
+from formalimg.models.local import DiffusersModel, device_pool, diffusers_model, open_diffusers
+from formalimg.models.local.device_pool import computing, loading_alone
+from formalimg.models.local.diffusers_model import Painter
 from formalimg.models.local.memory import Batching
-from formalimg.models.local.painter import Painter
 from formalimg.runs import execute
 from tests_local.tiny.pipelines import save_tiny_sd
 
@@ -178,7 +178,7 @@ def test_an_automatic_batch_is_the_largest_power_of_two_that_fits(
 
     monkeypatch.setattr(StableDiffusionPipeline, "encode_prompt", recorded)
     measured = Batching(1, gauge=_Memory(sizes, free), most=8)
-    monkeypatch.setattr(image_model, "_batching", lambda *given: measured)
+    monkeypatch.setattr(diffusers_model, "_batching", lambda *given: measured)
     model = opened(folder, batch="auto")
     assert same(images(model, [REQUESTS]), one_by_one)
     assert sizes == expected
@@ -218,7 +218,7 @@ def test_numbers_are_those_of_accelerators(folder: Path) -> None:
 def test_files_are_written_while_the_next_images_are_made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = 0
     next_is_being_made = threading.Event()
-    paint, as_answer = Painter.paint, painter.as_answer
+    paint, as_answer = Painter.paint, diffusers_model.as_answer
 
     def telling(self: Painter, requests: Sequence[ImageRequest]) -> Any:
         nonlocal calls
@@ -232,7 +232,7 @@ def test_files_are_written_while_the_next_images_are_made(folder: Path, monkeypa
         return as_answer(made)
 
     monkeypatch.setattr(Painter, "paint", telling)
-    monkeypatch.setattr(painter, "as_answer", late)
+    monkeypatch.setattr(diffusers_model, "as_answer", late)
     assert len(images(opened(folder), [REQUESTS[:1], REQUESTS[1:2]])) == 2
 
 
@@ -275,7 +275,7 @@ def test_nothing_is_computed_while_something_is_loaded() -> None:
     assert began.wait(20)
     others = [threading.Thread(target=load)]
     others[0].start()
-    until(lambda: alone._loading == 1)
+    until(lambda: device_pool._loading == 1)
     others.append(threading.Thread(target=compute_later))
     others[1].start()
     others[1].join(0.1)  # a moment in which it would have gone on if it could

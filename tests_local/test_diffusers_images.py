@@ -18,7 +18,7 @@ from tests.support.run_contents import contents, order, outcomes, rows
 
 from formalimg.models import Answer, Generated, ImageRequest
 from formalimg.models.local import DiffusersModel, open_diffusers
-from formalimg.models.local.painter import Painter
+from formalimg.models.local.diffusers_model import Painter
 from formalimg.runs import execute
 from tests_local.tiny.pipelines import TINY_PIPELINES
 

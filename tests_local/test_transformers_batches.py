@@ -14,7 +14,7 @@ from PIL import Image
 
 from formalimg.models import Attachment, CallError, Completion, Message
 from formalimg.models.local import Checkpoint, TransformersChat, open_transformers_chat
-from formalimg.models.local.speaker import Speaker
+from formalimg.models.local.transformers_chat import Speaker
 from tests_local.tiny.chats import save_tiny_llama, save_tiny_llava
 
 torch = pytest.importorskip("torch", reason="needs the libraries of local models: pip install 'formalimg[local]'")

@@ -17,8 +17,8 @@ from formalimg.errors import FormalimgError
 from formalimg.judges import Grounder, Grounding, SceneJudge, Unscored, Verdict
 from formalimg.judges.vlm_grounder import VlmGrounder
 from formalimg.models import Setting
-from formalimg.models.asking import asking
 from formalimg.models.chat import Completion, Message, Unanswered
+from formalimg.models.chat_provider import asking
 from formalimg.suites import FormulaSpec, Item
 from tests.support.scripted_chat import Known, ScriptedChat, Spoil, numbered, tells_objects
 

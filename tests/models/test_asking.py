@@ -11,10 +11,9 @@ import pytest
 from pydantic import BaseModel
 
 from formalimg.errors import FormalimgError
-from formalimg.models.asking import AskedChatModel, asking, with_format
-from formalimg.models.calls import CallError, Usage
+from formalimg.models.base import CallError, Setting, Usage
 from formalimg.models.chat import Answered, Attachment, Completion, Message, Reply, Unanswered
-from formalimg.models.identity import Setting
+from formalimg.models.chat_provider import AskedChatModel, asking, with_format
 from formalimg.models.retry import RetryPolicy
 
 KEY = "planted-asking-key-0815"

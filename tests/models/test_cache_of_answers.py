@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models.asking import asking
-from formalimg.models.calls import Usage
+from formalimg.models.base import Setting, Usage
+from formalimg.models.cache import Memory, cache_folder, question_key
 from formalimg.models.chat import Answered, Attachment, Completion, Message, Reply
-from formalimg.models.identity import Setting
-from formalimg.models.remembering import Memory, cache_folder, question_key
+from formalimg.models.chat_provider import asking
 from formalimg.models.retry import RetryPolicy
 from tests.models.test_asking import MESSAGES, TALK, YES, Talker, Verdict
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from formalimg.models.calls import CallError
-from formalimg.models.fetching import fetched
+from formalimg.models.base import CallError
+from formalimg.models.providers.http import fetched
 from tests.support.loopback import Dialect, Fault, Loopback, Request, Response, Route
 from tests.support.loopback.dialects import Parts
 from tests.support.remote_models import IMAGE, wait_for

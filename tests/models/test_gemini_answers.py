@@ -7,13 +7,11 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from formalimg.models.calls import CallError, Usage
+from formalimg.models.base import CallError, Usage
 from formalimg.models.chat import Answered, Completion, Message, Reply, Unanswered
-from formalimg.models.gemini import open_gemini_chat
-from formalimg.models.gemini.chat import GeminiChat
-from formalimg.models.gemini.endings import usage
-from formalimg.models.gemini.session import open_session
 from formalimg.models.options import Options
+from formalimg.models.providers.gemini import GeminiChat, open_gemini_chat
+from formalimg.models.providers.gemini_client import open_session, usage
 from tests.support.loopback import Asked, Fault, Loopback, scripted
 from tests.support.loopback.gemini import GEMINI
 from tests.support.remote_models import CONVERSATION, IMAGE, PLANTED, stand_alone, wait_for

@@ -11,11 +11,11 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.models import Answer, Generated, ImageModel, ImageRequest, Refused
-from formalimg.models.calls import CallError
-from formalimg.models.gemini.images import GeminiImages, open_gemini_images
-from formalimg.models.gemini.session import open_session
+from formalimg.models.base import CallError
+from formalimg.models.image_provider import Painted
 from formalimg.models.options import Options
-from formalimg.models.painting import Painted
+from formalimg.models.providers.gemini import GeminiImages, open_gemini_images
+from formalimg.models.providers.gemini_client import open_session
 from tests.support.loopback import Fault, Loopback, Wish, at_random, scripted
 from tests.support.loopback.gemini import GEMINI
 from tests.support.loopback.images import painted

@@ -9,7 +9,7 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.models import Failed, Generated, Refused
-from formalimg.models.gemini import open_gemini_images
+from formalimg.models.providers.gemini import open_gemini_images
 from tests.support.loopback import Fault, Loopback, Wish, scripted
 from tests.support.loopback.gemini import GEMINI
 from tests.support.loopback.images import animated, painted, plain

@@ -11,11 +11,11 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.models import Answer, Generated, ImageModel, ImageRequest
-from formalimg.models.calls import CallError
-from formalimg.models.hf.images import HfImages, open_hf_images
-from formalimg.models.hf.session import open_session
+from formalimg.models.base import CallError
+from formalimg.models.image_provider import Painted
 from formalimg.models.options import Options
-from formalimg.models.painting import Painted
+from formalimg.models.providers.hf import HfImages, open_hf_images
+from formalimg.models.providers.hf_client import open_session
 from tests.support.loopback import Fault, Loopback, Wish, at_random, scripted
 from tests.support.loopback.hf import HF
 from tests.support.loopback.images import painted

@@ -8,7 +8,7 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.models import Failed, Generated, Refused
-from formalimg.models.hf import open_hf_images
+from formalimg.models.providers.hf import open_hf_images
 from tests.support.loopback import Fault, Loopback, Wish, scripted
 from tests.support.loopback.hf import HF
 from tests.support.loopback.images import animated, painted, plain

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.models.calls import CallError
-from formalimg.models.http_answers import Rejection, Whom, count, failure, json_object, one_line, retry_after, told
+from formalimg.models.base import CallError
+from formalimg.models.providers.http import Rejection, Whom, count, failure, json_object, one_line, retry_after, told
 
 ANY_TEXT = st.text(st.characters(), max_size=600)
 WHOM = Whom("acme/painter", "ACME_KEY", "https://acme.example/v1")

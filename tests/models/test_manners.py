@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.models.calls import CallError, Fault
+from formalimg.models.base import CallError, Fault
 from formalimg.models.options import Options
 from formalimg.models.retry import Door, RetryPolicy, chat_retry_policy, image_retry_policy
 from tests.support.virtual_time import VirtualTime

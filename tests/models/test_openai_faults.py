@@ -10,9 +10,9 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.models import Answer, Failed, Generated, ImageModel, Refused
-from formalimg.models.calls import CallError, Usage
-from formalimg.models.openai import OpenAIChat, OpenAIImages, open_openai_images
-from formalimg.models.openai.server import reach
+from formalimg.models.base import CallError, Usage
+from formalimg.models.providers.openai import OpenAIChat, OpenAIImages, open_openai_images
+from formalimg.models.providers.openai_client import reach
 from tests.support.loopback import Dialect, Fault, Loopback, Wish, at_random, scripted
 from tests.support.loopback.images import painted
 from tests.support.loopback.openai import OPENAI

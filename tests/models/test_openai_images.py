@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from formalimg.models import Generated
-from formalimg.models.calls import Usage
-from formalimg.models.openai import OpenAIImages, open_openai_images
-from formalimg.models.openai.server import reach
-from formalimg.models.painting import Painted
+from formalimg.models.base import Usage
+from formalimg.models.image_provider import Painted
+from formalimg.models.providers.openai import OpenAIImages, open_openai_images
+from formalimg.models.providers.openai_client import reach
 from tests.support.loopback import Loopback, Wish, scripted
 from tests.support.loopback.images import animated, painted, plain
 from tests.support.remote_models import IMAGE, PLANTED, answers, request, stand_alone, wait_for

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models.anthropic import open_anthropic_chat
-from formalimg.models.openai import open_openai_chat, open_openai_images
+from formalimg.models.providers.anthropic import open_anthropic_chat
+from formalimg.models.providers.openai import open_openai_chat, open_openai_images
 from tests.support.loopback import Loopback
 from tests.support.remote_models import answers, request, stand_alone
 

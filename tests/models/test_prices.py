@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models.calls import Usage
-from formalimg.models.prices import Price, price, read_prices
+from formalimg.models.base import Usage
+from formalimg.models.pricing import Price, price, read_prices
 
 
 @pytest.fixture(autouse=True)

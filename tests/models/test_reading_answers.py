@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, RootModel, field_validator
 
-from formalimg.models.reading_answers import Unreadable, read_answer
+from formalimg.models.structured_output import Unreadable, read_answer
 
 
 class Clause(BaseModel):
@@ -75,8 +75,8 @@ def test_the_answer_is_found_among_words(text: str) -> None:
         (TEXT[:-10], "broken or cut off"),
         (TEXT.replace('"passed"', "passed"), "broken or cut off"),
         (TEXT.replace("false", "False"), "broken or cut off"),
-        (TEXT.replace('"count": 2', '"count": NaN'), "NaN is no number"),
-        (TEXT.replace('"count"', '"passed"'), "a name comes twice"),
+        (TEXT.replace('"count": 2', '"count": NaN'), "NaN is not a JSON number"),
+        (TEXT.replace('"count"', '"passed"'), "occurs twice"),
         (f"{TEXT[:-1]},}}", "broken or cut off"),
         ("{" + '"a":{' * 100_000, "broken or cut off"),
         (f"[{TEXT}]", "the whole: Input should be an object"),

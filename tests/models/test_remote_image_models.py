@@ -11,9 +11,8 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.models import Answer, Failed, Generated, ImageModel, ImageRequest, Refused, Setting
-from formalimg.models.calls import CallError, Usage
-from formalimg.models.painting import ImageProvider, Painted
-from formalimg.models.remote import remote
+from formalimg.models.base import CallError, Usage
+from formalimg.models.image_provider import ImageProvider, Painted, remote
 from formalimg.models.retry import Door, RetryPolicy
 
 REQUEST = ImageRequest("0", 0, "a red cup", 1)

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.models import Answer, Generated, ImageModel, ImageRequest
-from formalimg.models.loops import PerLoop
-from formalimg.models.sdk_server import Clients
+from formalimg.models.providers.sdk import Clients, PerLoop
 from formalimg.models.secrets import without_known_keys
 from tests.remote.knowing_server import painter
 from tests.support.loopback import Loopback

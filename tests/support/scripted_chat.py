@@ -14,7 +14,7 @@ from formalimg.judges import LoadedImage
 from formalimg.logic import Clause, Value, best_binding, to_prenex
 from formalimg.models import Setting
 from formalimg.models.chat import Answered, AnswerType, Attachment, Message, Reply, Unanswered
-from formalimg.models.reading_answers import Unreadable, read_answer
+from formalimg.models.structured_output import Unreadable, read_answer
 from formalimg.scenes import Scene
 
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeAlias, TypeVar
 
-from formalimg.models.calls import Usage
-from formalimg.models.identity import Engaged, Named, Setting
+from formalimg.models.base import Engaged, Named, Setting, Usage
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

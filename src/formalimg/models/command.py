@@ -15,10 +15,10 @@ from pathlib import Path
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.models.identity import Setting
+from formalimg.models.base import Setting
 from formalimg.models.image import Answer, Failed, Generated, ImageRequest
-from formalimg.models.needs import needs
 from formalimg.models.options import Options
+from formalimg.models.registry import needs
 from formalimg.models.secrets import redacted
 
 _PLACEHOLDER = re.compile(r"\{(prompt|out|seed|size|reference)\}")

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from formalimg.models.identity import Engaged, Setting
+from formalimg.models.base import Engaged, Setting
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from formalimg.errors import FormalimgError
-from formalimg.models.calls import CallError
+from formalimg.models.base import CallError
 from formalimg.models.options import Options
 from formalimg.models.secrets import redacted
 

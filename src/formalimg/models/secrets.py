@@ -11,7 +11,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from formalimg.errors import FormalimgError
-from formalimg.models.identity import Setting
+from formalimg.models.base import Setting
 
 ENV_FILE = Path(".env")
 """Where keys may lie, seen from the current folder. What is set in the environment comes first."""

@@ -1,4 +1,4 @@
-"""The image model that makes nothing: it hands out images that are there already."""
+"""What to say when not one of the wanted images is there."""
 
 from __future__ import annotations
 
@@ -7,20 +7,76 @@ import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.models.folder.cfworld import claims_by_tree, looks_like_cf_world
-from formalimg.models.folder.claims import Claim, settle
-from formalimg.models.folder.conceptmix import claims_by_results, looks_like_conceptmix
-from formalimg.models.folder.geneval import claims_by_folder, looks_like_geneval
-from formalimg.models.folder.imagefolder import METADATA, claims_by_metadata
-from formalimg.models.folder.maps import claims_by_map
-from formalimg.models.folder.matching import Found, Matching, Wanted, named
-from formalimg.models.folder.nothing import nothing_found
-from formalimg.models.folder.published import claims_by_name
-from formalimg.models.folder.scanning import Folder, scan
-from formalimg.models.folder.wishes import FolderImage, Wishes
-from formalimg.models.identity import Setting
+from formalimg.models.base import Setting
+from formalimg.models.folder.file_matching import (
+    Claim,
+    Folder,
+    FolderImage,
+    Found,
+    Matching,
+    Wanted,
+    Wishes,
+    is_any_image,
+    named,
+    scan,
+    settle,
+)
+from formalimg.models.folder.layouts import (
+    claims_by_folder,
+    claims_by_name,
+    claims_by_results,
+    claims_by_tree,
+    looks_like_cf_world,
+    looks_like_conceptmix,
+    looks_like_geneval,
+)
+from formalimg.models.folder.metadata import METADATA, claims_by_map, claims_by_metadata
 from formalimg.models.image import Answer, Failed, Generated, ImageRequest, Refused
+
+_SHOWN = 3
+
+
+def nothing_found(matching: Matching, wishes: Wishes, folder: Folder | None) -> str:
+    """One line: what was looked for, what is there, and what to do."""
+    place = named(matching.place)
+    images = [file for file in folder.files if is_any_image(file)] if folder else list(matching.extra)
+    if matching.absent:
+        return f"{place}: the images that it names are not there, such as {named(matching.absent[0])}: check the paths"
+    if not images:
+        return f"{place} holds no images: it should have files such as {_looked_for(matching.layout, wishes)}"
+    below = (
+        next((f for f in folder.files if f.endswith(tuple(f"/{name}" for name in METADATA))), None) if folder else None
+    )
+    if below is not None and matching.layout == "published":
+        return f"{place}: no image is named after a wanted item; perhaps {named(f'{place}/{_parent(below)}')} was meant"
+    there = ", ".join(map(named, images[:_SHOWN]))
+    return (
+        f"{place}: none of its {len(images):,} images ({there}{' …' if len(images) > _SHOWN else ''}) is one of "
+        f"the {len(wishes.wanted):,} wanted: looked for {_looked_for(matching.layout, wishes)} "
+        f"(layout={matching.layout}); "
+        "rename them, or say which is which in a metadata.jsonl or a map"
+    )
+
+
+def _looked_for(layout: str, wishes: Wishes) -> str:
+    wanted = next(iter(wishes.wanted.values()))
+    item, sample = named(wanted.item), wanted.sample
+    prompt = repr(truncate(wanted.prompt, 30, 10))
+    match layout:
+        case "published":
+            return f"{item}_{sample}.png" if sample else f"{item}.png or {item}_0.png"
+        case "geneval":
+            file = f"{wanted.place or 0:05}/samples/{sample:04}.png"
+            return f"{file}, or the prompt {prompt} in a metadata.jsonl beside samples/"
+        case _:
+            return f"item {item} or the prompt {prompt}"
+
+
+def _parent(file: str) -> str:
+    return file.rpartition("/")[0]
+
 
 _IN_FOLDERS: Mapping[str, Callable[[Folder, Wishes], Iterable[Claim]]] = {
     "published": claims_by_name,
