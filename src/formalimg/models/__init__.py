@@ -15,11 +15,11 @@ from formalimg.models.chat import (
     Reply,
     Unanswered,
 )
-from formalimg.models.chat_provider import asking
+from formalimg.models.chat_provider import build_chat_model
 from formalimg.models.command import CommandModel, open_command
 from formalimg.models.folder import FolderModel, Matches, Matching, Wanted, open_folder
 from formalimg.models.image import Answer, Failed, Generated, ImageModel, ImageRequest, Refused
-from formalimg.models.image_provider import ImageProvider, Painted, remote
+from formalimg.models.image_provider import ImageCompletion, ImageProvider, build_image_model
 from formalimg.models.options import Options
 from formalimg.models.pricing import UNKNOWN, Price, price
 from formalimg.models.python_function import CallableModel, open_python_function
@@ -33,8 +33,8 @@ from formalimg.models.registry import (
     open_image_model,
 )
 from formalimg.models.retry import RetryPolicy, chat_retry_policy, image_retry_policy
-from formalimg.models.secrets import key, redacted
-from formalimg.models.structured_output import Unreadable, read_answer
+from formalimg.models.secrets import get_api_key, redacted
+from formalimg.models.structured_output import ParseFailure, parse_answer
 
 if TYPE_CHECKING:
     from formalimg.models.cache import cache_folder
@@ -69,6 +69,7 @@ __all__ = [
     "Failed",
     "FolderModel",
     "Generated",
+    "ImageCompletion",
     "ImageModel",
     "ImageProvider",
     "ImageRequest",
@@ -77,7 +78,7 @@ __all__ = [
     "Message",
     "Named",
     "Options",
-    "Painted",
+    "ParseFailure",
     "Price",
     "Provider",
     "Refused",
@@ -85,29 +86,28 @@ __all__ = [
     "RetryPolicy",
     "Setting",
     "Unanswered",
-    "Unreadable",
     "Usage",
     "Wanted",
-    "asking",
+    "build_chat_model",
+    "build_image_model",
     "cache_folder",
     "chat_model_providers",
     "chat_retry_policy",
+    "get_api_key",
     "hush",
     "image_model_providers",
     "image_retry_policy",
     "installed_providers",
     "is_out_of_memory",
-    "key",
     "needs",
     "open_chat_model",
     "open_command",
     "open_folder",
     "open_image_model",
     "open_python_function",
+    "parse_answer",
     "price",
-    "read_answer",
     "read_checkpoint",
     "redacted",
-    "remote",
     "require_modules",
 ]

@@ -1,4 +1,4 @@
-"""By what models and judges are known: whoever has the same name and settings is taken to be the same."""
+"""Base contracts of models and judges: name and settings, concurrency, usage, and call errors."""
 
 from __future__ import annotations
 
@@ -7,75 +7,51 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 Setting: TypeAlias = str | int | float | bool | None
-"""A value of a setting: it is written to files and takes part in keys, so it is plain."""
+"""The value of a setting. Settings are stored and hashed into keys, so only plain values are allowed."""
+
+CallErrorKind: TypeAlias = Literal[
+    "busy",  # rate limited: wait, then retry
+    "unavailable",  # outage, broken connection or timeout: retry
+    "refused",  # the provider declines this request: do not retry
+    "wrong",  # the response is not what the API promises (no image, no text, HTML): retry
+    "rejected",  # the request itself is invalid (unknown size, prompt too long): do not retry
+]
 
 
 class Named(Protocol):
-    """Somebody with a name and settings."""
+    """Identity of a model or judge: two with the same name and settings are taken to be the same."""
 
     @property
     def name(self) -> str:
-        """How users write it, `provider/model`."""
+        """Name as users write it, `provider/model`."""
         ...
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """Everything besides its input that shapes its answers, with the versions of rules and texts.
+        """Everything besides the input that shapes the results, with the versions of rules and texts.
 
-        No secrets: settings are stored and shown.
+        Must not contain secrets: settings are stored and shown.
         """
         ...
 
 
 class Engaged(Named, Protocol):
-    """Somebody who can be given several objects to do at the same time."""
+    """A model or judge that can handle several calls at the same time."""
 
     @property
     def concurrency(self) -> int:
-        """How many calls may run at the same time."""
+        """Maximum number of calls that may run at the same time."""
         ...
-
-
-Fault: TypeAlias = Literal[
-    "busy",  # too many requests: wait, then ask again
-    "unavailable",  # an outage, a broken connection, a time-out: ask again
-    "refused",  # the provider declines this request: asking again is of no use
-    "wrong",  # the answer is not what the interface promises: no image, no text, HTML
-    "rejected",  # the request itself is wrong: unknown size, too long a prompt
-]
-
-
-class CallError(Exception):
-    """A call that gave no result. Nothing in it may hold a key.
-
-    Attributes:
-        fault: what sort of failure it is.
-        reason: what happened, in one line, as the provider said it.
-        retry_after: for how many seconds the provider wants to be left alone, if it says so.
-        usage: what it used up all the same, as far as the provider says.
-    """
-
-    def __init__(self, fault: Fault, reason: str, retry_after: float | None = None, usage: Usage | None = None) -> None:
-        super().__init__(reason)
-        self.fault = fault
-        self.reason = reason
-        self.retry_after = retry_after
-        self.usage = usage or Usage()
-
-    @property
-    def worth_another_try(self) -> bool:
-        """Might the same call succeed a little later?"""
-        return self.fault in ("busy", "unavailable", "wrong")
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What a call used up, as far as the provider says.
+    """Tokens and images that a call used, as far as the provider reports them.
 
     Attributes:
-        input_tokens: tokens of what was sent.
-        output_tokens: tokens of what came back.
-        images: images that were made.
+        input_tokens: tokens sent.
+        output_tokens: tokens received.
+        images: images generated.
     """
 
     input_tokens: int = 0
@@ -88,3 +64,28 @@ class Usage:
             self.output_tokens + other.output_tokens,
             self.images + other.images,
         )
+
+
+class CallError(Exception):
+    """A provider call that gave no result. Its texts must not contain an API key.
+
+    Attributes:
+        kind: category of the failure, the same for all providers.
+        reason: what happened, on one line, as the provider reports it.
+        retry_after: seconds after which the provider allows the next call, if it says so.
+        usage: what the call used all the same, as far as the provider reports it.
+    """
+
+    def __init__(
+        self, kind: CallErrorKind, reason: str, retry_after: float | None = None, usage: Usage | None = None
+    ) -> None:
+        super().__init__(reason)
+        self.kind = kind
+        self.reason = reason
+        self.retry_after = retry_after
+        self.usage = usage or Usage()
+
+    @property
+    def is_retryable(self) -> bool:
+        """Whether the same call might succeed later."""
+        return self.kind in ("busy", "unavailable", "wrong")

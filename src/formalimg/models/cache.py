@@ -1,4 +1,4 @@
-"""Remembering what chat models answered, so that the same question is paid for once."""
+"""Cache of chat answers, so that the same question is paid for once."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from formalimg.models.base import Setting, Usage
 from formalimg.models.chat import Attachment, Completion, Message
 
 CACHE_VARIABLE = "FORMALIMG_CACHE"
-"""The environment variable that names the folder of the cache."""
+"""Environment variable that names the cache folder."""
 
-ANSWERS_FILE = "answers.sqlite"
+CACHE_FILE = "answers.sqlite"
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -32,15 +32,15 @@ CREATE TABLE IF NOT EXISTS answers (
     at REAL NOT NULL              -- seconds since 1970
 ) STRICT, WITHOUT ROWID
 """
-_PATIENCE = 10
+_LOCK_TIMEOUT = 10
 """Seconds to wait for another process that is writing."""
 
 
 def cache_folder() -> Path:
-    """Where answers are remembered: `FORMALIMG_CACHE`, or `formalimg` where this system keeps its caches."""
-    named = os.environ.get(CACHE_VARIABLE)
-    if named:
-        return Path(named)
+    """Return the cache folder: `FORMALIMG_CACHE`, or `formalimg` in the user's cache folder of this platform."""
+    variable = os.environ.get(CACHE_VARIABLE)
+    if variable:
+        return Path(variable)
     home = Path.home()
     match sys.platform:
         case "darwin":
@@ -51,65 +51,67 @@ def cache_folder() -> Path:
             return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "formalimg"
 
 
-def question_key(
+def cache_key(
     name: str, settings: Mapping[str, Setting], messages: Sequence[Message], schema: Mapping[str, object]
 ) -> str:
-    """A hash of everything that shapes an answer.
+    """Return a hash of everything that shapes an answer.
 
     Args:
         name: the model's name.
-        settings: its settings, with the version of how we ask.
-        messages: the conversation; images take part by the hash of their bytes.
-        schema: the form of the answer.
+        settings: its settings, with the version of how models are asked.
+        messages: the conversation; images are hashed by their bytes.
+        schema: JSON schema of the answer.
     """
-    turns = [[message.role, [_part(part) for part in message.parts]] for message in messages]
-    told = [name, dict(settings), turns, schema]
-    return hashlib.sha256(json.dumps(told, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+    turns = [[message.role, [_hashable(part) for part in message.parts]] for message in messages]
+    content = [name, dict(settings), turns, schema]
+    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
-def _part(part: str | Attachment) -> object:
+def _hashable(part: str | Attachment) -> object:
     if isinstance(part, str):
         return part
     return {"type": part.media_type, "sha256": hashlib.sha256(part.data).hexdigest()}
 
 
-class Memory:
-    """Answers that can be read, by question. Several threads and processes may use the same file."""
+class AnswerCache:
+    """Parseable answers by cache key, in SQLite. Safe for several threads and processes."""
 
     def __init__(self, folder: Path) -> None:
-        """The memory in this folder, made if there is none.
+        """Open the cache in this folder, or create it.
 
         Raises:
-            FormalimgError: if it cannot be used; the message says how to go on without.
+            FormalimgError: if it cannot be used; the message says how to go on without it.
         """
         self._lock = threading.Lock()
-        path = folder / ANSWERS_FILE
+        path = folder / CACHE_FILE
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+            self._connection = sqlite3.connect(
+                path, timeout=_LOCK_TIMEOUT, isolation_level=None, check_same_thread=False
+            )
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = NORMAL")
             self._connection.execute(_TABLE)
         except (OSError, sqlite3.Error) as error:
             raise FormalimgError(
-                f"cannot remember answers in {path} ({error}): remove the file, name another folder with "
-                f"{CACHE_VARIABLE}, or go on without by the option cache=off"
+                f"cannot open the answer cache {path} ({error}): remove the file, name another folder with "
+                f"{CACHE_VARIABLE}, or go on without a cache by the option cache=off"
             ) from None
 
-    def recall(self, question: str) -> Completion | None:
-        """What was answered to this question, if that is known. Used up is nothing: it was paid for already."""
+    def get(self, key: str) -> Completion | None:
+        """Return the cached answer, or None. Its usage is zero: it was paid for already."""
         select = "SELECT text, served FROM answers WHERE question = ?"
-        with self._lock, contextlib.suppress(sqlite3.Error):  # whoever cannot remember has to ask
-            row = self._connection.execute(select, (question,)).fetchone()
+        with self._lock, contextlib.suppress(sqlite3.Error):  # an unreadable cache is a cache miss
+            row = self._connection.execute(select, (key,)).fetchone()
             return None if row is None else Completion(row[0], served=json.loads(row[1]))
         return None
 
-    def remember(self, question: str, completion: Completion) -> None:
-        """Keep an answer that came to its end. The first one stays, so that all who ask later hear the same."""
+    def put(self, key: str, completion: Completion) -> None:
+        """Store a complete answer. The first one stays, so that all later callers get the same."""
         if completion.ended != "stop":
             raise ValueError(f"an answer that ended by {completion.ended} is not worth remembering")
         row = (
-            question,
+            key,
             completion.text,
             completion.usage.input_tokens,
             completion.usage.output_tokens,
@@ -119,17 +121,17 @@ class Memory:
         with self._lock, contextlib.suppress(sqlite3.Error):  # a full disk must not cost us the answer itself
             self._connection.execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?)", row)
 
-    def forget(self, question: str) -> None:
-        """Let go of an answer that turned out to be of no use, so that the question is asked again."""
+    def delete(self, key: str) -> None:
+        """Delete an answer that cannot be used, so that the model is asked again."""
         with self._lock, contextlib.suppress(sqlite3.Error):
-            self._connection.execute("DELETE FROM answers WHERE question = ?", (question,))
+            self._connection.execute("DELETE FROM answers WHERE question = ?", (key,))
 
-    def spent(self) -> Usage:
-        """What all remembered answers once used up."""
+    def total_usage(self) -> Usage:
+        """Return the tokens that all cached answers once used."""
         with self._lock:
             sums = "SELECT coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0) FROM answers"
             return Usage(*self._connection.execute(sums).fetchone())
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()

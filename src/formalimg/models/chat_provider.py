@@ -1,169 +1,195 @@
-"""From one call of a provider to a chat model: good retry_policy, answers of a known form, and a memory."""
+"""Chat providers: adds retries, rate limits, structured output, prices and the cache to a single API call."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
-from importlib.resources import files
-from typing import NamedTuple
+from functools import partial
+from re import Pattern
 
 from formalimg._util.text import truncate
 from formalimg.models.base import CallError, Setting, Usage
-from formalimg.models.cache import Memory, cache_folder, question_key
+from formalimg.models.cache import AnswerCache, cache_folder, cache_key
 from formalimg.models.chat import Answered, AnswerType, ChatProvider, Completion, Message, Reply, Unanswered
 from formalimg.models.pricing import Price, price
-from formalimg.models.retry import USUAL, Door, RetryPolicy
-from formalimg.models.secrets import without_keys, without_known_keys
-from formalimg.models.structured_output import Unreadable, answer_schema, read_answer
+from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolicy
+from formalimg.models.secrets import redact_known_keys, redact_values
+from formalimg.models.structured_output import (
+    ParseFailure,
+    answer_schema,
+    format_instruction,
+    parse_answer,
+    with_format,
+)
 
 _VERSION = 1
-"""Raised with every change after which a model is asked, or its answers are read, differently."""
+"""Incremented with every change after which models are asked, or answers are parsed, differently."""
+
+_log = logging.getLogger(__name__)
 
 
-class FormatText(NamedTuple):
-    """Our words on the form of an answer, and their version."""
-
-    version: int
-    text: str
-
-
-class AskedChatModel:
-    """A chat model behind a provider.
+class ProviderChatModel:
+    """The chat model of a provider.
 
     Attributes:
         name, concurrency: as for every chat model.
     """
 
-    def __init__(self, provider: ChatProvider, retry_policy: RetryPolicy, door: Door, price: Price) -> None:
+    def __init__(self, provider: ChatProvider, retry_policy: RetryPolicy, limiter: RateLimiter, price: Price) -> None:
         self.name = provider.name
         self.concurrency = retry_policy.concurrency
         self._provider = provider
-        self._manners = retry_policy
-        self._door = door
+        self._policy = retry_policy
+        self._limiter = limiter
         self._price = price
-        self._memory: Memory | None = None
+        self._cache: AnswerCache | None = None
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """Everything besides the messages that shapes the answers, with the version of how we ask."""
-        return {**self._provider.settings, "asking": _VERSION, "format": _format_text().version}
+        """Everything besides the messages that shapes the answers, with the version of how models are asked."""
+        return {**self._provider.settings, "asking": _VERSION, "format": format_instruction().version}
 
     async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:
-        """Ask, and read the answer as a Pydantic type; what cannot be read is asked again, then `Unanswered`."""
+        """Ask, and parse the answer as a Pydantic type; retry what cannot be parsed, then return `Unanswered`."""
         schema = answer_schema(answer_type)
-        question = question_key(self.name, self.settings, messages, schema)
-        remembered = await self._recalled(question)
-        if remembered is not None:
-            known = read_answer(remembered.text, answer_type)
-            if not isinstance(known, Unreadable):
-                return Answered(known, remembered.text, served=remembered.served, remembered=True)
-            await self._forgotten(question)  # the type's own checks have changed, and the first answer would stay
-        return await self._asked(question, messages, schema, answer_type)
+        key = cache_key(self.name, self.settings, messages, schema)
+        cached = await self._cached(key)
+        if cached is not None:
+            value = parse_answer(cached.text, answer_type)
+            if not isinstance(value, ParseFailure):
+                _log.debug("%s: answer from the cache", self.name)
+                return Answered(value, cached.text, served=cached.served, remembered=True)
+            await self._drop(key)  # the type's own checks have changed, and the first answer would stay
+        return await self._ask(key, messages, schema, answer_type)
 
     async def forget(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> None:
-        """Let go of a remembered answer that has the wanted form and still cannot be used."""
-        await self._forgotten(question_key(self.name, self.settings, messages, answer_schema(answer_type)))
+        """Remove a cached answer that has the requested form and still cannot be used."""
+        await self._drop(cache_key(self.name, self.settings, messages, answer_schema(answer_type)))
 
-    async def _asked(
-        self, question: str, messages: Sequence[Message], schema: Mapping[str, object], answer_type: type[AnswerType]
+    async def _ask(
+        self, key: str, messages: Sequence[Message], schema: Mapping[str, object], answer_type: type[AnswerType]
     ) -> Reply[AnswerType]:
-        spent = Unanswered("unreadable", "nothing was asked")
-        for _ in range(1 + self._manners.reads):
+        reply = Unanswered("unreadable", "nothing was asked")
+        for attempt in range(1 + self._policy.parse_retries):
             wasted: list[Usage] = []
             try:
-                completion = await self._door.politely(partial(self._completed, messages, schema, wasted))
+                completion = await self._limiter.call(partial(self._complete, messages, schema, wasted))
             except CallError as error:
-                spent = self._spent(spent, *wasted)
-                if error.fault == "refused":
-                    return replace(spent, kind="refused", reason=error.reason)
-                return replace(spent, kind="failed", reason=f"{error.fault}: {error.reason}")
-            spent = replace(self._spent(spent, *wasted, completion.usage), raw=completion.text)
+                reply = self._add_usage(reply, *wasted)
+                if error.kind == "refused":
+                    return replace(reply, kind="refused", reason=error.reason)
+                return replace(reply, kind="failed", reason=f"{error.kind}: {error.reason}")
+            reply = replace(self._add_usage(reply, *wasted, completion.usage), raw=completion.text)
             if completion.ended == "refusal":
-                return replace(spent, kind="refused", reason=_in_one_line(completion.text) or "the model declined")
-            answer = _read(completion, answer_type)
-            if not isinstance(answer, Unreadable):
-                await self._kept(question, completion)
-                return Answered(answer, completion.text, spent.usage, spent.cost, completion.served)
-            spent = replace(spent, reason=answer.reason)
-        return spent
+                reason = truncate(" ".join(completion.text.split()), 300, 50)
+                return replace(reply, kind="refused", reason=reason or "the model declined")
+            answer = _parse(completion, answer_type)
+            if not isinstance(answer, ParseFailure):
+                if self._cache is not None:
+                    await asyncio.to_thread(self._cache.put, key, completion)
+                return Answered(answer, completion.text, reply.usage, reply.cost, completion.served)
+            reply = replace(reply, reason=answer.reason)
+            # Without the reason, which quotes the answer.
+            _log.info("%s: answer %d of %d cannot be parsed", self.name, attempt + 1, 1 + self._policy.parse_retries)
+        return reply
 
-    async def _completed(
+    async def _complete(
         self, messages: Sequence[Message], schema: Mapping[str, object], wasted: list[Usage]
     ) -> Completion:
-        """One call; what it used up goes to `wasted` if nothing came of it.
+        """Make one call; append what it used to `wasted` if it fails.
 
-        A provider may find out in the middle of a run that its server cannot be held to a schema.
+        A provider may find out during a run that its server has no structured output.
         """
-        holds_to_schema = getattr(self._provider, "holds_to_schema", True)
-        asked = messages if holds_to_schema else with_format(messages, schema)
+        if not getattr(self._provider, "supports_schema", True):
+            messages = with_format(messages, schema)
         try:
-            completion = await self._provider.complete(asked, schema)
+            completion = await self._provider.complete(messages, schema)
         except CallError as error:
             if error.usage != Usage():  # mostly nothing was used, or nobody says how much
                 wasted.append(error.usage)
             raise
         text = completion.text.encode("utf-8", "replace").decode()  # half a character would fit into no file
-        return replace(completion, text=without_known_keys(text), served=without_keys(completion.served))
+        return replace(completion, text=redact_known_keys(text), served=redact_values(completion.served))
 
-    def _spent(self, before: Unanswered, *used: Usage) -> Unanswered:
-        costs = [before.cost, *map(self._price.cost, used)]
+    def _add_usage(self, reply: Unanswered, *used: Usage) -> Unanswered:
+        costs = [reply.cost, *map(self._price.cost, used)]
         known = [cost for cost in costs if cost is not None]
         total = sum(known) if len(known) == len(costs) else None
-        return replace(before, usage=sum(used, before.usage), cost=total)
+        return replace(reply, usage=sum(used, reply.usage), cost=total)
 
-    async def _recalled(self, question: str) -> Completion | None:
-        if not self._manners.cache:
+    async def _cached(self, key: str) -> Completion | None:
+        if not self._policy.cache:
             return None
-        if self._memory is None:
-            self._memory = Memory(cache_folder())
-        return await asyncio.to_thread(self._memory.recall, question)
+        if self._cache is None:
+            self._cache = AnswerCache(cache_folder())
+        return await asyncio.to_thread(self._cache.get, key)
 
-    async def _kept(self, question: str, completion: Completion) -> None:
-        if self._memory is not None:
-            await asyncio.to_thread(self._memory.remember, question, completion)
-
-    async def _forgotten(self, question: str) -> None:
-        if self._memory is not None:
-            await asyncio.to_thread(self._memory.forget, question)
+    async def _drop(self, key: str) -> None:
+        if self._cache is not None:
+            await asyncio.to_thread(self._cache.delete, key)
 
 
-def asking(provider: ChatProvider, *, retry_policy: RetryPolicy = USUAL, door: Door | None = None) -> AskedChatModel:
-    """A chat model of a provider's calls: with limits, retries, time-outs, prices, a memory, and answers that are read.
+def build_chat_model(
+    provider: ChatProvider, *, retry_policy: RetryPolicy = DEFAULT_RETRY_POLICY, limiter: RateLimiter | None = None
+) -> ProviderChatModel:
+    """Build a chat model from a provider: adds rate limits, retries, timeouts, prices, the cache and answer parsing.
 
     Args:
-        provider: makes the calls. If its attribute `holds_to_schema` is False, our words on the form of the answer go
-            with the messages.
-        retry_policy: how.
-        door: the way to the model, if several share one limit; a new one if None.
+        provider: makes the calls. If its attribute `supports_schema` is False, the schema is sent as text in the
+            messages.
+        retry_policy: limits and backoff.
+        limiter: a rate limiter shared with other models; a new one if None.
     """
-    return AskedChatModel(provider, retry_policy, door or Door(retry_policy), price(provider.name))
+    limiter = limiter or RateLimiter(retry_policy, name=provider.name)
+    return ProviderChatModel(provider, retry_policy, limiter, price(provider.name))
 
 
-def with_format(messages: Sequence[Message], schema: Mapping[str, object]) -> tuple[Message, ...]:
-    """The messages, the last of the user's with our words on the form of the answer at its end."""
-    words = _format_text().text.replace("{schema}", json.dumps(schema, ensure_ascii=False))
-    last = max((place for place, message in enumerate(messages) if message.role == "user"), default=None)
-    if last is None:
-        return (*messages, Message("user", (words,)))
-    asked = messages[last]
-    return (*messages[:last], Message("user", (*asked.parts, words)), *messages[last + 1 :])
+class SchemaMode:
+    """How a provider sends the schema of an answer: `json_schema`, `json_object` (any JSON) or `none`.
+
+    Falls back to `none`, with the schema as text in the messages, once the server rejects schemas.
+
+    Attributes:
+        value: the current mode.
+    """
+
+    def __init__(self, value: str, rejection: Pattern[str]) -> None:
+        """Create a mode.
+
+        Args:
+            value: the mode to begin with.
+            rejection: matches the server's reason if it rejects the schema.
+        """
+        self.value = value
+        self._rejection = rejection
+
+    async def complete(
+        self,
+        send: Callable[[Sequence[Message], Mapping[str, object] | None, str], Awaitable[Completion]],
+        messages: Sequence[Message],
+        schema: Mapping[str, object] | None,
+    ) -> tuple[Completion, bool]:
+        """Call `send(messages, schema, mode)`, and once more without the schema if the server rejects it.
+
+        Returns:
+            The completion, and whether the schema was rejected.
+        """
+        mode = "none" if schema is None else self.value
+        try:
+            return await send(messages, schema, mode), False
+        except CallError as error:
+            if mode == "none" or error.kind != "rejected" or not self._rejection.search(error.reason):
+                raise
+        self.value = "none"
+        _log.info("the server rejects JSON schemas: they are sent as text from now on")
+        # In the mode json_object the schema is in the messages already.
+        plain = with_format(messages, schema) if mode == "json_schema" and schema is not None else messages
+        return await send(plain, None, "none"), True
 
 
-def _read(completion: Completion, answer_type: type[AnswerType]) -> AnswerType | Unreadable:
+def _parse(completion: Completion, answer_type: type[AnswerType]) -> AnswerType | ParseFailure:
     if completion.ended == "length":
-        return Unreadable("the answer was cut off by the limit on its length")
-    return read_answer(completion.text, answer_type)
-
-
-@cache
-def _format_text() -> FormatText:
-    text = (files("formalimg.models") / "prompts" / "answer_format.txt").read_text(encoding="utf-8")
-    first, _, rest = text.partition("\n")
-    return FormatText(int(first.removeprefix("version:")), rest.strip())
-
-
-def _in_one_line(text: str) -> str:
-    return truncate(" ".join(text.split()), 300, 50)
+        return ParseFailure("the answer was cut off by the limit on its length")
+    return parse_answer(completion.text, answer_type)

@@ -1,4 +1,4 @@
-"""What providers of remote image models bring: one call. Retries, limits and prices are the same for all of them."""
+"""Image providers: adds retries, rate limits, timeouts and prices to a provider's single API call."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Protocol
 from formalimg.models.base import CallError, Named, Setting, Usage
 from formalimg.models.image import Answer, Failed, Generated, ImageRequest, Refused
 from formalimg.models.pricing import Price, price
-from formalimg.models.retry import USUAL, Door, RetryPolicy
-from formalimg.models.secrets import without_keys
+from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolicy
+from formalimg.models.secrets import redact_values
 
 
 @dataclass(frozen=True)
-class Painted:
-    """An image as a provider gave it.
+class ImageCompletion:
+    """An image as a provider returned it.
 
     Attributes:
-        data: the file as it came.
-        served: what was really used (model id, size, seed, revised prompt …), as far as the provider says.
-        usage: what it cost in tokens or images.
+        data: the file as received.
+        served: what was actually used (model id, size, seed, revised prompt …), as far as the provider reports it.
+        usage: tokens or images used.
     """
 
     data: bytes
@@ -29,40 +29,40 @@ class Painted:
 
 
 class ImageProvider(Named, Protocol):
-    """One call to a remote image model."""
+    """One API call to an image model. Retries, rate limits and prices are added by `build_image_model`."""
 
     @property
     def takes_images(self) -> bool:
-        """Can it be given a reference image beside the words?"""
+        """Whether it accepts a reference image beside the prompt."""
         ...
 
-    async def paint(self, request: ImageRequest) -> Painted:
-        """Make one image.
+    async def complete(self, request: ImageRequest) -> ImageCompletion:
+        """Send one request.
 
         Raises:
-            CallError: if no image came.
-            FormalimgError: if no call can ever succeed: a wrong key, a model that does not exist.
+            CallError: if no image was received.
+            FormalimgError: if no call can succeed: an invalid key, an unknown model.
         """
         ...
 
 
-class RemoteImageModel:
-    """An image model behind a provider. What a call cannot bring is an answer with its reason.
+class ProviderImageModel:
+    """The image model of a provider. A failed call is a result with its reason.
 
     Attributes:
         name, settings, batch, concurrency, sees_spec: as for every image model.
-        takes_images: can it be given a reference image beside the words?
+        takes_images: whether it accepts a reference image beside the prompt.
     """
 
     batch = 1
     sees_spec = False
 
-    def __init__(self, provider: ImageProvider, door: Door, concurrency: int, price: Price) -> None:
+    def __init__(self, provider: ImageProvider, limiter: RateLimiter, concurrency: int, price: Price) -> None:
         self.name = provider.name
         self.concurrency = concurrency
         self.takes_images = provider.takes_images
         self._provider = provider
-        self._door = door
+        self._limiter = limiter
         self._price = price
 
     @property
@@ -71,26 +71,29 @@ class RemoteImageModel:
         return self._provider.settings
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
-        """One answer for each request, in their order."""
+        """Yield one result per request, in order."""
         for request in requests:
-            yield await self._answer(request)
+            yield await self._generate_one(request)
 
-    async def _answer(self, request: ImageRequest) -> Answer:
+    async def _generate_one(self, request: ImageRequest) -> Answer:
         if request.reference is not None and not self.takes_images:
             return Failed(f"{self.name} takes words only, but an image was to go with them")
         try:
-            painted = await self._door.politely(lambda: self._provider.paint(request))
+            completion = await self._limiter.call(lambda: self._provider.complete(request))
         except CallError as error:
-            return Refused(error.reason) if error.fault == "refused" else Failed(f"{error.fault}: {error.reason}")
-        return Generated(painted.data, without_keys(painted.served), self._price.cost(painted.usage))
+            return Refused(error.reason) if error.kind == "refused" else Failed(f"{error.kind}: {error.reason}")
+        return Generated(completion.data, redact_values(completion.served), self._price.cost(completion.usage))
 
 
-def remote(provider: ImageProvider, *, retry_policy: RetryPolicy = USUAL, door: Door | None = None) -> RemoteImageModel:
-    """An image model of a provider's calls: with limits, retries, time-outs and prices.
+def build_image_model(
+    provider: ImageProvider, *, retry_policy: RetryPolicy = DEFAULT_RETRY_POLICY, limiter: RateLimiter | None = None
+) -> ProviderImageModel:
+    """Build an image model from a provider: adds rate limits, retries, timeouts and prices.
 
     Args:
         provider: makes the calls.
-        retry_policy: how.
-        door: the way to the model, if several share one limit; a new one if None.
+        retry_policy: limits and backoff.
+        limiter: a rate limiter shared with other models; a new one if None.
     """
-    return RemoteImageModel(provider, door or Door(retry_policy), retry_policy.concurrency, price(provider.name))
+    limiter = limiter or RateLimiter(retry_policy, name=provider.name)
+    return ProviderImageModel(provider, limiter, retry_policy.concurrency, price(provider.name))

@@ -1,8 +1,4 @@
-"""Loading is done while nothing is computed.
-
-While libraries load weights, they change torch for the whole process: what kind of numbers a new tensor gets, and how
-modules keep their parameters. An image that is made in another thread meanwhile could come out differently.
-"""
+"""Device pool of local models: one worker thread per device, and a lock between loading and inference."""
 
 from __future__ import annotations
 
@@ -18,15 +14,25 @@ from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.models.options import Options
 
+PoolTask = TypeVar("PoolTask")
+Result = TypeVar("Result")
+
+_BATCH_DELAY = 0.02
+"""Seconds that a free worker waits for more tasks, if it can do several at once: the callers that got the answers of a
+batch mostly have the next question at once."""
+
+# While libraries load weights, they change torch for the whole process: the dtype of new tensors, and how modules keep
+# their parameters. An image generated in another thread meanwhile could come out differently. So this is a
+# readers-writer lock: many threads may run inference, or one may load.
 _changed = Condition()
 _computing = 0
 _loading = 0
-"""How many load, or wait to."""
+"""Number of threads that load, or wait to."""
 
 
 @contextmanager
-def computing() -> Iterator[None]:
-    """Many may compute at the same time, but nobody while somebody loads, or waits for that."""
+def inference_allowed() -> Iterator[None]:
+    """Hold off loading during inference. Many threads may hold this, but none while one loads or waits to load."""
     global _computing
     with _changed:
         _changed.wait_for(lambda: not _loading)
@@ -40,13 +46,13 @@ def computing() -> Iterator[None]:
 
 
 @contextmanager
-def loading_alone() -> Iterator[None]:
-    """One loads at a time, when all that is being computed is done."""
+def exclusive_loading() -> Iterator[None]:
+    """Load alone: wait until all inference is done, and hold off further inference and loading."""
     global _loading, _computing
     with _changed:
         _loading += 1
         _changed.wait_for(lambda: not _computing)
-        _computing += 1  # so that nobody else begins to load either
+        _computing += 1  # so that no other thread begins to load either
     try:
         yield
     finally:
@@ -56,23 +62,113 @@ def loading_alone() -> Iterator[None]:
             _changed.notify_all()
 
 
+class _QueuedTask(NamedTuple, Generic[PoolTask, Result]):
+    task: PoolTask
+    result: Future[Result]
+
+
+class DevicePool(Generic[PoolTask, Result]):
+    """Queue of tasks for several devices: each device has a worker thread, and a free worker takes the next batch."""
+
+    def __init__(
+        self,
+        name: str,
+        devices: Sequence[str],
+        start: Callable[[str], Callable[[Sequence[PoolTask]], Sequence[Result]]],
+        *,
+        max_batch: int = 1,
+        batch_key: Callable[[PoolTask], object] = lambda task: None,
+    ) -> None:
+        """Create a pool with an empty queue.
+
+        Args:
+            name: prefix of the thread names.
+            devices: each gets a thread of its own. A device may be listed twice.
+            start: prepares a device at its first task, and returns the function that processes a batch of tasks, with
+                one result each. Both are only called in the device's own thread.
+            max_batch: maximum number of tasks per batch.
+            batch_key: only tasks with the same key are put into one batch.
+        """
+        self._start = start
+        self._max_batch = max_batch
+        self._batch_key = batch_key
+        self._queue: deque[_QueuedTask[PoolTask, Result]] = deque()
+        self._changed = Condition()
+        self._thread = local()
+        # Threads that do not refer to the pool end when it is garbage collected, and what they hold is freed.
+        self._threads = ThreadPoolExecutor(len(devices), name, _assign_device, (self._thread, deque(devices)))
+
+    async def run(self, task: PoolTask) -> Result:
+        """Return the result of a task, from the first free device; first come, first served."""
+        queued = _QueuedTask[PoolTask, Result](task, Future())
+        with self._changed:
+            self._queue.append(queued)
+            self._changed.notify_all()
+        # One job per task: a job that takes several tasks leaves empty jobs over.
+        self._threads.submit(self._run_batch)
+        return await asyncio.wrap_future(queued.result)
+
+    def _run_batch(self) -> None:
+        batch = self._next_batch()
+        if not batch:
+            return
+        try:
+            results = self._worker()([queued.task for queued in batch])
+            if len(results) != len(batch):
+                raise RuntimeError(f"{len(batch)} tasks have {len(results)} results")
+        except BaseException as error:
+            for queued in batch:
+                queued.result.set_exception(error)
+            return
+        for queued, result in zip(batch, results, strict=True):
+            queued.result.set_result(result)
+
+    def _worker(self) -> Callable[[Sequence[PoolTask]], Sequence[Result]]:
+        if not hasattr(self._thread, "work"):
+            set_thread_device(self._thread.device)
+            self._thread.work = self._start(self._thread.device)
+        work: Callable[[Sequence[PoolTask]], Sequence[Result]] = self._thread.work
+        return work
+
+    def _next_batch(self) -> list[_QueuedTask[PoolTask, Result]]:
+        """Take the first task, and later ones with the same batch key; skip cancelled tasks."""
+        with self._changed:
+            if self._max_batch > 1 and self._queue:
+                self._changed.wait_for(lambda: not 0 < len(self._queue) < self._max_batch, _BATCH_DELAY)
+            batch: list[_QueuedTask[PoolTask, Result]] = []
+            skipped: list[_QueuedTask[PoolTask, Result]] = []
+            while self._queue and len(batch) < self._max_batch:
+                queued = self._queue.popleft()
+                if batch and self._batch_key(queued.task) != self._batch_key(batch[0].task):
+                    skipped.append(queued)
+                elif queued.result.set_running_or_notify_cancel():
+                    batch.append(queued)
+            self._queue.extendleft(reversed(skipped))
+            self._changed.notify_all()
+            return batch
+
+
+def _assign_device(thread: local, devices: deque[str]) -> None:
+    thread.device = devices.popleft()
+
+
 def read_device(given: Options) -> str:
-    """The device that the option `device` asks for: the accelerator, if there is one, unless it says otherwise.
+    """Return the device of the option `device`: by default the accelerator, if there is one.
 
     Raises:
-        FormalimgError: if it is not there.
+        FormalimgError: if it cannot be used.
     """
-    return _usable("device", given.text("device", "auto"))
+    return _check_device("device", given.text("device", "auto"))
 
 
 def read_devices(given: Options) -> tuple[str, ...]:
-    """The devices that the options ask for, each with a copy of the weights: `device=…` for one, `devices=…` for more.
+    """Return the devices of the options `device` (one) or `devices` (several, each with a copy of the weights).
 
-    Several are written as `0,1` (accelerators by their numbers), `all` (every accelerator) or by their names. One that
-    is named twice gets two copies.
+    Several are written as `0,1` (accelerators by their numbers), `all` (every accelerator) or by their names. A device
+    that is listed twice gets two copies.
 
     Raises:
-        FormalimgError: if one of them is not there, or they are of different kinds.
+        FormalimgError: if one of them cannot be used, or they are of different types.
     """
     several = given.text("devices", None)
     if several is None:
@@ -83,22 +179,22 @@ def read_devices(given: Options) -> tuple[str, ...]:
     names = [name.strip() for name in several.split(",")]
     if names == ["all"]:
         return _all_accelerators()
-    found = tuple(_usable("devices", _by_number(name, several) if name.isdecimal() else name) for name in names)
-    if len({kind_of(device) for device in found}) > 1:
+    found = tuple(_check_device("devices", _by_number(name, several) if name.isdecimal() else name) for name in names)
+    if len({device_type(device) for device in found}) > 1:
         raise FormalimgError(f"devices={several} are of different kinds, which compute differently: give one kind")
     return found
 
 
-def kind_of(device: str) -> str:
-    """Such as `cuda` or `cpu`, without a number."""
+def device_type(device: str) -> str:
+    """Return the type of a device, such as `cuda` or `cpu`, without a number."""
     return device.partition(":")[0]
 
 
-def quick_dtype(devices: Sequence[str]) -> str:
-    """The shortest numbers with which all of the devices are quick."""
+def default_dtype(devices: Sequence[str]) -> str:
+    """Return the shortest dtype that is fast on all of the devices."""
     import torch
 
-    if kind_of(devices[0]) != "cuda":
+    if device_type(devices[0]) != "cuda":
         return "float32"
     for device in devices:
         with torch.cuda.device(device):
@@ -107,12 +203,12 @@ def quick_dtype(devices: Sequence[str]) -> str:
     return "bfloat16"
 
 
-def sit_at(device: str) -> None:
-    """Let the thread compute on this device wherever a library does not say on which; each thread has its own."""
+def set_thread_device(device: str) -> None:
+    """Make a device the current one of this thread, for libraries that do not name one."""
     import torch
 
     index = torch.device(device).index
-    if index is not None and kind_of(device) != "cpu":
+    if index is not None and device_type(device) != "cpu":
         torch.accelerator.set_device_index(index)
 
 
@@ -132,121 +228,23 @@ def _all_accelerators() -> tuple[str, ...]:
     return tuple(f"{kind}:{number}" for number in range(torch.accelerator.device_count()))
 
 
-def _by_number(number: str, wished: str) -> str:
+def _by_number(number: str, devices: str) -> str:
     kind = _accelerator()
     if kind is None:
-        raise FormalimgError(f"devices={wished} cannot be used here, since there is no accelerator: leave it out")
+        raise FormalimgError(f"devices={devices} cannot be used here, since there is no accelerator: leave it out")
     return f"{kind}:{number}"
 
 
-def _usable(option: str, wished: str) -> str:
+def _check_device(option: str, device: str) -> str:
     import torch
 
-    if wished == "auto":
+    if device == "auto":
         return _accelerator() or "cpu"
     try:
-        torch.empty(1, device=wished)
+        torch.empty(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         why = truncate(str(error).partition("\n")[0], 150, 0)
         raise FormalimgError(
-            f"{option}={wished} cannot be used here ({why}): give auto, cpu, cuda, cuda:1 or mps"
+            f"{option}={device} cannot be used here ({why}): give auto, cpu, cuda, cuda:1 or mps"
         ) from None
-    return wished
-
-
-Task = TypeVar("Task")
-Result = TypeVar("Result")
-
-_MOMENT = 0.02
-"""So many seconds whoever is free waits for more, if it can do several at once: those who got the answers of a batch
-mostly have the next question at once."""
-
-
-class _Waiting(NamedTuple, Generic[Task, Result]):
-    task: Task
-    result: Future[Result]
-
-
-class Desk(Generic[Task, Result]):
-    """Work that waits until a device is free."""
-
-    def __init__(
-        self,
-        name: str,
-        devices: Sequence[str],
-        begin: Callable[[str], Callable[[Sequence[Task]], Sequence[Result]]],
-        *,
-        most: int = 1,
-        alike: Callable[[Task], object] = lambda task: None,
-    ) -> None:
-        """A desk with nothing on it.
-
-        Args:
-            name: for the threads.
-            devices: each gets a thread of its own. The same one may be there twice.
-            begin: makes a device ready when its first task comes, and gives what then does tasks, with one result
-                for each. Only the device's own thread ever calls either.
-            most: how many tasks are done at once, if they are there.
-            alike: only tasks for which this is the same are done at once.
-        """
-        self._begin = begin
-        self._most = most
-        self._alike = alike
-        self._waiting: deque[_Waiting[Task, Result]] = deque()
-        self._changed = Condition()
-        self._here = local()
-        # Threads that do not know the desk end when nobody needs it any more, and what they hold is freed.
-        self._threads = ThreadPoolExecutor(len(devices), name, _sit, (self._here, deque(devices)))
-
-    async def do(self, task: Task) -> Result:
-        """The result of a task, from whichever device was free; the tasks that came first are done first."""
-        waiting = _Waiting[Task, Result](task, Future())
-        with self._changed:
-            self._waiting.append(waiting)
-            self._changed.notify_all()
-        # As many turns as tasks: who takes several leaves turns over, in which there is nothing to do.
-        self._threads.submit(self._turn)
-        return await asyncio.wrap_future(waiting.result)
-
-    def _turn(self) -> None:
-        taken = self._taken()
-        if not taken:
-            return
-        try:
-            results = self._worker()([waiting.task for waiting in taken])
-            if len(results) != len(taken):
-                raise RuntimeError(f"{len(taken)} tasks have {len(results)} results")
-        except BaseException as error:
-            for waiting in taken:
-                waiting.result.set_exception(error)
-            return
-        for waiting, result in zip(taken, results, strict=True):
-            waiting.result.set_result(result)
-
-    def _worker(self) -> Callable[[Sequence[Task]], Sequence[Result]]:
-        if not hasattr(self._here, "work"):
-            sit_at(self._here.device)
-            self._here.work = self._begin(self._here.device)
-        work: Callable[[Sequence[Task]], Sequence[Result]] = self._here.work
-        return work
-
-    def _taken(self) -> list[_Waiting[Task, Result]]:
-        """The first task, and those after it that can be done with it; not what nobody waits for any more."""
-        with self._changed:
-            if self._most > 1 and self._waiting:
-                self._changed.wait_for(lambda: not 0 < len(self._waiting) < self._most, _MOMENT)
-            taken: list[_Waiting[Task, Result]] = []
-            passed: list[_Waiting[Task, Result]] = []
-            while self._waiting and len(taken) < self._most:
-                waiting = self._waiting.popleft()
-                if taken and self._alike(waiting.task) != self._alike(taken[0].task):
-                    passed.append(waiting)
-                elif waiting.result.set_running_or_notify_cancel():
-                    taken.append(waiting)
-            self._waiting.extendleft(reversed(passed))
-            self._changed.notify_all()
-            return taken
-
-
-def _sit(here: local, seats: deque[str]) -> None:
-    here.device = seats.popleft()
+    return device

@@ -1,4 +1,4 @@
-"""A loaded pipeline at work: from requests to images, each from its own seed."""
+"""Diffusers image models: any pipeline that diffusers can load, on one or several devices."""
 
 from __future__ import annotations
 
@@ -16,68 +16,85 @@ from formalimg.errors import FormalimgError
 from formalimg.models.base import Setting
 from formalimg.models.image import Answer, Failed, Generated, ImageRequest, Refused
 from formalimg.models.local.checkpoint import INSTALL_LOCAL, Checkpoint, read_checkpoint
-from formalimg.models.local.device_pool import Desk, computing, kind_of, read_devices
+from formalimg.models.local.device_pool import DevicePool, device_type, inference_allowed, read_devices
 from formalimg.models.local.diffusers_pipeline import (
     INDEX,
-    Wishes,
+    DiffusersOptions,
+    accepts_reference,
+    has_short_context,
     load_pipeline,
-    read_wishes,
-    reads_few_words,
-    tokens_cut,
+    read_diffusers_options,
+    truncated_tokens,
 )
-from formalimg.models.local.memory import Batching, CudaGauge
+from formalimg.models.local.memory import AdaptiveBatcher, CudaMemoryGauge
 from formalimg.models.options import Options
 from formalimg.models.registry import needs, require_modules
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+Batch: TypeAlias = int | Literal["auto"]
 
-_OURS = ("prompt", "generator", "image", "height", "width", "output_type", "return_dict", "num_images_per_prompt")
+_OWN_ARGUMENTS = (
+    *("prompt", "generator", "image", "height", "width"),
+    *("output_type", "return_dict", "num_images_per_prompt"),
+)
 """Arguments that follow from the request, or that we rely on."""
 
-_STEP = 16
+_SIZE_STEP = 16
 """Pipelines take sizes that are multiples of 8 or 16, whatever the weights would allow."""
 
-_NO_ROOM = Failed("out of memory, even for one image at a time: see the options offload, vae_tiling, dtype and size")
+_MAX_AUTO_BATCH = 32
+"""Of larger batches no device is faster, and more is lost if the run is interrupted."""
+
+_OUT_OF_MEMORY = Failed(
+    "out of memory, even for one image at a time: see the options offload, vae_tiling, dtype and size"
+)
 
 
-class Made(NamedTuple):
-    """An image that is not a file yet, and what was really used for it."""
+class PipelineImage(NamedTuple):
+    """A generated image that is not encoded yet, and what was actually used for it."""
 
     image: Image
     served: Mapping[str, Setting]
 
 
-class Painter:
-    """A pipeline that has been loaded. To be used by one thread at a time.
+PipelineResult: TypeAlias = PipelineImage | Refused | Failed
+
+
+class LoadedPipeline:
+    """A pipeline that has been loaded. For one thread at a time.
 
     Attributes:
-        room: how many images of the last size it makes at once; None for as many as are asked for.
+        max_batch: largest batch of the last size that fits into memory; None for as many as are requested.
     """
 
     def __init__(
-        self, name: str, checkpoint: Checkpoint, wishes: Wishes, batching: Callable[[], Batching] = Batching
+        self,
+        name: str,
+        checkpoint: Checkpoint,
+        options: DiffusersOptions,
+        create_batcher: Callable[[], AdaptiveBatcher] = AdaptiveBatcher,
     ) -> None:
-        """Loads the pipeline, which takes its time.
+        """Load the pipeline, which takes a while.
 
         Args:
-            name: of the model, for messages.
-            checkpoint: which weights, and on which device.
-            wishes: what the user asked for.
-            batching: how images are put together into batches; anew for each size.
+            name: name of the model, for messages.
+            checkpoint: weights and device.
+            options: the user's options.
+            create_batcher: creates a batcher for each image size.
 
         Raises:
-            FormalimgError: if it cannot be loaded, or does not take what was wished for.
+            FormalimgError: if it cannot be loaded, or does not support an option.
         """
         self._name = name
-        self._wishes = wishes
-        self._pipeline = load_pipeline(name, checkpoint, wishes)
-        self._takes = dict(inspect.signature(self._pipeline.__call__).parameters)
-        self._always = self._checked()
-        self._batching = batching
-        self._by_size: dict[int, Batching] = {}
-        self.room: int | None = None
+        self._options = options
+        self._pipeline = load_pipeline(name, checkpoint, options)
+        self._parameters = dict(inspect.signature(self._pipeline.__call__).parameters)
+        self._arguments = self._fixed_arguments()
+        self._create_batcher = create_batcher
+        self._batchers: dict[int, AdaptiveBatcher] = {}
+        self.max_batch: int | None = None
         self._served = {
             "pipeline": type(self._pipeline).__name__,
             "scheduler": type(self._pipeline.scheduler).__name__ if hasattr(self._pipeline, "scheduler") else None,
@@ -87,64 +104,64 @@ class Painter:
             "dtype": str(self._pipeline.dtype).removeprefix("torch."),
         }
 
-    def paint(self, requests: Sequence[ImageRequest]) -> list[Made | Refused | Failed]:
-        """One answer for each request; requests must be of one size.
+    def generate(self, requests: Sequence[ImageRequest]) -> list[PipelineResult]:
+        """Return one result per request; all requests must have the same size.
 
         In batches as large as the memory allows; requests with a reference image one by one, since several images
-        mean different objects to different pipelines.
+        mean different things to different pipelines.
         """
         if any(request.reference is not None for request in requests):
-            return [answer for request in requests for answer in self._batch([request])]
-        return self._batch(requests)
+            return [result for request in requests for result in self._generate([request])]
+        return self._generate(requests)
 
-    def _batch(self, requests: Sequence[ImageRequest]) -> list[Made | Refused | Failed]:
+    def _generate(self, requests: Sequence[ImageRequest]) -> list[PipelineResult]:
         reference = requests[0].reference
-        if reference is not None and "image" not in self._takes:
+        if reference is not None and "image" not in self._parameters:
             return [Failed(f"{self._name} takes words only, but an image was to go with them")]
-        needed = self._takes.get("image")
-        if reference is None and needed is not None and needed.default is inspect.Parameter.empty:
+        parameter = self._parameters.get("image")
+        if reference is None and parameter is not None and parameter.default is inspect.Parameter.empty:
             return [Failed(f"{self._name} needs an image to go by beside the words")] * len(requests)
-        batching = self._by_size.setdefault(requests[0].size, self._batching())
-        done: list[Made | Refused | Failed] = batching.do(self._painted, requests, _NO_ROOM)
-        self.room = batching.room
-        return done
+        batcher = self._batchers.setdefault(requests[0].size, self._create_batcher())
+        results: list[PipelineResult] = batcher.run(self._run_batch, requests, _OUT_OF_MEMORY)
+        self.max_batch = batcher.max_batch
+        return results
 
-    def _painted(self, requests: Sequence[ImageRequest]) -> list[Made | Refused | Failed]:
+    def _run_batch(self, requests: Sequence[ImageRequest]) -> list[PipelineResult]:
         import torch
 
         # On the CPU, whose random numbers are the same on every machine; and one for each image, so that it does not
         # depend on the others in its batch.
-        seeded = [torch.Generator("cpu").manual_seed(request.seed) for request in requests]
-        with computing(), torch.inference_mode():
-            made = self._pipeline(
+        generators = [torch.Generator("cpu").manual_seed(request.seed) for request in requests]
+        with inference_allowed(), torch.inference_mode():
+            output = self._pipeline(
                 prompt=[request.prompt for request in requests],
-                generator=seeded,
-                **self._always,
-                **self._negative(len(requests)),
-                **self._sized(requests[0]),
+                generator=generators,
+                **self._arguments,
+                **self._negative_prompt(len(requests)),
+                **self._size_and_reference(requests[0]),
             )
-        images = getattr(made, "images", None)
+        images = getattr(output, "images", None)
         if images is None or len(images) != len(requests):
-            raise FormalimgError(f"{self._name} gives no image for each prompt: it is no model from text to images")
-        flagged = getattr(made, "nsfw_content_detected", None) or [False] * len(requests)
+            raise FormalimgError(f"{self._name} gives no image for each prompt: it is not a text-to-image model")
+        flagged = getattr(output, "nsfw_content_detected", None) or [False] * len(requests)
         return [
-            Refused("the pipeline's safety checker blacked the image out") if flag else self._made(request, image)
+            Refused("the pipeline's safety checker blacked the image out") if flag else self._result(request, image)
             for request, image, flag in zip(requests, images, flagged, strict=True)
         ]
 
-    def _made(self, request: ImageRequest, image: Image) -> Made:
+    def _result(self, request: ImageRequest, image: Image) -> PipelineImage:
         served: dict[str, Setting] = {"size": f"{image.width}x{image.height}", "seed": request.seed}
-        cut = tokens_cut(self._pipeline, request.prompt, self._used("max_sequence_length"))
-        if cut is not None:
-            served["tokens_cut"] = cut
-        return Made(image, {**self._served, **served})
+        truncated = truncated_tokens(self._pipeline, request.prompt, self._used("max_sequence_length"))
+        if truncated is not None:
+            served["tokens_cut"] = truncated
+        return PipelineImage(image, {**self._served, **served})
 
-    def _sized(self, request: ImageRequest) -> dict[str, Any]:
-        """Width and height as the pipeline can make them, and the reference image in this size."""
-        wished = request.size if self._wishes.size is None else self._wishes.size
-        side = self._possible(wished) if wished else 0
+    def _size_and_reference(self, request: ImageRequest) -> dict[str, Any]:
+        """Return width and height as the pipeline supports them, and the reference image in this size."""
+        requested = request.size if self._options.size is None else self._options.size
+        side = self._closest_size(requested) if requested else 0
         arguments: dict[str, Any] = {}
-        if side and "height" in self._takes and "width" in self._takes:
+        if side and "height" in self._parameters and "width" in self._parameters:
             arguments = {"height": side, "width": side}
         if request.reference is not None:
             from PIL import Image
@@ -153,57 +170,51 @@ class Painter:
             arguments["image"] = image.resize((side, side), Image.Resampling.LANCZOS) if side else image
         return arguments
 
-    def _possible(self, wished: int) -> int:
-        """The closest_match size that can be made: latents are smaller than images, and are cut into patches of two."""
-        step = math.lcm(_STEP, 2 * int(getattr(self._pipeline, "vae_scale_factor", 1)))
-        return max(step, round(wished / step) * step)
+    def _closest_size(self, requested: int) -> int:
+        """Return the closest supported size: latents are smaller than images, and are cut into patches of two."""
+        step = math.lcm(_SIZE_STEP, 2 * int(getattr(self._pipeline, "vae_scale_factor", 1)))
+        return max(step, round(requested / step) * step)
 
-    def _negative(self, count: int) -> dict[str, Any]:
-        words = self._wishes.negative_prompt
-        return {} if words is None else {"negative_prompt": [words] * count}
+    def _negative_prompt(self, count: int) -> dict[str, Any]:
+        text = self._options.negative_prompt
+        return {} if text is None else {"negative_prompt": [text] * count}
 
-    def _checked(self) -> dict[str, Any]:
-        """The arguments that are the same for all images.
+    def _fixed_arguments(self) -> dict[str, Any]:
+        """Return the arguments that are the same for all images.
 
         Raises:
             FormalimgError: if the pipeline does not take one of them.
         """
-        wished = {
-            "num_inference_steps": self._wishes.steps,
-            "guidance_scale": self._wishes.guidance,
-            **self._wishes.call,
+        given = {
+            "num_inference_steps": self._options.steps,
+            "guidance_scale": self._options.guidance,
+            **self._options.call,
         }
-        arguments = {name: value for name, value in wished.items() if value is not None}
-        for name in (*arguments, *(["negative_prompt"] if self._wishes.negative_prompt is not None else [])):
-            if name not in self._takes or name in _OURS:
+        arguments = {name: value for name, value in given.items() if value is not None}
+        for name in (*arguments, *(["negative_prompt"] if self._options.negative_prompt is not None else [])):
+            if name not in self._parameters or name in _OWN_ARGUMENTS:
                 kind = type(self._pipeline).__name__
-                known = ", ".join(sorted({*self._takes} - {*_OURS, "kwargs"}))
+                known = ", ".join(sorted({*self._parameters} - {*_OWN_ARGUMENTS, "kwargs"}))
                 raise FormalimgError(f"{self._name} is a {kind}, which cannot be given {name}: it takes {known}")
         return arguments
 
     def _used(self, name: str) -> Any:
-        """The value of an argument, whether we gave it or the pipeline has it by default; None if it has none."""
-        usual = self._takes[name].default if name in self._takes else None
-        return self._always.get(name, None if usual is inspect.Parameter.empty else usual)
+        """Return the value of an argument, given or the pipeline's default; None if it has none."""
+        default = self._parameters[name].default if name in self._parameters else None
+        return self._arguments.get(name, None if default is inspect.Parameter.empty else default)
 
 
-def as_answer(made: Made | Refused | Failed) -> Answer:
-    """The image as a PNG file."""
-    if not isinstance(made, Made):
-        return made
+def encode_result(result: PipelineResult) -> Answer:
+    """Encode the image as a PNG file."""
+    if not isinstance(result, PipelineImage):
+        return result
     file = io.BytesIO()
-    made.image.save(file, "PNG", compress_level=1)
-    return Generated(file.getvalue(), made.served)
-
-
-Batch: TypeAlias = int | Literal["auto"]
-
-_MOST_AT_ONCE = 32
-"""Of larger batches no device is quicker, and more is lost if the run is broken off."""
+    result.image.save(file, "PNG", compress_level=1)
+    return Generated(file.getvalue(), result.served)
 
 
 class DiffusersModel:
-    """A pipeline of the diffusers library. It is loaded when the first image is asked for, on each device once.
+    """A pipeline of the diffusers library. It is loaded at the first request, on each device once.
 
     Attributes:
         name, settings, batch, concurrency, sees_spec: as for every image model.
@@ -212,66 +223,67 @@ class DiffusersModel:
     sees_spec = False
 
     def __init__(
-        self, name: str, checkpoint: Checkpoint, wishes: Wishes, batch: Batch = 1, devices: Sequence[str] = ()
+        self,
+        name: str,
+        checkpoint: Checkpoint,
+        options: DiffusersOptions,
+        batch: Batch = 1,
+        devices: Sequence[str] = (),
     ) -> None:
-        """A model that is not loaded yet.
+        """Create a model that is not loaded yet.
 
         Args:
-            name: how users write it.
-            checkpoint: which weights.
-            wishes: what the user asked for.
-            batch: how many images are made at once; "auto" for as many as fit into the memory of the device.
-            devices: where images are made at the same time; that of the checkpoint if there are none.
+            name: name as users write it.
+            checkpoint: the weights.
+            options: the user's options.
+            batch: batch size; "auto" for as many images as fit into the memory of the device.
+            devices: devices to use at the same time; that of the checkpoint if there are none.
         """
         self.name = name
         self._batch = batch
         self._checkpoint = checkpoint
-        self._wishes = wishes
+        self._options = options
         self._devices = tuple(devices) or (checkpoint.device,)
-        self._painters: list[Painter] = []
-        self._desk = Desk[Sequence[ImageRequest], "list[Made | Refused | Failed]"](
-            "diffusers", self._devices, self._painter_on
-        )
+        self._pipelines: list[LoadedPipeline] = []
+        self._pool = DevicePool[Sequence[ImageRequest], list[PipelineResult]]("diffusers", self._devices, self._load_on)
 
     @property
     def concurrency(self) -> int:
-        """One batch waits while another is made, so that no device is ever idle."""
+        """Two batches per device: one waits while another is computed, so that no device is ever idle."""
         return 2 * len(self._devices)
 
     @property
     def batch(self) -> int:
-        """How many it likes to be given at once. If it is to find that out, this grows after the first images."""
+        """Preferred number of requests per call. With `batch=auto`, it grows after the first images."""
         if self._batch != "auto":
             return self._batch
-        return max((painter.room or 1 for painter in self._painters), default=1)
+        return max((pipeline.max_batch or 1 for pipeline in self._pipelines), default=1)
 
     @cached_property
     def settings(self) -> Mapping[str, Setting]:
-        """Which weights, and everything that was asked for."""
-        return {**self._checkpoint.settings, **self._wishes.settings}
+        """Settings of the weights and all given options."""
+        return {**self._checkpoint.settings, **self._options.settings}
 
     @cached_property
     def takes_images(self) -> bool:
-        """Can it be given a reference image beside the words? True as long as that is not known."""
-        from formalimg.models.local.diffusers_pipeline import takes_images
-
-        return takes_images(self._checkpoint, self._wishes)
+        """Whether it accepts a reference image beside the prompt; True as long as that is unknown."""
+        return accepts_reference(self._checkpoint, self._options)
 
     @cached_property
     def style(self) -> str:
-        """The text about the style that it can take: a short one if it reads few words."""
-        return "short" if reads_few_words(self._checkpoint) else "long"
+        """Length of the style text to add to prompts: short if the text encoders read few tokens."""
+        return "short" if has_short_context(self._checkpoint) else "long"
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
-        """One answer for each request, in their order.
+        """Yield one result per request, in order.
 
         Raises:
-            FormalimgError: if the pipeline cannot be loaded, or does not take what was asked for.
+            FormalimgError: if the pipeline cannot be loaded, or does not support an option.
         """
         for _, group in groupby(requests, key=lambda request: request.size):
-            made = await self._desk.do(list(group))
-            # All at once, and beside the next batch: files take long beside images of a quick model.
-            files = [asyncio.create_task(asyncio.to_thread(as_answer, one)) for one in made]
+            results = await self._pool.run(list(group))
+            # All at once, and beside the next batch: encoding takes long beside the images of a fast model.
+            files = [asyncio.create_task(asyncio.to_thread(encode_result, result)) for result in results]
             try:
                 for file in files:
                     yield await file
@@ -279,15 +291,12 @@ class DiffusersModel:
                 for file in files:
                     file.cancel()
 
-    def _painter_on(
-        self, device: str
-    ) -> Callable[[Sequence[Sequence[ImageRequest]]], list[list[Made | Refused | Failed]]]:
-
+    def _load_on(self, device: str) -> Callable[[Sequence[Sequence[ImageRequest]]], list[list[PipelineResult]]]:
         checkpoint = replace(self._checkpoint, device=device)
-        batching = partial(_batching, self._batch, device, self._devices.count(device))
-        painter = Painter(self.name, checkpoint, self._wishes, batching)
-        self._painters.append(painter)
-        return lambda groups: [painter.paint(group) for group in groups]
+        create_batcher = partial(_create_batcher, self._batch, device, self._devices.count(device))
+        pipeline = LoadedPipeline(self.name, checkpoint, self._options, create_batcher)
+        self._pipelines.append(pipeline)
+        return lambda groups: [pipeline.generate(group) for group in groups]
 
 
 @needs(modules=("torch", "diffusers", "transformers"), install=INSTALL_LOCAL)
@@ -298,7 +307,7 @@ def open_diffusers(model: str, options: Mapping[str, str]) -> DiffusersModel:
         model: the folder of a saved pipeline, or its id on the hub.
         options: `device`, `devices`, `dtype`, `revision`, `variant`, `offline`, `trust_remote_code`; `batch` (a number,
             or `auto`); `steps`, `guidance`, `negative_prompt`, `size` (a number, or `native`), `task`, `lora`,
-            `lora_scale`; `offload`, `vae_tiling`, `attention_slicing`, `compile`; `call.NAME` is given to the pipeline
+            `lora_scale`; `offload`, `vae_tiling`, `attention_slicing`, `compile`; `call.NAME` is passed to the pipeline
             as it is.
 
     Raises:
@@ -310,19 +319,19 @@ def open_diffusers(model: str, options: Mapping[str, str]) -> DiffusersModel:
     batch = _batch(name, given)
     devices = read_devices(given)
     checkpoint = read_checkpoint(model, given, devices=devices)
-    wishes = read_wishes(name, given)
+    parsed = read_diffusers_options(name, given)
     given.done()
-    return DiffusersModel(name, checkpoint, wishes, batch, devices)
+    return DiffusersModel(name, checkpoint, parsed, batch, devices)
 
 
 def _batch(name: str, given: Options) -> Batch:
     text = given.text("batch", "1")
-    return "auto" if text == "auto" else Options(name, {"batch": text}).whole_number("batch", 1, least=1, most=1024)
+    return "auto" if text == "auto" else Options(name, {"batch": text}).integer("batch", 1, least=1, most=1024)
 
 
-def _batching(batch: Batch, device: str, share: int) -> Batching:
+def _create_batcher(batch: Batch, device: str, share: int) -> AdaptiveBatcher:
     if batch != "auto":
-        return Batching()
-    if kind_of(device) != "cuda":  # where nobody tells how much memory is left, or several at once are no quicker
-        return Batching(1)
-    return Batching(1, gauge=CudaGauge(device, share), most=_MOST_AT_ONCE)
+        return AdaptiveBatcher()
+    if device_type(device) != "cuda":  # where free memory is unknown, or batches are no faster
+        return AdaptiveBatcher(1)
+    return AdaptiveBatcher(1, gauge=CudaMemoryGauge(device, share), limit=_MAX_AUTO_BATCH)

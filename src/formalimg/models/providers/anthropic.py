@@ -1,4 +1,4 @@
-"""Chat models behind Anthropic's messages."""
+"""Anthropic chat models, by the messages API."""
 
 from __future__ import annotations
 
@@ -10,43 +10,48 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, Setting, Usage
 from formalimg.models.chat import Attachment, ChatModel, Completion, Message
-from formalimg.models.chat_provider import asking, with_format
-from formalimg.models.options import Options, key_for, read_extras, read_temperature, with_base_url
-from formalimg.models.providers.http import Whom, count, told
-from formalimg.models.providers.sdk import SdkServer
+from formalimg.models.chat_provider import SchemaMode, build_chat_model
+from formalimg.models.options import (
+    Options,
+    parse_extra_fields,
+    read_temperature,
+    server_api_key,
+    with_base_url,
+    without_none,
+)
+from formalimg.models.providers.http import Endpoint, plain_fields, sum_counts
+from formalimg.models.providers.sdk import SdkClient
 from formalimg.models.registry import needs
 from formalimg.models.retry import chat_retry_policy
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
 
-
-_Server: TypeAlias = "SdkServer[AsyncAnthropic]"
+_AnthropicClient: TypeAlias = "SdkClient[AsyncAnthropic]"
 
 _KEY_NAME = "ANTHROPIC_API_KEY"
-_AT_HOME = "https://api.anthropic.com"
-_ENDED: Mapping[object, Literal["stop", "length", "refusal"]] = {
+_DEFAULT_URL = "https://api.anthropic.com"
+_STOP_REASONS: Mapping[object, Literal["stop", "length", "refusal"]] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "refusal": "refusal",
 }
-_ABOUT_THE_SCHEMA = re.compile(r"output_config|output_format|json_schema|structured.?output|schema", re.IGNORECASE)
+_ABOUT_SCHEMA = re.compile(r"output_config|output_format|json_schema|structured.?output|schema", re.IGNORECASE)
 
 
 class AnthropicChat:
-    """One call to a chat model.
+    """Messages API: one call per `complete`.
 
     Attributes:
-        name, settings: as for every provider of chat models.
-        holds_to_schema: does the model keep answers to a given form? False after the server has said that it cannot.
+        name, settings: as for every chat provider.
     """
 
     def __init__(
         self,
         model: str,
-        server: _Server,
+        server: _AnthropicClient,
         *,
         max_tokens: int = 8192,
         schema: str = "json_schema",
@@ -54,50 +59,47 @@ class AnthropicChat:
         fields: Mapping[str, object] | None = None,
         settings: Mapping[str, Setting] | None = None,
     ) -> None:
-        """A model on a server.
+        """Create a provider.
 
         Args:
-            model: as the server knows it.
-            server: where it is.
-            max_tokens: how long an answer may be, thoughts included.
-            schema: how the server is told the form of the answer: `json_schema` or `none`.
-            effort: how hard the model is to think, for models that take it.
-            fields: what else is sent.
-            settings: what is on record of all this.
+            model: id of the model on the server.
+            server: client of the server.
+            max_tokens: maximum length of an answer, thinking included.
+            schema: how the schema of an answer is sent: `json_schema` or `none`.
+            effort: reasoning effort, for models that take it.
+            fields: other fields to send.
+            settings: settings to record.
         """
         self.name = f"anthropic/{model}"
         self.settings: Mapping[str, Setting] = dict(settings or {})
-        self.holds_to_schema = schema == "json_schema"
         self._model = model
         self._server = server
+        self._schema = SchemaMode(schema, _ABOUT_SCHEMA)
         self._max_tokens = max_tokens
         self._effort = effort
         self._fields = dict(fields or {})
 
-    async def complete(self, messages: Sequence[Message], schema: Mapping[str, object] | None) -> Completion:
-        """Ask once; a model that cannot be held to a form is asked again in words."""
-        if schema is None or not self.holds_to_schema:
-            return await self._completed(messages, None)
-        try:
-            return await self._completed(messages, schema)
-        except CallError as error:
-            if error.fault != "rejected" or not _ABOUT_THE_SCHEMA.search(error.reason):
-                raise
-        self.holds_to_schema = False
-        return await self._completed(with_format(messages, schema), None)
+    @property
+    def supports_schema(self) -> bool:
+        """Whether the server enforces the schema of an answer."""
+        return self._schema.value == "json_schema"
 
-    async def _completed(self, messages: Sequence[Message], schema: Mapping[str, object] | None) -> Completion:
-        fields = {**self._fields, **self._output_config(schema)}
-        system = [_written(part) for message in messages if message.role == "system" for part in message.parts]
+    async def complete(self, messages: Sequence[Message], schema: Mapping[str, object] | None) -> Completion:
+        """Send one request; a second one, with the schema as text, if the model rejects schemas."""
+        return (await self._schema.complete(self._send, messages, schema))[0]
+
+    async def _send(self, messages: Sequence[Message], schema: Mapping[str, object] | None, mode: str) -> Completion:
+        fields = {**self._fields, **self._output_config(schema if mode == "json_schema" else None)}
+        system = [_encode_part(part) for message in messages if message.role == "system" for part in message.parts]
         if system:
             fields["system"] = system
         turns = [
-            {"role": message.role, "content": [_written(part) for part in message.parts]}
+            {"role": message.role, "content": [_encode_part(part) for part in message.parts]}
             for message in messages
             if message.role != "system"
         ]
 
-        def call(client: AsyncAnthropic) -> Awaitable[Any]:
+        def send(client: AsyncAnthropic) -> Awaitable[Any]:
             # Most fields go past the library: which of them it knows by name differs between versions.
             return client.messages.with_raw_response.create(
                 model=self._model,
@@ -106,11 +108,11 @@ class AnthropicChat:
                 extra_body=fields,
             )
 
-        answer, request_id = await self._server.call(call)
-        served = told(answer, "model", "id")
+        answer, request_id = await self._server.call(send)
+        served = plain_fields(answer, "model", "id")
         if request_id:
             served["request_id"] = request_id
-        return _read(answer, served)
+        return _parse(answer, served)
 
     def _output_config(self, schema: Mapping[str, object] | None) -> dict[str, object]:
         config: dict[str, object] = {"effort": self._effort} if self._effort else {}
@@ -132,84 +134,82 @@ def open_anthropic_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     """A chat model of Anthropic.
 
     Args:
-        model: as Anthropic knows it, such as `claude-sonnet-5`.
+        model: id of the model, such as `claude-sonnet-5`.
         options: `base_url`; `max_tokens`, `temperature` (none is sent unless given: the newer models take none),
-            `effort`, `thinking` (`adaptive`, `disabled`, or how many tokens it may take); `schema` (`json_schema`,
-            `none`); `extra.NAME` sends any other field; and those of all remote chat models, such as `concurrency`.
+            `effort`, `thinking` (`adaptive`, `disabled`, or a budget in tokens); `schema` (`json_schema`, `none`);
+            `extra.NAME` sends any other field; and those of all remote chat models, such as `concurrency`.
 
     Raises:
         FormalimgError: if an option is wrong, or the library or the key is missing.
     """
     name = f"anthropic/{model}"
-    read = Options(name, with_base_url(options, "ANTHROPIC_BASE_URL"))
-    retry_policy = chat_retry_policy(read)
-    base_url = read.url("base_url", None)
-    server = _reach(name, base_url, retry_policy.timeout)
-    max_tokens = read.whole_number("max_tokens", 8192, least=1)
-    temperature = read_temperature(read, name, None, most=1.0)
-    effort = read.text("effort", None)
-    thinking = read.text("thinking", None)
-    schema = read.choice("schema", ("json_schema", "none"), "json_schema")
-    extras = read.starting_with("extra.")
-    read.done()
-    given: dict[str, Setting] = {
+    given = Options(name, with_base_url(options, "ANTHROPIC_BASE_URL"))
+    retry_policy = chat_retry_policy(given)
+    base_url = given.url("base_url", None)
+    server = _connect(name, base_url, retry_policy.timeout)
+    max_tokens = given.integer("max_tokens", 8192, least=1)
+    temperature = read_temperature(given, name, None, most=1.0)
+    effort = given.text("effort", None)
+    thinking = given.text("thinking", None)
+    schema = given.choice("schema", ("json_schema", "none"), "json_schema")
+    extras = given.with_prefix("extra.")
+    given.done()
+    optional: dict[str, Setting] = {
         "temperature": temperature,
         "effort": effort,
         "thinking": thinking,
         "base_url": base_url,
     }
-    settings: dict[str, Setting] = {"max_tokens": max_tokens, "schema": schema}
-    settings |= {field: value for field, value in given.items() if value is not None}
+    settings: dict[str, Setting] = {"max_tokens": max_tokens, "schema": schema, **without_none(optional)}
     settings |= {f"extra.{field}": text for field, text in extras.items()}
-    fields = read_extras(name, extras)
+    fields = parse_extra_fields(name, extras)
     fields |= {} if temperature is None else {"temperature": temperature}
     fields |= {} if thinking is None else {"thinking": _thinking(name, thinking)}
     provider = AnthropicChat(
         model, server, max_tokens=max_tokens, schema=schema, effort=effort, fields=fields, settings=settings
     )
-    return asking(provider, retry_policy=retry_policy)
+    return build_chat_model(provider, retry_policy=retry_policy)
 
 
-def _reach(model: str, base_url: str | None, timeout: float) -> _Server:
+def _connect(model: str, base_url: str | None, timeout: float) -> _AnthropicClient:
     try:
         import anthropic
     except ImportError:
         raise FormalimgError(f"{model} needs the anthropic library: pip install 'formalimg[anthropic]'") from None
-    key = key_for(model, _KEY_NAME, base_url)
-    place = base_url or _AT_HOME
+    key = server_api_key(model, [_KEY_NAME], base_url)
+    url = base_url or _DEFAULT_URL
 
     def connect() -> AsyncAnthropic:
-        return anthropic.AsyncAnthropic(api_key=key, base_url=place, timeout=timeout, max_retries=0)
+        return anthropic.AsyncAnthropic(api_key=key, base_url=url, timeout=timeout, max_retries=0)
 
-    return SdkServer(anthropic, Whom(model, _KEY_NAME, place), connect)
+    return SdkClient(anthropic, Endpoint(model, _KEY_NAME, url), connect)
 
 
 def _thinking(model: str, text: str) -> dict[str, object]:
     if text in ("adaptive", "disabled"):
         return {"type": text}
-    tokens = Options(model, {"thinking": text}).whole_number("thinking", None, least=1024)
+    tokens = Options(model, {"thinking": text}).integer("thinking", None, least=1024)
     return {"type": "enabled", "budget_tokens": tokens}
 
 
-def _written(part: str | Attachment) -> dict[str, object]:
-    """A part of a message on the wire."""
+def _encode_part(part: str | Attachment) -> dict[str, object]:
     if isinstance(part, str):
         return {"type": "text", "text": part}
     data = base64.b64encode(part.data).decode()
     return {"type": "image", "source": {"type": "base64", "media_type": part.media_type, "data": data}}
 
 
-def _read(answer: Mapping[str, Any], served: Mapping[str, Setting]) -> Completion:
+def _parse(answer: Mapping[str, Any], served: Mapping[str, Setting]) -> Completion:
     blocks, reason, used = answer.get("content"), answer.get("stop_reason"), answer.get("usage")
     if not isinstance(blocks, list):
         raise CallError("wrong", "there is no message in the answer")
-    sent = count(used, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    usage = Usage(sent, count(used, "output_tokens"))
-    if not isinstance(reason, str) or reason not in _ENDED:
+    input_tokens = sum_counts(used, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    usage = Usage(input_tokens, sum_counts(used, "output_tokens"))
+    if not isinstance(reason, str) or reason not in _STOP_REASONS:
         raise CallError("wrong", f"the answer ended in an unknown way: {reason!r:.60}", usage=usage)
-    said = [block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
-    text = "".join(words for words in said if isinstance(words, str))
-    ended = _ENDED[reason]
+    texts = [block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
+    text = "".join(part for part in texts if isinstance(part, str))
+    ended = _STOP_REASONS[reason]
     if ended == "stop" and not text.strip():
         raise CallError("wrong", "there is no text in the answer", usage=usage)
     return Completion(text, ended, usage, served)

@@ -1,4 +1,4 @@
-"""Gemini: images and answers from Google's API, through the google-genai library."""
+"""Gemini chat and image models, through the google-genai library."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 from formalimg._util.images import image_type
 from formalimg.models.base import CallError, Setting
 from formalimg.models.chat import Attachment, ChatModel, Completion, Message
-from formalimg.models.chat_provider import asking, with_format
+from formalimg.models.chat_provider import SchemaMode, build_chat_model
 from formalimg.models.image import ImageModel, ImageRequest
-from formalimg.models.image_provider import Painted, remote
-from formalimg.models.options import Options, read_temperature, with_base_url
+from formalimg.models.image_provider import ImageCompletion, build_image_model
+from formalimg.models.options import Options, read_temperature, with_base_url, without_none
 from formalimg.models.providers.gemini_client import (
-    GeminiSession,
-    how_ended,
-    needs_of_gemini,
-    open_session,
-    parts,
-    served,
-    usage,
-    why_declined,
-    words,
+    GeminiClient,
+    finish_reason,
+    open_gemini_client,
+    refusal_reason,
+    requires_gemini,
+    response_parts,
+    response_text,
+    served_fields,
+    token_usage,
 )
 from formalimg.models.providers.http import one_line
 from formalimg.models.retry import chat_retry_policy, image_retry_policy
@@ -31,74 +31,110 @@ from formalimg.models.retry import chat_retry_policy, image_retry_policy
 if TYPE_CHECKING:
     from google.genai.types import Content, GenerateContentConfig, GenerateContentResponse, Part
 
-
 _SCHEMAS = ("json_schema", "json_object", "none")
 _THINKING_LEVELS = ("minimal", "low", "medium", "high")
 _RESOLUTIONS = ("low", "medium", "high")
 _CUT_OFF = ("MAX_TOKENS", "CONTINUATION")
-_NO_SCHEMAS = re.compile(r"json mode|response_?(mime_?type|(json_?)?schema)|schema produces", re.IGNORECASE)
-"""What Gemini says if a model cannot be held to JSON at all, or to this schema."""
+_ABOUT_SCHEMA = re.compile(r"json mode|response_?(mime_?type|(json_?)?schema)|schema produces", re.IGNORECASE)
+"""What Gemini says if a model has no JSON mode at all, or does not take this schema."""
+_MODALITIES = {"image": ["IMAGE"], "text+image": ["TEXT", "IMAGE"]}
 
 
 class GeminiChat:
-    """One question to a Gemini model.
+    """Chat with a Gemini model: one call per `complete`.
 
     Attributes:
         name: `gemini/` and the model.
         settings: what shapes its answers besides the messages.
     """
 
-    def __init__(self, session: GeminiSession, settings: Mapping[str, Setting]) -> None:
-        self.name = f"gemini/{session.model}"
+    def __init__(self, client: GeminiClient, settings: Mapping[str, Setting]) -> None:
+        self.name = f"gemini/{client.model}"
         self.settings = dict(settings)
-        self._session = session
-        self._form = str(settings["schema"])
+        self._client = client
+        self._schema = SchemaMode(str(settings["schema"]), _ABOUT_SCHEMA)
 
     @property
-    def holds_to_schema(self) -> bool:
-        """Are its answers bound to the schema? If not, they have to be asked for in its form."""
-        return self._form == "json_schema"
+    def supports_schema(self) -> bool:
+        """Whether the model enforces the schema of an answer."""
+        return self._schema.value == "json_schema"
 
     async def complete(self, messages: Sequence[Message], schema: Mapping[str, object] | None) -> Completion:
-        """Ask once; once more, without the schema, if the model turns out to know none."""
-        form = "none" if schema is None else self._form
-        try:
-            return await self._complete(messages, schema, form)
-        except CallError as error:
-            if form == "none" or error.fault != "rejected" or not _NO_SCHEMAS.search(error.reason):
-                raise
-        self._form = "none"
-        plainly = with_format(messages, schema or {}) if form == "json_schema" else messages
-        completion = await self._complete(plainly, None, "none")
-        return replace(completion, served={**completion.served, "schema": "none"})
+        """Send one request; a second one, with the schema as text, if the model rejects schemas."""
+        completion, rejected = await self._schema.complete(self._send, messages, schema)
+        return replace(completion, served={**completion.served, "schema": "none"}) if rejected else completion
 
-    async def _complete(
-        self, messages: Sequence[Message], schema: Mapping[str, object] | None, form: str
-    ) -> Completion:
-        contents = [_content(message) for message in messages if message.role != "system"]
-        rules = [part for message in messages if message.role == "system" for part in _parts(message)]
-        return _completion(await self._session.generate(contents, self._config(rules, schema, form)))
+    async def _send(self, messages: Sequence[Message], schema: Mapping[str, object] | None, mode: str) -> Completion:
+        contents = [_encode_message(message) for message in messages if message.role != "system"]
+        system = [part for message in messages if message.role == "system" for part in _encode_parts(message)]
+        return _parse(await self._client.generate(contents, self._config(system, schema, mode)))
 
-    def _config(self, rules: list[Part], schema: Mapping[str, object] | None, form: str) -> GenerateContentConfig:
+    def _config(self, system: list[Part], schema: Mapping[str, object] | None, mode: str) -> GenerateContentConfig:
         from google.genai.types import AutomaticFunctionCallingConfig, Content, GenerateContentConfig
 
-        told: dict[str, Any] = self.settings
+        settings: dict[str, Any] = self.settings
         return GenerateContentConfig(
-            system_instruction=Content(parts=rules) if rules else None,
-            response_mime_type=None if form == "none" else "application/json",
-            response_json_schema=schema if form == "json_schema" else None,
-            temperature=told.get("temperature"),
-            top_p=told.get("top_p"),
-            max_output_tokens=told.get("max_tokens"),
-            seed=told.get("seed"),
-            media_resolution=_resolution(told.get("media_resolution")),
-            thinking_config=_thinking(told.get("thinking_budget"), told.get("thinking_level")),
+            system_instruction=Content(parts=system) if system else None,
+            response_mime_type=None if mode == "none" else "application/json",
+            response_json_schema=schema if mode == "json_schema" else None,
+            temperature=settings.get("temperature"),
+            top_p=settings.get("top_p"),
+            max_output_tokens=settings.get("max_tokens"),
+            seed=settings.get("seed"),
+            media_resolution=_resolution(settings.get("media_resolution")),
+            thinking_config=_thinking(settings.get("thinking_budget"), settings.get("thinking_level")),
             automatic_continuation=False,
             automatic_function_calling=AutomaticFunctionCallingConfig(disable=True),
         )
 
 
-@needs_of_gemini
+class GeminiImages:
+    """Image generation with a Gemini model, such as gemini-2.5-flash-image: one call per `complete`.
+
+    Attributes:
+        name: `gemini/` and the model.
+        settings: what shapes its images besides the request.
+        takes_images: they all accept reference images.
+    """
+
+    takes_images = True
+
+    def __init__(self, client: GeminiClient, settings: Mapping[str, Setting]) -> None:
+        self.name = f"gemini/{client.model}"
+        self.settings = dict(settings)
+        self._client = client
+
+    async def complete(self, request: ImageRequest) -> ImageCompletion:
+        """Generate one image."""
+        response = await self._client.generate(_encode_request(request), self._config(request))
+        if reason := refusal_reason(response):
+            raise CallError("refused", one_line(reason))
+        images = [blob for part in response_parts(response) if (blob := part.inline_data) and blob.data]
+        if not images:
+            raise _no_image(response)
+        first = images[0]
+        if image_type(first.data or b"") is None:
+            raise CallError("wrong", f"what came is no PNG, JPEG or WebP file, but {first.mime_type}")
+        seed = request.seed if self.settings["seeded"] else None
+        served = served_fields(response, mime_type=first.mime_type, seed=seed)
+        return ImageCompletion(first.data or b"", served, token_usage(response, images=len(images)))
+
+    def _config(self, request: ImageRequest) -> GenerateContentConfig:
+        from google.genai.types import AutomaticFunctionCallingConfig, GenerateContentConfig, ImageConfig
+
+        settings: dict[str, Any] = self.settings
+        ratio, size = settings.get("aspect_ratio"), settings.get("image_size")
+        return GenerateContentConfig(
+            response_modalities=_MODALITIES[str(settings["modalities"])],
+            image_config=ImageConfig(aspect_ratio=ratio, image_size=size) if ratio or size else None,
+            temperature=settings.get("temperature"),
+            seed=request.seed if settings["seeded"] else None,
+            automatic_continuation=False,
+            automatic_function_calling=AutomaticFunctionCallingConfig(disable=True),
+        )
+
+
+@requires_gemini
 def open_gemini_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     """A Gemini model that answers, by its id.
 
@@ -117,27 +153,57 @@ def open_gemini_chat(model: str, options: Mapping[str, str]) -> ChatModel:
         # Google warns that later models begin to loop below their own temperature.
         "temperature": read_temperature(given, name, None if model.startswith("gemini-3") else 0.0, most=2.0),
         "top_p": given.number("top_p", None, least=0, most=1),
-        "max_tokens": given.whole_number("max_tokens", None, least=1),
-        "seed": given.whole_number("seed", None),
-        "thinking_budget": given.whole_number("thinking_budget", None, least=-1),
+        "max_tokens": given.integer("max_tokens", None, least=1),
+        "seed": given.integer("seed", None),
+        "thinking_budget": given.integer("thinking_budget", None, least=-1),
         "thinking_level": given.choice("thinking_level", _THINKING_LEVELS, None),
         "media_resolution": given.choice("media_resolution", _RESOLUTIONS, None),
         "schema": given.choice("schema", _SCHEMAS, "json_schema"),
     }
     retry_policy = chat_retry_policy(given)
-    session = open_session(model, given, retry_policy.timeout)
+    client = open_gemini_client(model, given, retry_policy.timeout)
     given.done()
-    settings = {name: value for name, value in {**chosen, **session.address}.items() if value is not None}
-    return asking(GeminiChat(session, settings), retry_policy=retry_policy)
+    return build_chat_model(GeminiChat(client, without_none({**chosen, **client.address})), retry_policy=retry_policy)
 
 
-def _content(message: Message) -> Content:
+@requires_gemini
+def open_gemini_images(model: str, options: Mapping[str, str]) -> ImageModel:
+    """A Gemini model that draws, by its id.
+
+    Args:
+        model: the id, such as `gemini-2.5-flash-image`.
+        options: `aspect_ratio` (`1:1`; `none` leaves it to the model), `image_size` (`1K`, `2K`, `4K`),
+            `modalities` (`image`, `text+image`), `temperature`, `send_seed` (`off` sends no seed), `base_url`,
+            `api_version`, and those of all remote models.
+
+    Raises:
+        FormalimgError: if the library or the key is missing, or an option is wrong.
+    """
+    given = Options(f"gemini/{model}", with_base_url(options, "GOOGLE_GEMINI_BASE_URL"))
+    given.accept_old_name("seeded", "send_seed")
+    # The first models that drew refuse to draw without talking.
+    default_modalities = "text+image" if model.startswith("gemini-2.0") else "image"
+    chosen: dict[str, Setting] = {
+        "aspect_ratio": given.text("aspect_ratio", "1:1"),
+        "image_size": given.text("image_size", None),
+        "modalities": given.choice("modalities", tuple(_MODALITIES), default_modalities),
+        "temperature": given.number("temperature", None, least=0, most=2),
+        "seeded": given.flag("send_seed", True),  # runs are stored under this name
+    }
+    retry_policy = image_retry_policy(given)
+    client = open_gemini_client(model, given, retry_policy.timeout)
+    given.done()
+    settings = {name: value for name, value in {**chosen, **client.address}.items() if value not in (None, "none")}
+    return build_image_model(GeminiImages(client, settings), retry_policy=retry_policy)
+
+
+def _encode_message(message: Message) -> Content:
     from google.genai.types import Content
 
-    return Content(role="model" if message.role == "assistant" else "user", parts=_parts(message))
+    return Content(role="model" if message.role == "assistant" else "user", parts=_encode_parts(message))
 
 
-def _parts(message: Message) -> list[Part]:
+def _encode_parts(message: Message) -> list[Part]:
     from google.genai.types import Part
 
     return [
@@ -148,23 +214,44 @@ def _parts(message: Message) -> list[Part]:
     ]
 
 
-def _completion(response: GenerateContentResponse) -> Completion:
-    told, used = served(response), usage(response)
-    if reason := why_declined(response):
-        return Completion(words(response) or one_line(reason), "refusal", used, told)
-    text, ended = words(response), how_ended(response)
-    if ended in _CUT_OFF:
-        return Completion(text, "length", used, told)
-    if ended == "STOP" and text:
-        return Completion(text, "stop", used, told)
-    why = one_line(f"no answer that came to its end: it ended with {ended or 'nothing'}")
+def _encode_request(request: ImageRequest) -> list[Content]:
+    from google.genai.types import Content, Part
+
+    parts = [Part.from_text(text=request.prompt)]
+    if request.reference is not None:
+        parts.append(Part.from_bytes(data=request.reference, mime_type="image/png"))
+    return [Content(role="user", parts=parts)]
+
+
+def _parse(response: GenerateContentResponse) -> Completion:
+    text, finished = response_text(response), finish_reason(response)
+    served, used = served_fields(response), token_usage(response)
+    if reason := refusal_reason(response):
+        return Completion(text or one_line(reason), "refusal", used, served)
+    if finished in _CUT_OFF:
+        return Completion(text, "length", used, served)
+    if finished == "STOP" and text:
+        return Completion(text, "stop", used, served)
+    why = one_line(f"no answer that came to its end: it ended with {finished or 'nothing'}")
     raise CallError("wrong", why, usage=used)
 
 
-def _resolution(wanted: str | None) -> Any:
+def _no_image(response: GenerateContentResponse) -> CallError:
+    """Return the error for a response without an image and without a refusal.
+
+    A model that came to its own end and spoke has decided to answer in text: this is its refusal. Nothing at all,
+    or an end that was not its own, is an accident, which may pass.
+    """
+    text, finished = response_text(response).strip(), finish_reason(response)
+    if finished == "STOP" and text:
+        return CallError("refused", one_line(f"words instead of an image: {text}"))
+    return CallError("wrong", one_line(f"no image in the answer, which ended with {finished or 'nothing'}: {text}"))
+
+
+def _resolution(value: str | None) -> Any:
     from google.genai.types import MediaResolution
 
-    return None if wanted is None else MediaResolution(f"MEDIA_RESOLUTION_{wanted.upper()}")
+    return None if value is None else MediaResolution(f"MEDIA_RESOLUTION_{value.upper()}")
 
 
 def _thinking(budget: int | None, level: str | None) -> Any:
@@ -173,105 +260,3 @@ def _thinking(budget: int | None, level: str | None) -> Any:
     if budget is None and level is None:
         return None
     return ThinkingConfig.model_validate({"thinking_budget": budget, "thinking_level": level})
-
-
-_MODALITIES = {"image": ["IMAGE"], "text+image": ["TEXT", "IMAGE"]}
-
-
-class GeminiImages:
-    """One call to a Gemini model that draws.
-
-    Attributes:
-        name: `gemini/` and the model.
-        settings: what shapes its images besides the request.
-        takes_images: they all take reference images.
-    """
-
-    takes_images = True
-
-    def __init__(self, session: GeminiSession, settings: Mapping[str, Setting]) -> None:
-        self.name = f"gemini/{session.model}"
-        self.settings = dict(settings)
-        self._session = session
-
-    async def paint(self, request: ImageRequest) -> Painted:
-        """Make one image."""
-        response = await self._session.generate(_contents(request), self._config(request))
-        if reason := why_declined(response):
-            raise CallError("refused", one_line(reason))
-        images = [blob for part in parts(response) if (blob := part.inline_data) and blob.data]
-        if not images:
-            raise _without_image(response)
-        first = images[0]
-        if image_type(first.data or b"") is None:
-            raise CallError("wrong", f"what came is no PNG, JPEG or WebP file, but {first.mime_type}")
-        told = served(response, mime_type=first.mime_type, seed=request.seed if self.settings["seeded"] else None)
-        return Painted(first.data or b"", told, usage(response, images=len(images)))
-
-    def _config(self, request: ImageRequest) -> GenerateContentConfig:
-        from google.genai.types import AutomaticFunctionCallingConfig, GenerateContentConfig, ImageConfig
-
-        told: dict[str, Any] = self.settings
-        ratio, size = told.get("aspect_ratio"), told.get("image_size")
-        return GenerateContentConfig(
-            response_modalities=_MODALITIES[str(told["modalities"])],
-            image_config=ImageConfig(aspect_ratio=ratio, image_size=size) if ratio or size else None,
-            temperature=told.get("temperature"),
-            seed=request.seed if told["seeded"] else None,
-            automatic_continuation=False,
-            automatic_function_calling=AutomaticFunctionCallingConfig(disable=True),
-        )
-
-
-@needs_of_gemini
-def open_gemini_images(model: str, options: Mapping[str, str]) -> ImageModel:
-    """A Gemini model that draws, by its id.
-
-    Args:
-        model: the id, such as `gemini-2.5-flash-image`.
-        options: `aspect_ratio` (`1:1`; `none` leaves it to the model), `image_size` (`1K`, `2K`, `4K`),
-            `modalities` (`image`, `text+image`), `temperature`, `seeded` (`off` keeps the seed back), `base_url`,
-            `api_version`, and those of all remote models.
-
-    Raises:
-        FormalimgError: if the library or the key is missing, or an option is wrong.
-    """
-    given = Options(f"gemini/{model}", with_base_url(options, "GOOGLE_GEMINI_BASE_URL"))
-    # The first models that drew refuse to draw without talking.
-    usual_modalities = "text+image" if model.startswith("gemini-2.0") else "image"
-    chosen: dict[str, Setting] = {
-        "aspect_ratio": given.text("aspect_ratio", "1:1"),
-        "image_size": given.text("image_size", None),
-        "modalities": given.choice("modalities", tuple(_MODALITIES), usual_modalities),
-        "temperature": given.number("temperature", None, least=0, most=2),
-        "seeded": given.flag("seeded", True),
-    }
-    retry_policy = image_retry_policy(given)
-    session = open_session(model, given, retry_policy.timeout)
-    given.done()
-    return remote(GeminiImages(session, _set({**chosen, **session.address})), retry_policy=retry_policy)
-
-
-def _set(chosen: Mapping[str, Setting]) -> dict[str, Setting]:
-    return {name: value for name, value in chosen.items() if value not in (None, "none")}
-
-
-def _contents(request: ImageRequest) -> list[Content]:
-    from google.genai.types import Content, Part
-
-    spoken = [Part.from_text(text=request.prompt)]
-    if request.reference is not None:
-        spoken.append(Part.from_bytes(data=request.reference, mime_type="image/png"))
-    return [Content(role="user", parts=spoken)]
-
-
-def _without_image(response: GenerateContentResponse) -> CallError:
-    """No image, and nobody says that it was declined.
-
-    A model that came to its own end and spoke has decided to answer in words: these are its refusal. Nothing at all,
-    or an end that was not its own, is an accident, which may pass.
-    """
-    spoken, ended = words(response).strip(), how_ended(response)
-    if ended == "STOP" and spoken:
-        return CallError("refused", one_line(f"words instead of an image: {spoken}"))
-    return CallError("wrong", one_line(f"no image in the answer, which ended with {ended or 'nothing'}: {spoken}"))

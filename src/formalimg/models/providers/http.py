@@ -1,4 +1,4 @@
-"""Answers of HTTP servers that bring no result: what they mean, whoever sent them."""
+"""HTTP error responses, Retry-After headers and downloads: shared by all providers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from urllib.request import urlopen
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.models.base import CallError, Fault, Setting
+from formalimg.models.base import CallError, CallErrorKind, Setting
 from formalimg.models.secrets import redacted
 
-_REFUSALS = {
+_REFUSAL_CODES = {
     "content_filter",
     "content_policy_violation",
     "image_content_policy_violation",
@@ -28,41 +28,44 @@ _REFUSALS = {
     "moderation_blocked",
     "responsibleaipolicyviolation",
 }
-_REFUSING_WORDS = re.compile(
+_REFUSAL_TEXT = re.compile(
     r"safety system|content policy|content management policy|usage polic(y|ies)|flagged by moderation",
     re.IGNORECASE,
 )
-_NO_MONEY = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error"}
-_NO_MONEY_WORDS = re.compile(r"credit balance is too low|exceeded your current quota", re.IGNORECASE)
-_PASSING = {408, 409, 425}
+_QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error"}
+_QUOTA_TEXT = re.compile(r"credit balance is too low|exceeded your current quota", re.IGNORECASE)
+_TRANSIENT_STATUSES = {408, 409, 425}
 _HTML = re.compile(r"\s*<(!doctype|html|head|body|\?xml)", re.IGNORECASE)
-_HALF_CHARACTER = re.compile(rb"\\u[dD][89a-fA-F]")
+_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+_MAX_BYTES = 256 * 1024 * 1024
+_DOWNLOAD_DELAYS = (0.5, 2.0)
+"""Seconds before each retry of a download: the image is paid for, and generating it again would cost another one."""
 
 
 @dataclass(frozen=True)
-class Whom:
-    """Who was called, for messages.
+class Endpoint:
+    """The model and server of a call, for messages.
 
     Attributes:
-        model: as users write it.
-        key_name: the variable that holds the key.
-        place: the address of the server.
+        model: name as users write it.
+        key_name: environment variable that holds the API key.
+        url: address of the server.
     """
 
     model: str
     key_name: str
-    place: str
+    url: str
 
 
 @dataclass(frozen=True)
-class Rejection:
-    """An answer with an error status.
+class ErrorResponse:
+    """A response with an error status.
 
     Attributes:
-        status: the number.
-        code: what the provider calls the error.
-        message: what it says about it.
-        headers: of the answer; their names may be written in any way if the mapping does not mind.
+        status: the HTTP status.
+        code: the provider's name of the error.
+        message: the provider's description.
+        headers: the response headers, by lower-case names or in a case-insensitive mapping.
     """
 
     status: int
@@ -71,30 +74,34 @@ class Rejection:
     headers: Mapping[str, str]
 
 
-def failure(rejection: Rejection, whom: Whom) -> CallError | FormalimgError:
-    """What a rejection means: a fault of this one call, or a reason to end the run because no call can succeed."""
-    status, code = rejection.status, rejection.code.lower()
-    said = f"{status}: {one_line(rejection.message) or one_line(code) or 'no reason given'}"
-    if 400 <= status < 500 and status != 429 and (code in _REFUSALS or _REFUSING_WORDS.search(rejection.message)):
-        return CallError("refused", said)
-    if status == 402 or code in _NO_MONEY or _NO_MONEY_WORDS.search(rejection.message):
-        return FormalimgError(f"the account for {whom.model} is out of money or quota ({said}): top it up, then resume")
+def error_from_response(response: ErrorResponse, endpoint: Endpoint) -> CallError | FormalimgError:
+    """Translate an error response: an error of this call, or a reason to end the run because no call can succeed."""
+    status, code = response.status, response.code.lower()
+    reason = f"{status}: {one_line(response.message) or one_line(code) or 'no reason given'}"
+    if 400 <= status < 500 and status != 429 and (code in _REFUSAL_CODES or _REFUSAL_TEXT.search(response.message)):
+        return CallError("refused", reason)
+    if status == 402 or code in _QUOTA_CODES or _QUOTA_TEXT.search(response.message):
+        return FormalimgError(
+            f"the account for {endpoint.model} is out of money or quota ({reason}): top it up, then resume"
+        )
     if status == 401:
-        # What the server says is left out: it may show parts of the key.
-        return FormalimgError(f"{whom.place} does not accept the key for {whom.model}: check {whom.key_name}")
+        # The server's message is left out: it may show parts of the key.
+        return FormalimgError(f"{endpoint.url} does not accept the key for {endpoint.model}: check {endpoint.key_name}")
     if status == 403:
-        return FormalimgError(f"the key in {whom.key_name} may not use {whom.model} at {whom.place} ({said})")
+        return FormalimgError(
+            f"the key in {endpoint.key_name} may not use {endpoint.model} at {endpoint.url} ({reason})"
+        )
     if status in (404, 405):
-        return FormalimgError(f"{whom.place} does not know {whom.model} ({said}): check the name, or base_url")
+        return FormalimgError(f"{endpoint.url} does not know {endpoint.model} ({reason}): check the name, or base_url")
     if status in (429, 529):
-        return CallError("busy", said, retry_after(rejection.headers))
-    if status >= 500 or status in _PASSING:
-        return CallError("unavailable", said, retry_after(rejection.headers))
-    return CallError("rejected", said)
+        return CallError("busy", reason, retry_after(response.headers))
+    if status >= 500 or status in _TRANSIENT_STATUSES:
+        return CallError("unavailable", reason, retry_after(response.headers))
+    return CallError("rejected", reason)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """For how many seconds a server wants to be left alone, by its headers; None if it does not say."""
+    """Return the seconds of a Retry-After header; None if there is none."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         text = headers.get(name)
         if text is None:
@@ -102,14 +109,14 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         try:
             seconds = float(text) * unit
         except ValueError:
-            seconds = _until(text)
+            seconds = _seconds_until(text)
         if math.isfinite(seconds):
             return max(0.0, seconds)
     return None
 
 
 def json_object(body: bytes) -> dict[str, object]:
-    """The object that an answer promises to be.
+    """Parse a response body that must be a JSON object.
 
     Raises:
         CallError: if it is something else.
@@ -120,7 +127,7 @@ def json_object(body: bytes) -> dict[str, object]:
         raise CallError("wrong", "the answer is an HTML page, not JSON")
     try:
         value = json.loads(body)
-        if _HALF_CHARACTER.search(body):  # which JSON can spell, but no file can hold
+        if _SURROGATE_ESCAPE.search(body):  # which JSON can spell, but no file can hold
             value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError):
         raise CallError("wrong", f"the answer is no JSON, or cut off ({len(body):,} bytes)") from None
@@ -129,71 +136,66 @@ def json_object(body: bytes) -> dict[str, object]:
     return value
 
 
-def told(answer: Mapping[str, object], *names: str) -> dict[str, Setting]:
-    """What an answer says under these names, as far as it is plain."""
-    return {name: value for name in names if isinstance(value := answer.get(name), str | int | float | bool)}
+def plain_fields(body: Mapping[str, object], *names: str) -> dict[str, Setting]:
+    """Return the fields of these names whose values are plain."""
+    return {name: value for name in names if isinstance(value := body.get(name), str | int | float | bool)}
 
 
-def count(answer: object, *names: str) -> int:
-    """The sum of the numbers that an answer tells under these names; what it does not tell counts nothing."""
-    if not isinstance(answer, Mapping):
+def sum_counts(body: object, *names: str) -> int:
+    """Return the sum of the counts under these names; missing ones are 0."""
+    if not isinstance(body, Mapping):
         return 0
-    found = [answer.get(name) for name in names]
+    found = [body.get(name) for name in names]
     return sum(value for value in found if isinstance(value, int) and not isinstance(value, bool) and value > 0)
 
 
 def one_line(text: str) -> str:
-    """What a server said: on one line, of bearable length, without keys, and without a page of HTML."""
+    """Return a server's message on one line, truncated, without API keys and without a page of HTML."""
     if _HTML.match(text):
         return "an HTML page"
     return truncate(" ".join(redacted(text).split()), 240, 60)
 
 
-def _until(date: str) -> float:
-    """Seconds from now to an HTTP date."""
-    try:
-        return parsedate_to_datetime(date).timestamp() - time.time()
-    except ValueError:
-        return math.nan
+async def download(url: str, timeout: float, delays: Sequence[float] = _DOWNLOAD_DELAYS) -> bytes:
+    """Download an image that a provider returned by its URL; retry after each of the delays.
 
-
-_LARGEST = 256 * 1024 * 1024
-_WAITS = (0.5, 2.0)
-"""Seconds before it is tried again: the image is paid for, and to have it made again would cost another one."""
-
-
-async def fetched(address: str, timeout: float, waits: Sequence[float] = _WAITS) -> bytes:
-    """What lies at an address; if it does not come, it is tried again after each of the waits.
-
-    It is fetched without the provider's library, because that would send the key along, and images often lie with
-    somebody else. The address itself is in no message: whoever has it can fetch the image.
+    The provider's library is not used, because it would send the key along, and images often lie with
+    somebody else. The URL is in no message: whoever has it can fetch the image.
 
     Raises:
-        CallError: if it does not come, or is too large for an image.
+        CallError: if the download fails, or is too large for an image.
     """
-    if urlsplit(address).scheme not in ("http", "https"):
+    if urlsplit(url).scheme not in ("http", "https"):
         raise CallError("wrong", "the address of the image is none of the web")
     try:
-        data = await asyncio.to_thread(_read, address, timeout)
+        data = await asyncio.to_thread(_read, url, timeout)
     except CallError:
-        if not waits:
+        if not delays:
             raise
-        await asyncio.sleep(waits[0])
-        return await fetched(address, timeout, waits[1:])
-    if len(data) > _LARGEST:
+        await asyncio.sleep(delays[0])
+        return await download(url, timeout, delays[1:])
+    if len(data) > _MAX_BYTES:
         raise CallError("wrong", "what lies at the address of the image is too large")
     return data
 
 
-def _read(address: str, timeout: float) -> bytes:
+def _read(url: str, timeout: float) -> bytes:
     try:
-        with urlopen(address, timeout=timeout) as answer:
-            data: bytes = answer.read(_LARGEST + 1)
+        with urlopen(url, timeout=timeout) as response:
+            data: bytes = response.read(_MAX_BYTES + 1)
             return data
     except HTTPError as error:
         status = error.code
         error.close()
     except (OSError, HTTPException, ValueError) as error:
         raise CallError("unavailable", f"the image could not be fetched: {type(error).__name__}") from None
-    fault: Fault = "unavailable" if status >= 500 or status == 429 else "wrong"
-    raise CallError(fault, f"the image could not be fetched from its address: {status}")
+    kind: CallErrorKind = "unavailable" if status >= 500 or status == 429 else "wrong"
+    raise CallError(kind, f"the image could not be fetched from its address: {status}")
+
+
+def _seconds_until(date: str) -> float:
+    """Return the seconds from now to an HTTP date."""
+    try:
+        return parsedate_to_datetime(date).timestamp() - time.time()
+    except ValueError:
+        return math.nan
