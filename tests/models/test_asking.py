@@ -31,7 +31,7 @@ class Verdict(BaseModel):
 
 @dataclass
 class Talker:
-    """A provider that does for each call what it is told, the last object for ever."""
+    """A provider that does for each call what its script says, the last object for ever."""
 
     script: Sequence[Completion | Exception]
     name: str = "openai/gpt-4o"
@@ -115,8 +115,8 @@ def test_a_provider_that_says_nothing_of_schemas_is_held_to_them() -> None:
 
 def test_the_form_is_told_to_whoever_speaks_last_for_the_user() -> None:
     messages = (Message("user", ("a",)), Message("assistant", ("b",)), Message("user", ("c",)))
-    told = with_format(messages, {"x": 1})
-    assert (told[:2], told[2].parts[0], len(told[2].parts)) == (messages[:2], "c", 2)
+    shown = with_format(messages, {"x": 1})
+    assert (shown[:2], shown[2].parts[0], len(shown[2].parts)) == (messages[:2], "c", 2)
     assert [message.role for message in with_format((Message("system", ("a",)),), {})] == ["system", "user"]
 
 
@@ -195,11 +195,11 @@ def test_what_can_never_succeed_ends_the_run() -> None:
 def test_no_reply_holds_a_key(done: Completion | Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     try:
-        told = repr(_reply(Talker([done])))
+        shown = repr(_reply(Talker([done])))
     except FormalimgError as error:
-        told = str(error)
-    assert "***" in told
-    assert KEY not in told
+        shown = str(error)
+    assert "***" in shown
+    assert KEY not in shown
 
 
 def test_manners_are_no_settings() -> None:

@@ -51,8 +51,8 @@ def test_a_reference_image_makes_it_image_to_image() -> None:
         answer = _answer(server, reference=IMAGE)
     assert isinstance(answer, Generated)
     assert answer.data == IMAGE
-    told = server.requests[0].json["parameters"]
-    assert told == {"prompt": "A red cup.", "target_size": {"width": 1024, "height": 1024}, "seed": 7}
+    parameters = server.requests[0].json["parameters"]
+    assert parameters == {"prompt": "A red cup.", "target_size": {"width": 1024, "height": 1024}, "seed": 7}
 
 
 def test_options_are_sent_and_on_record() -> None:

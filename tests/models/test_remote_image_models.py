@@ -21,7 +21,7 @@ KEY = "planted-remote-key-0815"
 
 @dataclass
 class Painter:
-    """A provider that does for each call what it is told."""
+    """A provider that does for each call what its script says."""
 
     script: Sequence[ImageCompletion | Exception]
     name: str = "gemini/gemini-2.5-flash-image"
@@ -60,12 +60,12 @@ def test_an_unknown_price_is_no_price() -> None:
 
 
 CASES: dict[str, tuple[Exception, Callable[[str], Answer], int]] = {
-    "busy": (CallError("busy", "slow down"), lambda told: Failed("busy: slow down"), 3),
-    "unavailable": (CallError("unavailable", "reset"), lambda told: Failed("unavailable: reset"), 3),
-    "wrong": (CallError("wrong", "HTML"), lambda told: Failed("wrong: HTML"), 3),
-    "rejected": (CallError("rejected", "too long"), lambda told: Failed("rejected: too long"), 1),
-    "refused": (CallError("refused", "unsafe"), lambda told: Refused("unsafe"), 1),
-    "unexpected": (ZeroDivisionError("oh"), lambda told: Failed("wrong: ZeroDivisionError: oh"), 3),
+    "busy": (CallError("busy", "slow down"), lambda shown: Failed("busy: slow down"), 3),
+    "unavailable": (CallError("unavailable", "reset"), lambda shown: Failed("unavailable: reset"), 3),
+    "wrong": (CallError("wrong", "HTML"), lambda shown: Failed("wrong: HTML"), 3),
+    "rejected": (CallError("rejected", "too long"), lambda shown: Failed("rejected: too long"), 1),
+    "refused": (CallError("refused", "unsafe"), lambda shown: Refused("unsafe"), 1),
+    "unexpected": (ZeroDivisionError("oh"), lambda shown: Failed("wrong: ZeroDivisionError: oh"), 3),
 }
 
 
@@ -118,11 +118,11 @@ def test_no_answer_holds_a_key(done: ImageCompletion | Exception, monkeypatch: p
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     model = _model(Painter([done]), max_attempts=1)
     try:
-        told = repr(_answers(model))
+        shown = repr(_answers(model))
     except FormalimgError as error:
-        told = "".join(traceback.format_exception(error)) + repr(error.__context__)
-    assert "***" in told
-    assert KEY not in told
+        shown = "".join(traceback.format_exception(error)) + repr(error.__context__)
+    assert "***" in shown
+    assert KEY not in shown
 
 
 def test_manners_are_no_settings() -> None:

@@ -1,4 +1,4 @@
-"""Good retry_policy: spacing, waiting when told to, asking again only where that may help."""
+"""Retries and rate limits: spacing, waiting for Retry-After, asking again only where that may help."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NEVER_AGAIN: tuple[CallErrorKind, ...] = ("refused", "rejected")
 
 
 class Server:
-    """Fails as often as it is told, then answers; notes when it was called."""
+    """Fails as often as scripted, then answers; notes when it was called."""
 
     def __init__(self, time: VirtualTime, faults: Sequence[Exception] = ()) -> None:
         self._time = time
