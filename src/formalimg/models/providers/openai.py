@@ -238,7 +238,7 @@ def open_openai_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     detail = given.choice("detail", ("auto", "low", "high"), None)
     extras = given.with_prefix("extra.")
     given.done()
-    sent = without_none(found)
+    sent: dict[str, float | int | str] = without_none(found)
     settings: dict[str, Setting] = {**sent, "schema": schema}
     settings |= {f"extra.{field}": text for field, text in extras.items()}
     settings |= without_none({"detail": detail, "base_url": base_url})
