@@ -100,7 +100,7 @@ def test_a_model_without_a_chat_template_says_so(llama: Path, tmp_path: Path) ->
 
 def _provider(folder: Path, generating: dict[str, object] | None = None) -> TransformersChat:
     checkpoint = Checkpoint(str(folder), None, "cpu", "float32")
-    return TransformersChat("transformers/tiny", checkpoint, max_new_tokens=12, generating=generating)
+    return TransformersChat("transformers/tiny", checkpoint, max_new_tokens=12, generate_options=generating)
 
 
 def _question(color: str) -> Message:

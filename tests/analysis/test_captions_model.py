@@ -17,7 +17,7 @@ from formalimg.analysis.captions.outlook import estimate_study
 from formalimg.analysis.captions.study import study_csv, study_json
 from formalimg.analysis.captions.studying import study_captions
 from formalimg.errors import FormalimgError
-from formalimg.models import Answered, AnswerType, Message, Reply, Unanswered, Unreadable, read_answer
+from formalimg.models import Answered, AnswerType, Message, Reply, Unanswered, ParseFailure, parse_answer
 
 CAPTIONS = ["a red cat", "two dogs", "nothing to see", "a red cat", "a huge glass house behind a tree", "a round table"]
 
@@ -50,8 +50,8 @@ class Scripted:
         raw = self.script(caption)
         if isinstance(raw, Unanswered):
             return raw
-        value = read_answer(raw, answer_type)
-        if isinstance(value, Unreadable):
+        value = parse_answer(raw, answer_type)
+        if isinstance(value, ParseFailure):
             return Unanswered("unreadable", value.reason, raw, cost=0.5)
         return Answered(value, raw, cost=0.25)
 

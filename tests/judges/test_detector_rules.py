@@ -65,6 +65,6 @@ def test_families_are_told_by_their_names() -> None:
 
 
 def test_without_the_libraries_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("formalimg.models.needs"), "find_spec", lambda name: None)
+    monkeypatch.setattr(import_module("formalimg.models.registry"), "find_spec", lambda name: None)
     with pytest.raises(FormalimgError, match=r"pip install 'formalimg\[local\]'"):
         open_grounder("detector/google/owlv2-base-patch16-ensemble")
