@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from formalimg.errors import FormalimgError
 from formalimg.models import Setting
 from formalimg.runs import Identity, RunManifest, execute, judge_run, open_run
-from formalimg.runs.manifest import differences, read_card, write_card
+from formalimg.runs.manifest import manifest_differences, read_manifest, write_manifest
 from tests.support.models import NumberJudge, Speckles
 from tests.support.run_contents import order
 
@@ -39,12 +39,12 @@ def test_settings_are_read_back_as_they_were(
 ) -> None:
     manifest = replace(_CARD, model=Identity(name, model), judge=None if judge is None else Identity(name, judge))
     with tempfile.TemporaryDirectory() as made:
-        write_card(manifest, Path(made))
-        back = read_card(Path(made))
+        write_manifest(manifest, Path(made))
+        back = read_manifest(Path(made))
         tomllib.loads((Path(made) / "run.toml").read_text(encoding="utf-8"))
     assert back == manifest
     assert json.dumps(dict(back.model.settings)) == json.dumps(model), "also 1 and 1.0 and True"
-    assert differences(back, manifest) == []
+    assert manifest_differences(back, manifest) == []
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, "\ud800", [1], {"a": 1}, b"x", object()])
@@ -69,7 +69,7 @@ def test_settings_that_cannot_be_written_are_refused_before_anything_is_made(tmp
 )
 def test_differences_are_named_to_the_letter(settings: dict[str, Setting], told: str) -> None:
     there = replace(_CARD, model=Identity("a/b", {"steps": 7}))
-    assert differences(replace(_CARD, model=Identity("a/b", settings)), there) == [told]
+    assert manifest_differences(replace(_CARD, model=Identity("a/b", settings)), there) == [told]
 
 
 def _edited(folder: Path, old: str, new: str) -> None:
@@ -125,14 +125,14 @@ def test_results_of_another_schema_or_damaged_ones_say_so(tmp_path: Path) -> Non
 
 
 def test_what_is_no_run_says_so(tmp_path: Path) -> None:
-    with pytest.raises(FormalimgError, match=r"is no run: it has no run\.toml"):
+    with pytest.raises(FormalimgError, match=r"is not a run: it has no run\.toml"):
         open_run(tmp_path)
-    with pytest.raises(FormalimgError, match=r"is no run: it has no run\.toml"):
+    with pytest.raises(FormalimgError, match=r"is not a run: it has no run\.toml"):
         judge_run(tmp_path / "nowhere", NumberJudge())
     assert not (tmp_path / "nowhere").exists()
     execute(order(), tmp_path / "run")
     (tmp_path / "run" / "results.sqlite").unlink()
-    with pytest.raises(FormalimgError, match=r"is no run: it has no results\.sqlite"):
+    with pytest.raises(FormalimgError, match=r"is not a run: it has no results\.sqlite"):
         open_run(tmp_path / "run")
 
 
