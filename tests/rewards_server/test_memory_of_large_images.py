@@ -11,10 +11,10 @@ READ = """
 import io, threading
 from PIL import Image
 from formalimg.rewards.images import image_in
-from formalimg.rewards.server.counting import resident_bytes
-from formalimg.rewards.server.serving import give_back_large_blocks
+from formalimg.rewards.server.metrics import resident_bytes
+from formalimg.rewards.server.http_server import release_large_blocks
 
-give_back_large_blocks()
+release_large_blocks()
 file = io.BytesIO()
 Image.linear_gradient("L").resize((4000, 4000)).convert("RGB").save(file, "PNG", compress_level=1)
 barrier = threading.Barrier(4)

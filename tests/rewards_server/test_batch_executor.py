@@ -1,4 +1,4 @@
-"""The lane for short work: everyone gets what is theirs, and nobody waits for someone else's long work."""
+"""The executor for short work: everyone gets what is theirs, and nobody waits for someone else's long work."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from formalimg.rewards.server.lane import Lane
+from formalimg.rewards.server.batch_executor import BatchExecutor
 
-LANE = "formalimg-lane"
+THREAD = "formalimg-batches"
 
 
 class Gate:
@@ -31,33 +31,33 @@ class Gate:
         self.done[number] = threading.current_thread().name
         return 2 * number
 
-    def by_the_lane(self, number: int) -> bool:
-        return self.done[number].startswith(LANE)
+    def by_the_executor(self, number: int) -> bool:
+        return self.done[number].startswith(THREAD)
 
 
 @contextlib.contextmanager
-def a_lane(work: Callable[[int], int]) -> Iterator[Lane[int, int]]:
-    lane = Lane(work)
-    yield lane
-    lane.close()
+def an_executor(work: Callable[[int], int]) -> Iterator[BatchExecutor[int, int]]:
+    executor = BatchExecutor(work)
+    yield executor
+    executor.close()
 
 
 def test_everyone_gets_what_is_theirs_in_the_order_in_which_they_came() -> None:
     work = Gate()
 
     async def ask() -> list[int]:
-        with a_lane(work) as lane:
-            return await asyncio.gather(*map(lane.do, range(100)))
+        with an_executor(work) as executor:
+            return await asyncio.gather(*map(executor.submit, range(100)))
 
     assert asyncio.run(ask()) == [2 * number for number in range(100)]
     assert [*work.done] == [*range(100)]
-    assert all(map(work.by_the_lane, range(100)))
+    assert all(map(work.by_the_executor, range(100)))
 
 
 def test_a_failure_reaches_only_whoever_caused_it() -> None:
     async def ask() -> list[int | BaseException]:
-        with a_lane(Gate()) as lane:
-            return await asyncio.gather(*map(lane.do, (1, -2, 3)), return_exceptions=True)
+        with an_executor(Gate()) as executor:
+            return await asyncio.gather(*map(executor.submit, (1, -2, 3)), return_exceptions=True)
 
     first, failed, last = asyncio.run(ask())
     assert (first, last) == (2, 6)
@@ -69,17 +69,17 @@ def test_long_work_holds_up_neither_those_before_it_nor_those_behind_it() -> Non
     work = Gate(2)
 
     async def ask() -> None:
-        with a_lane(work) as lane:
-            asked = [asyncio.create_task(lane.do(number)) for number in range(20)]
+        with an_executor(work) as executor:
+            asked = [asyncio.create_task(executor.submit(number)) for number in range(20)]
             others = [task for number, task in enumerate(asked) if number != 2]
             assert await asyncio.gather(*others) == [2 * number for number in range(20) if number != 2]
-            assert await lane.do(50) == 100  # while it is still blocked
+            assert await executor.submit(50) == 100  # while it is still blocked
             assert not asked[2].done()
             work.open.set()
             assert await asked[2] == 4
-            for number in range(100, 1000):  # the lane is used again
-                assert await lane.do(number) == 2 * number
-                if work.by_the_lane(number):
+            for number in range(100, 1000):  # the executor is used again
+                assert await executor.submit(number) == 2 * number
+                if work.by_the_executor(number):
                     break
             else:
                 raise AssertionError(work.done)
@@ -91,8 +91,8 @@ def test_what_is_given_up_before_it_is_begun_is_not_done() -> None:
     work = Gate(0)
 
     async def ask() -> None:
-        with a_lane(work) as lane:
-            first, given_up, last = (asyncio.create_task(lane.do(number)) for number in range(3))
+        with an_executor(work) as executor:
+            first, given_up, last = (asyncio.create_task(executor.submit(number)) for number in range(3))
             await asyncio.to_thread(work.reached.wait, 30)
             given_up.cancel()
             work.open.set()

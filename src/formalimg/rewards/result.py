@@ -1,4 +1,4 @@
-"""What comes back for an image: a score from 0 to 1 with its parts, or why there is none."""
+"""The reward of an image: a score from 0 to 1 with its parts, or why there is none; and errors that name a pair."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import get_args
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Part, Unscored, UnscoredReason
+from formalimg.logic import FormulaError, Problem
+
+_REASONS = get_args(UnscoredReason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +19,12 @@ class Scored:
     """The reward of an image.
 
     Attributes:
-        score: 0 to 1, the weighted share of the parts; None if nobody can tell, which is never the same as 0.
-        passed: does the image show all that was asked for? None if nobody can tell.
+        score: 0 to 1, the weighted share of the parts; None if it cannot be scored, which is never the same as 0.
+        passed: whether the image shows everything in the prompt; None if it cannot be scored.
         parts: the clauses or questions, each with its score, kind, weight and reason.
-        reason: the first part that falls short, in words, or why there is no score; empty if nothing falls short.
-        unscored: the sort of reason why there is no score; None if there is one.
-        cost: what judging cost, in US dollars; None if nobody knows the price.
+        reason: the first part that falls short, or why there is no score; empty if nothing falls short.
+        unscored: the kind of reason why there is no score; None if there is one.
+        cost: the cost of judging in US dollars; None if the price is unknown.
     """
 
     score: float | None
@@ -40,14 +43,14 @@ class Scored:
         reason: str = "",
         score: float | None = None,
     ) -> Scored:
-        """The reward that parts add up to.
+        """Return the reward that parts add up to.
 
         Args:
-            passed: what the judge decided.
+            passed: the verdict.
             parts: the clauses or questions; without any, an image that failed has 0.
-            cost: what judging cost.
-            reason: why it failed, where no part tells.
-            score: what the parts add up to, where that is known exactly.
+            cost: the cost of judging.
+            reason: why it failed, where no part says so.
+            score: the sum of the parts, where it is known exactly.
         """
         if score is None:
             weight = sum([part.weight for part in parts])
@@ -59,16 +62,16 @@ class Scored:
 
     @classmethod
     def missing(cls, why: Unscored) -> Scored:
-        """No reward, and why."""
+        """Return a reward without a score, with the reason."""
         detail = f"{why.reason}: {why.detail}" if why.detail else why.reason
         return cls(None, None, (), detail, why.reason, why.cost)
 
     def without_parts(self) -> Scored:
-        """The same reward without its parts and without a reason, unless that says why there is no score."""
+        """Return the same reward without its parts, and without a reason unless that says why there is no score."""
         return self if self.score is None else replace(self, parts=(), reason="")
 
     def to_json(self) -> dict[str, object]:
-        """The reward as plain data."""
+        """Return the reward as plain data."""
         return {
             "score": self.score,
             "passed": self.passed,
@@ -80,10 +83,10 @@ class Scored:
 
     @classmethod
     def from_json(cls, data: Mapping[str, object]) -> Scored:
-        """The reward that `to_json` wrote.
+        """Return the reward that `to_json` wrote.
 
         Raises:
-            FormalimgError: if it is none.
+            FormalimgError: if the data is not a reward.
         """
         match data:
             case {
@@ -94,11 +97,28 @@ class Scored:
                 "cost": int() | float() | None as cost,
                 "parts": list(parts),
             } if (score is None) == (passed is None) == (unscored is not None) and unscored in (None, *_REASONS):
-                if score is None or 0 <= score <= 1:  # which not a number is not
-                    with contextlib.suppress(KeyError, TypeError):  # parts that are none
+                if score is None or 0 <= score <= 1:  # which NaN is not
+                    with contextlib.suppress(KeyError, TypeError):  # invalid parts
                         found = tuple(Part.from_json(part) for part in parts)
                         return cls(score, passed, found, reason, unscored, cost)  # type: ignore[arg-type]
-        raise FormalimgError(f"this is no reward: {str(data)[:200]}")
+        raise FormalimgError(f"this is not a reward: {str(data)[:200]}")
 
 
-_REASONS = get_args(UnscoredReason)
+class PairError(FormalimgError):
+    """An image and its task that cannot be scored, because of the task.
+
+    Attributes:
+        place: the index of the pair among all pairs, from 0.
+        reason: what is wrong, without the index.
+        problems: what is wrong with its formula, if that is the reason.
+    """
+
+    def __init__(self, place: int, why: FormalimgError) -> None:
+        """Create the error from the index of a pair and its cause."""
+        self._why = why
+        self.problems: tuple[Problem, ...] = tuple(why.problems) if isinstance(why, FormulaError) else ()
+        self.place, self.reason = place, str(self.problems[0] if self.problems else why)
+        super().__init__(f"pair {place}: {self.reason}")
+
+    def __reduce__(self) -> tuple[type[PairError], tuple[int, FormalimgError]]:
+        return type(self), (self.place, self._why)  # can be pickled between processes
