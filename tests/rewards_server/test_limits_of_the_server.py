@@ -33,7 +33,7 @@ from tests.rewards_server.servers import (
     visitor,
 )
 
-LIMITS = Limits(most_bytes=20_000, timeout=0.6, at_once=2, most_waiting=1, longest_wait=0.5)
+LIMITS = Limits(max_body_bytes=20_000, timeout=0.6, max_concurrency=2, max_waiting=1, max_wait=0.5)
 SLOW = SlowGrounder(0.3)
 LONG = {"formula": "(exists ?x (Is ?x 'cup'))"}
 
@@ -121,7 +121,7 @@ def test_who_comes_when_there_are_too_many_connections_is_told_to_come_back_and_
         response = connection.getresponse()
         return response.status, response.getheader("Retry-After"), response.read().decode()
 
-    with on_a_port(limits=Limits(most_connections=2)) as port:
+    with on_a_port(limits=Limits(max_connections=2)) as port:
         first, second, third, watching = (HTTPConnection("127.0.0.1", port, timeout=5) for _ in range(4))
         with closing(first), closing(second), closing(third), closing(watching):
             assert answer(first, "/v1/about")[0] == answer(second, "/v1/about")[0] == 200
@@ -178,7 +178,7 @@ def test_files_are_read_one_after_the_other(tmp_path: Path) -> None:
 def test_a_client_that_does_not_read_is_not_waited_for() -> None:
     scenes = [{"scene": CUP}] * 1000
     body = json.dumps(asked(*scenes)).encode()
-    with on_a_port(limits=Limits(timeout=0.6, most_items=1000)) as port, socket.socket() as connection:
+    with on_a_port(limits=Limits(timeout=0.6, max_items=1000)) as port, socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.settimeout(5)
         connection.connect(("127.0.0.1", port))
@@ -198,7 +198,7 @@ def test_so_many_pixels_are_not_decoded() -> None:
 
 
 def test_all_that_is_held_at_once_has_a_limit() -> None:
-    limits = Limits(most_bytes=1000)
+    limits = Limits(max_body_bytes=1000)
     assert limits.max_held_bytes == 8000
     small = visitor(limits=limits)
     assert small.post("/v1/score", json=asked({"scene": CUP})).status_code == 200

@@ -10,7 +10,7 @@ import pytest
 READ = """
 import io, threading
 from PIL import Image
-from formalimg.rewards.images import image_in
+from formalimg.rewards.images import load_image
 from formalimg.rewards.server.metrics import resident_bytes
 from formalimg.rewards.server.http_server import release_large_blocks
 
@@ -20,7 +20,7 @@ Image.linear_gradient("L").resize((4000, 4000)).convert("RGB").save(file, "PNG",
 barrier = threading.Barrier(4)
 
 def read():
-    image_in(file.getvalue())
+    load_image(file.getvalue())
     barrier.wait()  # so that no thread ends, and is used again, before all have read
 
 before = resident_bytes()

@@ -23,7 +23,7 @@ from tests.support.concept_items import CAT, concept_item
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    with on_a_port(Scorer(items={"knolling": knolling()}), Limits(timeout=0.3, most_items=8)) as port:
+    with on_a_port(Scorer(items={"knolling": knolling()}), Limits(timeout=0.3, max_items=8)) as port:
         yield f"http://127.0.0.1:{port}/"
 
 
@@ -107,7 +107,7 @@ def test_large_images_are_sent_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) 
     drawing = draw(knolling()[0].spec.witness, 128)
     monkeypatch.setattr("formalimg.rewards.server.client._MAX_BYTES", 30_000)
     noise = np.random.default_rng(0).integers(0, 256, (80, 100, 3), np.uint8)  # 24 KB, as no file is smaller
-    with on_a_port(limits=Limits(most_bytes=60_000)) as port:
+    with on_a_port(limits=Limits(max_body_bytes=60_000)) as port:
         found = RewardClient(f"http://127.0.0.1:{port}").score([drawing, *[noise] * 8], [RED_CUP] * 9)
     assert len(found) == 9
 

@@ -73,7 +73,7 @@ def test_who_asks_for_what_is_not_there_is_told_what_is() -> None:
 
 
 def test_far_too_many_connections_are_closed_at_once() -> None:
-    with on_a_port(limits=Limits(most_connections=1)) as port, ExitStack() as held:
+    with on_a_port(limits=Limits(max_connections=1)) as port, ExitStack() as held:
         several = [held.enter_context(connected(port)) for _ in range(4)]
         several[-1].sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         assert until_there(several[-1], b"ok\n").startswith(b"HTTP/1.1 200 ")
@@ -126,7 +126,7 @@ class Endless(Scorer):
             threading.Event().wait()
         return super().prepare(task)
 
-limits = Limits(longest_end=0.5)
+limits = Limits(shutdown_timeout=0.5)
 def make(token):
     return make_reward_app(Endless(), version="1", limits=limits, token=token)
 serve_rewards(make, host="127.0.0.1", port=0, token=None, limits=limits, on_progress=lambda url: print(url, flush=True))

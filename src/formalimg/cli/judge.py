@@ -33,10 +33,10 @@ def judge_command(
 
     with closing(open_run(folder)) as run:
         manifest = run.manifest
-    engine_options = EngineOptions(engine, address, workers, gpus_per_worker, cpus_per_worker)
+    workforce = EngineOptions(engine, address, workers, gpus_per_worker, cpus_per_worker)
     judges = open_judges(manifest.suite, judge, judge_option, prompts, manifest.task)
-    require_prices(budget, [one.instance.name for one in judges])
+    require_prices(budget, [one.here.name for one in judges])
     for one in judges:
-        title = f"judging {manifest.suite}, {manifest.model.name}, by {one.instance.name}"
-        judge_images(folder, one, title, budget, engine_options)
-    show_numbers(FinishedRuns([folder], [one.instance for one in judges]))
+        title = f"judging {manifest.suite}, {manifest.model.name}, by {one.here.name}"
+        judge_images(folder, one, title, budget, workforce)
+    show_numbers(FinishedRuns([folder], [one.here for one in judges]))

@@ -1,6 +1,6 @@
 """Rewards: a dense score from 0 to 1 for images, in process, for reinforcement learning."""
 
-from formalimg.rewards.images import ImageLike, StyledScene, image_in, scene_in
+from formalimg.rewards.images import ImageLike, StyledScene, load_image, load_scene
 from formalimg.rewards.result import PairError, Scored
 from formalimg.rewards.reward_functions import (
     BatchScorer,
@@ -27,8 +27,8 @@ __all__ = [
     "TaskLike",
     "TrainerRewards",
     "Weights",
-    "image_in",
+    "load_image",
+    "load_scene",
     "reward",
     "reward_function",
-    "scene_in",
 ]

@@ -39,7 +39,7 @@ class StyledScene(NamedTuple):
     style: str | None = None
 
 
-def scene_in(given: ImageLike) -> StyledScene | Unscored | None:
+def load_scene(given: ImageLike) -> StyledScene | Unscored | None:
     """Return the scene if one was given in place of an image; None if an image was given."""
     if isinstance(given, StyledScene):
         return given
@@ -72,7 +72,7 @@ def _to_plain_numbers(given: Any, depth: int = _MAX_DEPTH) -> Any:
     return given.tolist() if callable(getattr(given, "tolist", None)) else given
 
 
-def image_in(given: ImageLike) -> LoadedImage | Unscored:
+def load_image(given: ImageLike) -> LoadedImage | Unscored:
     """Return the decoded image, or why it cannot be decoded."""
     if given is None:
         return Unscored("no image", "None was given in place of an image")

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from formalimg.errors import FormalimgError
 from formalimg.judges import Grounder, Judge, LoadedImage, Unscored, open_grounder, open_judge
 from formalimg.models import Named, Setting
-from formalimg.rewards.images import ImageLike, StyledScene, image_in, scene_in
+from formalimg.rewards.images import ImageLike, StyledScene, load_image, load_scene
 from formalimg.rewards.result import PairError, Scored
 from formalimg.rewards.tasks import RewardTask, TaskCache, TaskLike
 from formalimg.rewards.weights import Weights, check_weights, integer_weights, reward_of_scene, reward_of_verdict
@@ -106,7 +106,7 @@ class Scorer:
         }
 
     @property
-    def looking(self) -> Mapping[str, Named]:
+    def parties(self) -> Mapping[str, Named]:
         """The `grounder`, and by suite the judges that were opened so far.
 
         A chat model is opened when its suite is first scored.
@@ -162,7 +162,7 @@ class Scorer:
         for index, (image, task_like) in enumerate(pairs):
             try:
                 task = self._tasks.prepare(task_like)
-                scene = scene_in(image)
+                scene = load_scene(image)
                 if scene is None:
                     pending.append(_PendingImage(index, image, task, self._judge_of(task)))
                 else:
@@ -208,7 +208,7 @@ class Scorer:
 
     async def _score_image(self, entry: _PendingImage) -> Scored:
         async with self._semaphore(entry.judge or self._grounder):
-            image = await asyncio.to_thread(image_in, entry.image)
+            image = await asyncio.to_thread(load_image, entry.image)
             if isinstance(image, Unscored):
                 return Scored.missing(image)
             flat = failed_by_rule(image)

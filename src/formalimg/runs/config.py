@@ -230,12 +230,12 @@ class Reopenable(Generic[Party]):
     """A model or judge that is open in this process, and the factory by which other processes open the same.
 
     Attributes:
-        instance: the one that is open here.
+        here: the one that is open in this process.
         factory: opens another. It must be importable (a function, or a `functools.partial` of one with plain values),
             so that it can be called on another machine.
     """
 
-    instance: Party
+    here: Party
     factory: Callable[[], Party]
 
     @classmethod

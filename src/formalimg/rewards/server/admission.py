@@ -16,30 +16,30 @@ class Limits:
     """Limits of the server: sizes, concurrency and timeouts.
 
     Attributes:
-        most_bytes: maximum length of a request body.
-        most_items: maximum number of images in a request.
-        at_once: number of requests that are processed concurrently.
-        most_waiting: maximum number of further requests that wait; others get 503.
-        longest_wait: seconds that a request waits before it gets 503.
+        max_body_bytes: maximum length of a request body.
+        max_items: maximum number of images in a request.
+        max_concurrency: number of requests that are processed concurrently.
+        max_waiting: maximum number of further requests that wait; others get 503.
+        max_wait: seconds that a request waits before it gets 503.
         timeout: seconds that a client has to send the head of a request, its body, and to read an answer; and how
             long an idle connection is kept.
-        longest_end: seconds that requests under way may take once the server shuts down.
-        most_connections: maximum number of connections; beyond it, only health checks and metrics are answered.
+        shutdown_timeout: seconds that requests under way may take once the server shuts down.
+        max_connections: maximum number of connections; beyond it, only health checks and metrics are answered.
     """
 
-    most_bytes: int = 64 * 1024 * 1024
-    most_items: int = 256
-    at_once: int = 16
-    most_waiting: int = 256
-    longest_wait: float = 30.0
+    max_body_bytes: int = 64 * 1024 * 1024
+    max_items: int = 256
+    max_concurrency: int = 16
+    max_waiting: int = 256
+    max_wait: float = 30.0
     timeout: float = 30.0
-    longest_end: float = 60.0
-    most_connections: int = 512
+    shutdown_timeout: float = 60.0
+    max_connections: int = 512
 
     @property
     def max_held_bytes(self) -> int:
         """Maximum number of bytes of request bodies held in memory, of all requests together."""
-        return _HELD_REQUESTS * self.most_bytes
+        return _HELD_REQUESTS * self.max_body_bytes
 
 
 class ServerBusyError(Exception):
@@ -56,8 +56,8 @@ class AdmissionControl:
 
     def __init__(self, limits: Limits) -> None:
         self.in_flight, self.waiting = 0, 0
-        self._free = asyncio.Semaphore(limits.at_once)
-        self._max_waiting, self._max_wait = limits.most_waiting, limits.longest_wait
+        self._free = asyncio.Semaphore(limits.max_concurrency)
+        self._max_waiting, self._max_wait = limits.max_waiting, limits.max_wait
 
     @asynccontextmanager
     async def admitted(self) -> AsyncIterator[None]:

@@ -18,7 +18,7 @@ from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored
 from formalimg.logic import Formula
-from formalimg.rewards import ImageLike, PairError, Scored, TaskLike, image_in, scene_in
+from formalimg.rewards import ImageLike, PairError, Scored, TaskLike, load_image, load_scene
 from formalimg.suites import FormulaSpec, Item
 
 _MAX_DELAY = 30.0
@@ -304,12 +304,12 @@ def _encode_image(image: ImageLike) -> Mapping[str, Any] | bytes | Scored:
 
     Scenes are parsed first: they may hold arrays, or what cannot be read, and JSON knows neither.
     """
-    scene = scene_in(image)
+    scene = load_scene(image)
     if isinstance(scene, Unscored):
         return Scored.missing(scene)
     if scene is not None:
         return {**scene.scene.to_json(), **({"style": scene.style} if scene.style is not None else {})}
-    found = image_in(image)
+    found = load_image(image)
     return Scored.missing(found) if isinstance(found, Unscored) else found.data
 
 

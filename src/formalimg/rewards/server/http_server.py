@@ -68,7 +68,7 @@ def serve_rewards(
         on_progress(f"http://{shown}:{listening.getsockname()[1]}")
         _collect_garbage_rarely()
         release_large_blocks()
-        _raise_file_limit(6 * limits.most_connections)
+        _raise_file_limit(6 * limits.max_connections)
         try:
             server.run(sockets=[listening])
         finally:
@@ -79,7 +79,7 @@ def server_config(app: ASGIApp, limits: Limits) -> uvicorn.Config:
     """Return the configuration of uvicorn for the application, for programs that run it themselves."""
     return uvicorn.Config(
         app,
-        http=limited_protocol(limits.timeout, limits.most_connections),
+        http=limited_protocol(limits.timeout, limits.max_connections),
         ws="none",
         lifespan="on",
         log_level="warning",
@@ -87,8 +87,8 @@ def server_config(app: ASGIApp, limits: Limits) -> uvicorn.Config:
         server_header=False,
         proxy_headers=False,
         timeout_keep_alive=ceil(limits.timeout),
-        timeout_graceful_shutdown=ceil(limits.longest_end),
-        backlog=limits.most_connections,  # this number is accepted before any is served
+        timeout_graceful_shutdown=ceil(limits.shutdown_timeout),
+        backlog=limits.max_connections,  # this number is accepted before any is served
     )
 
 

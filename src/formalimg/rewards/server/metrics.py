@@ -136,19 +136,19 @@ def describe_server(version: str, scorer: Scorer, limits: Limits, *, reads_files
         "formalimg": version,
         "scorer": dict(scorer.settings),
         "looking": {
-            part: {"name": party.name, "settings": dict(party.settings)} for part, party in scorer.looking.items()
+            part: {"name": party.name, "settings": dict(party.settings)} for part, party in scorer.parties.items()
         },
         "suites": dict(scorer.suite_digests()),
         "vocabularies": {name: _vocabulary_digest(name) for name in vocabulary_names()},
         "limits": {
-            "most_bytes": limits.most_bytes,
-            "most_items": limits.most_items,
-            "at_once": limits.at_once,
-            "most_waiting": limits.most_waiting,
-            "longest_wait": limits.longest_wait,
+            "most_bytes": limits.max_body_bytes,
+            "most_items": limits.max_items,
+            "at_once": limits.max_concurrency,
+            "most_waiting": limits.max_waiting,
+            "longest_wait": limits.max_wait,
             "timeout": limits.timeout,
-            "longest_end": limits.longest_end,
-            "most_connections": limits.most_connections,
+            "longest_end": limits.shutdown_timeout,
+            "most_connections": limits.max_connections,
         },
         "reads_files": reads_files,
     }

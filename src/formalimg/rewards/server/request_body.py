@@ -74,7 +74,7 @@ class BodyReader:
         if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
             raise RequestError(415, "send it as it is, without Content-Encoding", closes=True)
         length = request.headers.get("content-length", "")
-        if length.isdecimal() and int(length) > self._limits.most_bytes:
+        if length.isdecimal() and int(length) > self._limits.max_body_bytes:
             raise self._too_large()
         receive = self._counting(request.receive)
         try:
@@ -93,7 +93,7 @@ class BodyReader:
                 length = len(message.get("body", b""))
                 self._length += length
                 self._held.bytes += length
-                if self._length > self._limits.most_bytes:
+                if self._length > self._limits.max_body_bytes:
                     raise self._too_large()
                 if self._held.bytes > self._limits.max_held_bytes:
                     text = "too much is being sent at the same time: come back later"
@@ -103,7 +103,7 @@ class BodyReader:
         return counting
 
     def _too_large(self) -> RequestError:
-        message = f"this is too large: send no more than {self._limits.most_bytes:,} bytes at once"
+        message = f"this is too large: send no more than {self._limits.max_body_bytes:,} bytes at once"
         return RequestError(413, message, closes=True)
 
 
@@ -120,7 +120,9 @@ async def _read_json(receive: Receive) -> RequestBody:
 
 async def _read_multipart(request: Request, limits: Limits) -> RequestBody:
     try:
-        async with request.form(max_files=limits.most_items + 1, max_fields=1, max_part_size=limits.most_bytes) as form:
+        async with request.form(
+            max_files=limits.max_items + 1, max_fields=1, max_part_size=limits.max_body_bytes
+        ) as form:
             parts: dict[str, bytes] = {}
             for name, part in form.multi_items():
                 if name in parts:

@@ -126,7 +126,8 @@ def parse_score_request(body: RequestBody, scorer: Scorer, limits: Limits, root:
         raise RequestError(400, "send true or false", where="parts")
     tasks = [_parse_task(item, f"items[{number}]", scorer) for number, item in enumerate(items)]
     fields = [
-        _ImageField(image, f"images[{number}]", body, root, limits.most_bytes) for number, image in enumerate(images)
+        _ImageField(image, f"images[{number}]", body, root, limits.max_body_bytes)
+        for number, image in enumerate(images)
     ]
     entries = [ScoreEntry(_parse_image(field), task) for field, task in zip(fields, tasks, strict=True)]
     for number, (image, task) in enumerate(entries):
@@ -139,9 +140,9 @@ def parse_score_request(body: RequestBody, scorer: Scorer, limits: Limits, root:
 def _parse_list(value: object, where: str, limits: Limits) -> list[object]:
     if not isinstance(value, list) or not value:
         raise RequestError(400, f"send a list of {where}, one for each image", where=where)
-    if len(value) > limits.most_items:
+    if len(value) > limits.max_items:
         raise RequestError(
-            413, f"these are {len(value):,}: send no more than {limits.most_items:,} at once", where=where
+            413, f"these are {len(value):,}: send no more than {limits.max_items:,} at once", where=where
         )
     return value
 
