@@ -16,7 +16,8 @@ try:
     main()
 except SystemExit as ended:
     assert not ended.code, ended.code
-print("LOADED", json.dumps(sorted(name for name in sys.modules if name.split(".")[0] in ("formalimg", "fsspec", "ray"))))
+loaded = [name for name in sys.modules if name.split(".")[0] in ("formalimg", "fsspec", "ray")]
+print("LOADED", json.dumps(sorted(loaded)))
 """
 
 
