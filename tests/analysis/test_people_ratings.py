@@ -170,7 +170,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     assert "nobody has had an attention check" in refused(*runs, "--ratings", study, "--exclude-inattentive", "0.1")
     assert "give --votes, --scores or --ratings" in refused(*runs, "--ratings", study, "--votes", "votes.csv")
     assert "give it with --ratings" in refused(*runs, "--iou", "0.5")
-    assert "is no study" in refused(*runs, "--ratings", tmp_path)
+    assert "is not a study" in refused(*runs, "--ratings", tmp_path)
     table = tmp_path / "table.csv"
     table.write_text("model,item,rater,mark\n")
     assert "one of the columns vote, score or rating" in refused(*runs, "--ratings", table)
