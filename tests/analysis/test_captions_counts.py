@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formalimg.analysis.captions.category import CATEGORIES, Category, number_of, set_of
-from formalimg.analysis.captions.counts import SETS, CategoryCounts
+from formalimg.analysis.captions.categories import CATEGORIES, SETS, Category, CategoryCounts, number_of, set_of
 
 sets = st.lists(st.frozensets(st.sampled_from(CATEGORIES)), max_size=40)
 

@@ -11,11 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.analysis.captions.asking import question_text
-from formalimg.analysis.captions.finding import find_categories
-from formalimg.analysis.captions.outlook import estimate_study
-from formalimg.analysis.captions.study import study_csv, study_json
-from formalimg.analysis.captions.studying import study_captions
+from formalimg.analysis.captions.chat import estimate_study, question_text
+from formalimg.analysis.captions.mentions import find_categories
+from formalimg.analysis.captions.study import study_captions, study_csv, study_json
 from formalimg.errors import FormalimgError
 from formalimg.models import Answered, AnswerType, Message, Reply, Unanswered, Unreadable, read_answer
 

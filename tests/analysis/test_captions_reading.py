@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.analysis.captions.reading import Caption, read_captions
+from formalimg.analysis.captions.files import Caption, read_captions
 from formalimg.errors import FormalimgError
 
 TABLES = {

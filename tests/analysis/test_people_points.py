@@ -22,9 +22,7 @@ from formalimg.analysis import (
     study_people,
     study_points,
 )
-from formalimg.analysis.cases import About, Case
-from formalimg.analysis.panels import panel_of
-from formalimg.analysis.rater_columns import alpha_of_columns
+from formalimg.analysis.rater_agreement import About, Case, alpha_of_columns, panel_of
 from formalimg.errors import FormalimgError
 from formalimg.runs import StoredRun, open_run
 from formalimg.stats import clopper_pearson
@@ -212,7 +210,7 @@ def test_every_form_tells_the_same(runs: list[StoredRun]) -> None:
     figures = {(row["figure"], row["of"]): row for row in rows if not row["level"] and not row["run"]}
     alpha = data["points"]["cronbach"]["value"]
     assert float(figures["Cronbach's alpha of people", "five points"]["value"]) == alpha
-    assert float(figures["F1", "whole images"]["value"]) == data["whole"]["classified"]["f1"]["value"] == 0.75
+    assert float(figures["F1", "whole pictures"]["value"]) == data["whole"]["classified"]["f1"]["value"] == 0.75
     words = people_text([found], "md")
     assert f"| Cronbach's, five points | {alpha:.3f} | 7 | 1 |" in words
     assert "Not yet decided, because ratings are missing: 1 image." in words

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from math import ceil, fsum, sqrt
 from typing import NamedTuple
 
-from formalimg.analysis.opinions import numbered
+from formalimg.analysis.judge_agreement import numbered
 from formalimg.errors import FormalimgError
 from formalimg.judges import Part, Unscored, Verdict
 from formalimg.runs import Judged, RunRecord
-from formalimg.stats import ScoreProfile, rescored
+from formalimg.stats import Correlation, Interval, ScoreProfile, Share, consistency, mean_interval, pearson, rescored
 from formalimg.suites import CounterfactualSpec
 
 
@@ -95,3 +97,105 @@ def scores_by_question(verdict: Verdict | Unscored, spec: CounterfactualSpec) ->
         return dict.fromkeys(asked, verdict.score)
     by_words = dict(zip(numbered(part.name for part in verdict.parts), verdict.parts, strict=True))
     return {number: by_words[question].score for number, question in asked.items() if question in by_words}
+
+
+NEAR = 0.125
+"""The paper calls scores near each other that differ by no more than this."""
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+_WIDTH = 0.05
+_BINS = 20
+_NOISE = 1e-9
+
+
+class Bin(NamedTuple):
+    """How many images differ by `low` to `high`. What lies on a border belongs to the bin that is nearer to 0."""
+
+    low: float
+    high: float
+    images: int
+
+
+class ScorePair(NamedTuple):
+    """The scores of one image by a judge and by people (None: no score), and the item that it is an image of."""
+
+    judge: float | None
+    people: float | None
+    item: Hashable
+
+
+class ScoreGap(NamedTuple):
+    """How much higher a judge scores than people do.
+
+    Attributes:
+        n: how many images have both scores.
+        left_out: how many have only one, or none.
+        judge, people: the mean scores of these images; None if there are none.
+        mean: the mean difference, judge minus people.
+        interval: its normal interval, clustered by item; None where the spread cannot be told.
+        sd: the standard deviation of the differences; None for fewer than two.
+        quantiles: of the differences, by share; empty if there are none.
+        near: how many differ by no more than 0.125, with its exact interval, clustered by item.
+        r: Pearson's correlation of the scores.
+        histogram: of the differences, in bins of 0.05, the middle one around 0; the five in the middle are `near`.
+    """
+
+    n: int
+    left_out: int
+    judge: float | None
+    people: float | None
+    mean: float | None
+    interval: Interval | None
+    sd: float | None
+    quantiles: dict[float, float]
+    near: Share
+    r: Correlation
+    histogram: tuple[Bin, ...]
+
+
+def score_gap(pairs: Sequence[ScorePair], confidence: float = 0.95) -> ScoreGap:
+    """How far the scores of these images lie apart."""
+    known = [(judge, people, item) for judge, people, item in pairs if judge is not None and people is not None]
+    differences = [judge - people for judge, people, _ in known]
+    items = [item for *_, item in known]
+    n = len(known)
+    mean = fsum(differences) / n if n else None
+    near = consistency(
+        [(abs(difference) <= NEAR + _NOISE, True) for difference in differences], items=items, confidence=confidence
+    )
+    return ScoreGap(
+        n,
+        len(pairs) - n,
+        fsum(judge for judge, *_ in known) / n if n else None,
+        fsum(people for _, people, _ in known) / n if n else None,
+        mean,
+        mean_interval(differences, confidence, items=items),
+        None if mean is None or n < 2 else sqrt(fsum((each - mean) ** 2 for each in differences) / (n - 1)),
+        _quantiles(differences),
+        Share(near.equal, near.n, near.value, near.interval),
+        pearson([(judge, people) for judge, people, _ in known], confidence),
+        _histogram(differences),
+    )
+
+
+def _quantiles(differences: Sequence[float]) -> dict[float, float]:
+    if not differences:
+        return {}
+    import numpy as np
+
+    return {share: float(value) for share, value in zip(QUANTILES, np.quantile(differences, QUANTILES), strict=True)}
+
+
+def _histogram(differences: Sequence[float]) -> tuple[Bin, ...]:
+    counts = Counter(map(_bin, differences))
+
+    def edge(halves: int) -> float:
+        return max(-1.0, min(1.0, round(halves * _WIDTH / 2, 3)))
+
+    return tuple(Bin(edge(2 * number - 1), edge(2 * number + 1), counts[number]) for number in range(-_BINS, _BINS + 1))
+
+
+def _bin(difference: float) -> int:
+    steps = max(0, ceil((abs(difference) - _WIDTH / 2 - _NOISE) / _WIDTH))
+    return steps if difference > 0 else -steps

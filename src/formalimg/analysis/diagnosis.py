@@ -1,18 +1,116 @@
-"""Why models fail in counterfactual worlds: the three probes of CF-World (section 5 of the paper)."""
+"""Two kinds of images of the same groups, side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import fsum
 from typing import NamedTuple, TypeAlias
 
 from formalimg.analysis.counterfactual_scores import group_scores
-from formalimg.analysis.diagnosis_contrast import Contrast, Drawing, contrast
-from formalimg.analysis.ratings_places import one_judge
+from formalimg.analysis.rated_images import one_judge
 from formalimg.errors import FormalimgError
 from formalimg.runs import Identity, RunManifest, RunRecord
-from formalimg.stats import ScoreObservation, ScoreProfile, apply_gate, gates
+from formalimg.stats import (
+    Interval,
+    ScoreObservation,
+    ScoreProfile,
+    apply_gate,
+    gates,
+    score_difference,
+    summarize_scores,
+)
 from formalimg.suites import CF_WORLD, CF_WORLD_ATTRIBUTES, CF_WORLD_DENOMINALISED, CF_WORLD_RULES, CF_WORLD_SUITES
+
+_FIRST, _SECOND = 1, 2
+
+
+class Drawing(NamedTuple):
+    """How groups are drawn anew for intervals."""
+
+    confidence: float
+    resamples: int
+    seed: int
+
+
+class Side(NamedTuple):
+    """The mean score of one kind of images.
+
+    Attributes:
+        value: the mean over images; None if there are none.
+        interval: its interval, by drawing groups anew.
+        scored: how many images have a score that counts.
+        expected: how many images there were to be.
+    """
+
+    value: float | None
+    interval: Interval | None
+    scored: int
+    expected: int
+
+
+class Contrast(NamedTuple):
+    """How the scores of two kinds of images differ on the groups (or rules, or pairs) that have scores of both.
+
+    Attributes:
+        first, second: the mean scores of the images of these groups.
+        difference: the mean over these groups of the second kind's mean minus the first's. Each group weighs the same,
+            so it is not quite the difference of the means where groups have unequally many images.
+        interval: its interval, by drawing groups anew.
+        groups: how many groups have scores of both.
+        higher, lower: in how many of them the second kind scores higher, or lower.
+        only_first, only_second, unscored: the groups that have scores of one kind only, or of none, by name.
+    """
+
+    first: Side
+    second: Side
+    difference: float | None
+    interval: Interval | None
+    groups: int
+    higher: int
+    lower: int
+    only_first: tuple[str, ...]
+    only_second: tuple[str, ...]
+    unscored: tuple[str, ...]
+
+
+def contrast(first: Sequence[ScoreObservation], second: Sequence[ScoreObservation], drawing: Drawing) -> Contrast:
+    """How two kinds of images differ, group by group; their levels and gates are no longer looked at."""
+    means = _means(first), _means(second)
+    groups = sorted({one.group for one in (*first, *second)})
+    paired = frozenset(group for group in groups if all(group in side for side in means))
+    seen = [one._replace(level=_FIRST) for one in first if one.group in paired]
+    seen += [one._replace(level=_SECOND) for one in second if one.group in paired]
+    confidence, resamples, seed = drawing
+    found = score_difference(seen, first=_FIRST, second=_SECOND, confidence=confidence, resamples=resamples, seed=seed)
+    levels = summarize_scores(seen, threshold=None, confidence=confidence, resamples=resamples, seed=seed).levels
+
+    def side(level: int) -> Side:
+        mean = levels.get(level)
+        return Side(mean.value, mean.interval, mean.scored, mean.expected) if mean else Side(None, None, 0, 0)
+
+    return Contrast(
+        side(_FIRST),
+        side(_SECOND),
+        found.value,
+        found.interval,
+        len(paired),
+        sum(means[1][group] > means[0][group] for group in paired),
+        sum(means[1][group] < means[0][group] for group in paired),
+        tuple(group for group in groups if group in means[0] and group not in means[1]),
+        tuple(group for group in groups if group in means[1] and group not in means[0]),
+        tuple(group for group in groups if group not in means[0] and group not in means[1]),
+    )
+
+
+def _means(observations: Sequence[ScoreObservation]) -> dict[str, float]:
+    """The mean score of each group that has any; rounded, so that equal scores stay equal."""
+    scores: dict[str, list[float]] = {}
+    for one in observations:
+        if one.score is not None:
+            scores.setdefault(one.group, []).append(one.score)
+    return {group: round(fsum(those) / len(those), 12) for group, those in scores.items()}
+
 
 _FACTUAL, _COUNTERFACTUAL = 1, 2
 
@@ -47,7 +145,7 @@ class Diagnosis:
         runs: its runs, by suite.
         judges: who judged them, by suite.
         rules: the same rules of the world, as they are and changed; None without a run of cf-world-rules.
-        attributes: pairs of objects that are often seen together, and rarely; None without a run of cf-world-attributes.
+        attributes: pairs of objects often seen together, and rarely; None without a run of cf-world-attributes.
         lexical: explicit prompts with and without names; None without runs of both cf-world and cf-world-denominalised.
         notes: what has to be known to trust the comparison, one line each.
         threshold: the score that opens the gate.

@@ -1,93 +1,215 @@
-"""All that people said in a study, whatever they were asked, and what comes of it."""
+"""Votes of people on images, from a table in CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
 
-from formalimg.analysis.boxes_studied import BoxesStudied
-from formalimg.analysis.boxes_study import study_boxes
-from formalimg.analysis.conduct import Conduct
-from formalimg.analysis.consistency_study import ScoresStudied, study_scores
-from formalimg.analysis.corrections import Correction
-from formalimg.analysis.people import PeopleStudied, study_votes
-from formalimg.analysis.points import PointsGiven
-from formalimg.analysis.points_study import study_points
-from formalimg.analysis.ratings import Rating
-from formalimg.analysis.votes import Vote
-from formalimg.errors import FormalimgError
-from formalimg.judges import MIN_OVERLAP
-from formalimg.runs import StoredRun
-from formalimg.scenes import Scene
-from formalimg.stats import ScoreProfile
-
-StudyOfPeople: TypeAlias = PeopleStudied | ScoresStudied | BoxesStudied
-"""What comes of a study, by what people were asked for: yes and no or five points, scores, or boxes."""
+from formalimg.analysis.rating_files import (
+    BadRowError,
+    Columns,
+    Sheet,
+    SheetError,
+    about,
+    all_rows,
+    read_sheet,
+    said_by_raters,
+    yes_or_no,
+)
 
 
-@dataclass(frozen=True)
-class HumanRatings:
-    """What people said in a study: of these, one is there.
+class Vote(NamedTuple):
+    """What one person says to one question about one image.
 
     Attributes:
-        votes: yes and no.
-        points: one to five.
-        scores: from 0 to 1.
-        corrections: boxes.
-        conduct: how the raters did; None if that is not known.
+        model: the model that made the image, or the name of its run folder.
+        item: the item.
+        sample: which of the item's images, from 0.
+        question: the number of the question, from 1; None for whether the image as a whole matches its words.
+        rater: who votes.
+        yes: the vote.
+        line: where it stands in its file.
     """
 
-    votes: Sequence[Vote] = ()
-    points: Sequence[PointsGiven] = ()
-    scores: Sequence[Rating] = ()
-    corrections: Sequence[Correction] = ()
-    conduct: Conduct | None = None
+    model: str
+    item: str
+    sample: int
+    question: int | None
+    rater: str
+    yes: bool
+    line: int
 
 
-def study_people(
-    said: HumanRatings,
-    runs: Sequence[StoredRun],
-    *,
-    iou: float = MIN_OVERLAP,
-    profile: ScoreProfile = "paper",
-    confidence: float = 0.95,
-) -> StudyOfPeople:
-    """Compares what people said with each other, and with the judges of the runs they said it about.
+class VotesError(SheetError):
+    """Votes that cannot be used; `findings` says what is wrong and where, one line each."""
 
-    Args:
-        said: what they said.
-        runs: runs of one suite, each opened with the judge to compare with.
-        iou: for boxes, how far they have to overlap (intersection over union) to be the same.
-        profile: for scores, `official-code` gives each question its full weight.
-        confidence: of all intervals.
+
+def read_votes(path: str | Path) -> list[Vote]:
+    """The votes in a CSV file.
+
+    Its first line names the columns: model, item, sample (may be missing: 0), question (may be missing or empty, or
+    `all`: does the image as a whole match its words?), rater, and vote (1 or 0, yes or no). Other columns are left
+    aside.
 
     Raises:
-        VotesError, RatingsError: if what they said makes no sense beside the runs.
-        FormalimgError: if nobody has said anything, or the runs do not belong together.
+        VotesError: if rows make no sense: all of them are named, by line.
+        FormalimgError: if the file cannot be read.
     """
-    found: StudyOfPeople
-    if said.votes:
-        found = study_votes(said.votes, runs, confidence=confidence)
-    elif said.points:
-        found = study_points(said.points, runs, confidence=confidence)
-    elif said.scores:
-        found = study_scores(said.scores, runs, profile=profile, confidence=confidence)
-    elif said.corrections:
-        judges = {run.folder.name: name for run in runs if (name := _grounder(run, said.corrections))}
-        found = study_boxes(said.corrections, runs[0].manifest.suite, judges=judges, iou=iou, confidence=confidence)
-    else:
-        raise FormalimgError("nobody has finished an image yet: let people answer first")
-    return replace(found, conduct=said.conduct)
+    return all_rows(sheet_of_votes(path), VotesError)
 
 
-def _grounder(run: StoredRun, corrections: Sequence[Correction]) -> str:
-    """The judge of a run, if its boxes are those that people were shown; empty if they are another's."""
-    shown = {(it.item, it.sample): it.found for it in corrections if it.run == run.folder.name}
-    if run.manifest.judge is None or not shown:
-        return ""
-    for judged in run.judged(list(shown)):
-        seen = judged.verdict.evidence.get("scene")
-        if shown[judged.outcome.item, judged.outcome.sample] != (None if seen is None else Scene.from_json(seen)):
-            return ""
-    return run.manifest.judge.name
+def sheet_of_votes(path: str | Path) -> Sheet[Vote]:
+    """The votes in a CSV file that make sense, and what is wrong with the others.
+
+    Raises:
+        FormalimgError: if the file cannot be read.
+    """
+    return read_sheet(path, said_by_raters("vote"), _vote)
+
+
+def _vote(cells: Mapping[str, str], line: int) -> Vote:
+    yes = yes_or_no(cells, "vote")
+    return Vote(*about(cells), yes, line)
+
+
+_LABELS = Columns("label", ("model", "item", "sample", "rater"), ("model", "item"))
+_NUMBER = re.compile(r"0*[01]?(\.[0-9]*)?", re.ASCII)
+
+
+class Rating(NamedTuple):
+    """What one person says of one image, or to one question about it.
+
+    Attributes:
+        model: the model that made the image, or the name of its run folder.
+        item: the item.
+        sample: which of the item's images, from 0.
+        question: the number of the question, from 1; None for the image as a whole.
+        rater: who says it; empty if the table does not tell.
+        value: 0 to 1; of a label, 0 or 1.
+        line: where it stands in its file.
+    """
+
+    model: str
+    item: str
+    sample: int
+    question: int | None
+    rater: str
+    value: float
+    line: int
+
+
+class RatingsError(SheetError):
+    """Labels or scores of people that cannot be used; `findings` says what is wrong and where, one line each."""
+
+
+def read_labels(path: str | Path) -> list[Rating]:
+    """The labels in a CSV file: can the main objects in these factual images be recognised?
+
+    Its first line names the columns: model, item, sample (may be missing: 0), rater (may be missing if each image has
+    one label), and label (1 or 0, yes or no). Other columns are left aside.
+
+    Raises:
+        RatingsError: if rows make no sense: all of them are named, by line.
+        FormalimgError: if the file cannot be read.
+    """
+    return all_rows(sheet_of_labels(path), RatingsError)
+
+
+def read_human_scores(path: str | Path) -> list[Rating]:
+    """The scores in a CSV file that people gave to images, or to what is asked about them.
+
+    Its first line names the columns: model, item, sample (may be missing: 0), question (may be missing or empty, or
+    `all`: the image as a whole), rater, and score (0 to 1). Other columns are left aside.
+
+    Raises:
+        RatingsError: if rows make no sense: all of them are named, by line.
+        FormalimgError: if the file cannot be read.
+    """
+    return all_rows(sheet_of_scores(path), RatingsError)
+
+
+def sheet_of_labels(path: str | Path) -> Sheet[Rating]:
+    """The labels in a CSV file that make sense, and what is wrong with the others.
+
+    Raises:
+        FormalimgError: if the file cannot be read.
+    """
+    return read_sheet(path, _LABELS, _label)
+
+
+def sheet_of_scores(path: str | Path) -> Sheet[Rating]:
+    """The scores in a CSV file that make sense, and what is wrong with the others.
+
+    Raises:
+        FormalimgError: if the file cannot be read.
+    """
+    return read_sheet(path, said_by_raters("score"), _score)
+
+
+def _label(cells: Mapping[str, str], line: int) -> Rating:
+    recognisable = yes_or_no(cells, "label")
+    return Rating(*about(cells), float(recognisable), line)
+
+
+def _score(cells: Mapping[str, str], line: int) -> Rating:
+    text = cells["score"]
+    is_number = _NUMBER.fullmatch(text) and any(map(str.isdigit, text)) and len(text) <= 30
+    if not is_number or float(text) > 1:
+        raise BadRowError(f"the score is {text!r}: write a number from 0 to 1, such as 0.5")
+    return Rating(*about(cells), float(text), line)
+
+
+_POINTS = ("1", "2", "3", "4", "5")
+
+
+class PointsGiven(NamedTuple):
+    """How far one image does what its words say, by one person.
+
+    Attributes:
+        model: the model that made the image, or the name of its run folder.
+        item: the item.
+        sample: which of the item's images, from 0.
+        rater: who rates.
+        points: 1 to 5; None if the person is still to rate the image.
+        line: where it stands in its file; 0 if it comes from none.
+    """
+
+    model: str
+    item: str
+    sample: int
+    rater: str
+    points: int | None
+    line: int = 0
+
+
+def read_points(path: str | Path) -> list[PointsGiven]:
+    """The ratings in a CSV file, on five points.
+
+    Its first line names the columns: model, item, sample (may be missing: 0), rater, and rating (1 to 5). A column
+    question may be there, if it is empty or `all`: the image as a whole is rated. Other columns are left aside.
+
+    Raises:
+        RatingsError: if rows make no sense: all of them are named, by line.
+        FormalimgError: if the file cannot be read.
+    """
+    return all_rows(sheet_of_points(path), RatingsError)
+
+
+def sheet_of_points(path: str | Path) -> Sheet[PointsGiven]:
+    """The ratings in a CSV file that make sense, and what is wrong with the others.
+
+    Raises:
+        FormalimgError: if the file cannot be read.
+    """
+    return read_sheet(path, said_by_raters("rating"), _points)
+
+
+def _points(cells: Mapping[str, str], line: int) -> PointsGiven:
+    what = about(cells)
+    if what.question is not None:
+        raise BadRowError(f"the rating is of question {what.question}: on five points, images are rated as a whole")
+    if cells["rating"] not in _POINTS:
+        raise BadRowError(f"the rating is {cells['rating']!r}: write 1, 2, 3, 4 or 5")
+    return PointsGiven(what.model, what.item, what.sample, what.rater, int(cells["rating"]), line)

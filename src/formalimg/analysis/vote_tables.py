@@ -1,19 +1,83 @@
-"""What comes of comparing people with each other and with a judge, as tables of words."""
+"""Ratings on five points, as tables of words and as figures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from formalimg.analysis.agreement_tables import AgreementTable, agreements, by_level, intervals_told
-from formalimg.analysis.conduct_in_words import table_of_conduct
-from formalimg.analysis.figures_in_words import alike_told, counted, number_with_interval, percent_with_interval
-from formalimg.analysis.judge_tables import table_of_judge
-from formalimg.analysis.panels import Panel, Score
-from formalimg.analysis.people import PeopleStudied
-from formalimg.analysis.points_in_words import tables_of_points
-from formalimg.analysis.rater_tables import table_of_pairs, table_of_ranks, table_of_reliability
-from formalimg.stats import Correlation, Rate
+from formalimg.analysis.attention import figures_of_conduct, table_of_conduct
+from formalimg.analysis.rater_agreement import JUDGE, MAJORITY, Panel, Score
+from formalimg.analysis.rater_tables import (
+    figures_of_judge,
+    table_of_judge,
+    table_of_pairs,
+    table_of_ranks,
+    table_of_reliability,
+)
+from formalimg.analysis.study_tables import (
+    NOTHING,
+    AgreementTable,
+    agreements,
+    alike_told,
+    by_level,
+    counted,
+    intervals_told,
+    number_with_interval,
+    numbers,
+    percent,
+    percent_with_interval,
+)
+from formalimg.analysis.vote_study import MeanPoints, PeopleStudied, PointsStudied
+from formalimg.stats import Correlation, RankAgreement, Rate
 from formalimg.suites import suite
+
+
+def tables_of_points(points: PointsStudied, level: str, intervals: str) -> Iterator[AgreementTable]:
+    """What people gave, run by run and in all.
+
+    Args:
+        points: the ratings.
+        level: what levels are called.
+        intervals: what is said of the intervals.
+    """
+    waiting = sum(it.passed is None for it in points.images)
+    open_told = f" Not yet decided, because ratings are missing: {counted(waiting, 'image')}." if waiting else ""
+    yield AgreementTable(
+        "Five points: means",
+        f"Mean over images of their mean rating from 1 to 5, {intervals}. A mean of 4 or more passes.{open_told}",
+        ("run", level, "mean", "ratings"),
+        tuple(
+            (it.run, "all" if it.level is None else str(it.level), _mean(it), str(it.ratings)) for it in points.means
+        ),
+        "detail",
+    )
+    ratings = sum(points.histogram.values())
+    yield AgreementTable(
+        "Five points: how often each was given",
+        f"{counted(ratings, 'rating')}, in percent.",
+        tuple(map(str, points.histogram)),
+        (tuple(percent(count / ratings) for count in points.histogram.values()),),
+        "detail",
+    )
+
+
+def figures_of_points(points: PointsStudied) -> Iterator[dict[str, object]]:
+    """The same for spreadsheets."""
+    yield {"figure": "Cronbach's alpha of people", "of": "five points", **numbers(points.cronbach)}
+    yield {"figure": "Krippendorff's alpha of people", "of": "five points", **numbers(points.alpha)}
+    for it in points.means:
+        row: dict[str, object] = {"figure": "mean rating", "of": "five points", "run": it.run, "level": it.level}
+        row |= {"value": it.mean, "n": it.ratings}
+        yield row | ({"low": it.interval.low, "high": it.interval.high} if it.interval else {})
+    ratings = sum(points.histogram.values())
+    for rating, count in points.histogram.items():
+        share = {"value": count / ratings, "n": ratings}
+        yield {"figure": "share of ratings", "of": "five points", "kind": str(rating), **share}
+
+
+def _mean(it: MeanPoints) -> str:
+    if it.mean is None:
+        return NOTHING
+    return f"{it.mean:.2f}" + (f" ({it.interval.low:.2f} to {it.interval.high:.2f})" if it.interval else "")
 
 
 def tables_of_people(found: PeopleStudied) -> Iterator[AgreementTable]:
@@ -162,3 +226,73 @@ def _divergence(found: PeopleStudied, level: str) -> AgreementTable:
             for name, it in [*by_level(found.divergence_by_level, level), *all_levels]
         ),
     )
+
+
+def figures_of_people(study: PeopleStudied) -> Iterator[dict[str, object]]:
+    """Every figure of a study of votes or points, by column."""
+    for of, panel in (
+        ("whole images", study.whole),
+        ("all questions", study.all_questions),
+        ("questions", study.questions),
+    ):
+        if panel is not None:
+            yield from ({"of": of, **line} for line in figures_of_panel(panel))
+    for level, it in [(None, study.divergence), *study.divergence_by_level.items()]:
+        if it is not None:
+            who = {"of": "whole images and all questions", "level": level}
+            yield {"figure": "same in both steps", **who, **numbers(it.agreement)}
+            yield {"figure": "yes, then no", **who, **numbers(it.yes_then_no)}
+            yield {"figure": "no, then yes", **who, **numbers(it.no_then_yes)}
+    for rater, levels in study.divergence_by_rater.items():
+        for level, it in levels.items():
+            who = {"of": "whole images and all questions", "first": rater, "level": level}
+            yield {"figure": "same in both steps", **who, **numbers(it.agreement)}
+    if study.points is not None:
+        yield from figures_of_points(study.points)
+    if study.conduct is not None:
+        yield from figures_of_conduct(study.conduct)
+
+
+def figures_of_panel(panel: Panel) -> Iterator[dict[str, object]]:
+    """Every figure of people and a judge over the same cases, by column."""
+    for score in panel.scores:
+        for figure, who, rate in (
+            ("score", MAJORITY, score.people),
+            ("score", JUDGE, score.judge),
+            ("score on what both decided", MAJORITY, score.people_of_both),
+            ("score on what both decided", JUDGE, score.judge_of_both),
+        ):
+            yield {"figure": figure, "run": score.run, "level": score.level, "first": who, **numbers(rate)}
+    both = {"figure": "agreement", "first": MAJORITY, "second": JUDGE}
+    for level, it in panel.with_judge_by_level.items():
+        yield {**both, "level": level, **numbers(it)}
+    for run, it in panel.with_judge_by_run.items():
+        yield {**both, "run": run, **numbers(it)}
+    for kind, it in panel.with_judge_by_kind.items():
+        yield {**both, "kind": kind, **numbers(it)}
+    names = list(panel.matrix)
+    for number, first in enumerate(names):
+        for second in names[number + 1 :]:
+            yield {"figure": "agreement", "first": first, "second": second, **numbers(panel.matrix[first][second])}
+    yield {"figure": "mean agreement of people", **numbers(panel.people)}
+    yield {"figure": "Krippendorff's alpha of people", **numbers(panel.alpha)}
+    yield {"figure": "Cronbach's alpha of people", **numbers(panel.cronbach)}
+    for name, figure_of in figures_of_judge(panel.classified).items():
+        whole = {"n": panel.classified.n, "left_out": panel.classified.left_out}
+        yield {"figure": name, "first": MAJORITY, "second": JUDGE, **whole, **numbers(figure_of)}
+    for run, r in panel.r_by_level.items():
+        yield {"figure": "r from level to level", "run": run, "first": MAJORITY, "second": JUDGE, **numbers(r)}
+    for level, r in panel.r_by_run.items():
+        yield {"figure": "r from run to run", "level": level, "first": MAJORITY, "second": JUDGE, **numbers(r)}
+    yield from figures_of_ranks(panel.ranks)
+    for own in panel.by_rater:
+        yield {"figure": "score", "run": own.run, "level": own.level, "first": own.rater, **numbers(own.rate)}
+
+
+def figures_of_ranks(ranks: RankAgreement) -> Iterator[dict[str, object]]:
+    """How alike people and judge rank runs, level by level and on average, by column."""
+    who = {"first": MAJORITY, "second": JUDGE}
+    for level, r in ranks.by_level.items():
+        yield {"figure": "rank correlation of runs", **who, "level": level, **numbers(r)}
+    mean = {"value": ranks.mean, "n": ranks.levels, "left_out": ranks.left_out}
+    yield {"figure": "mean rank correlation of runs", **who, **mean}

@@ -11,7 +11,7 @@ from importlib.resources import files
 from itertools import chain
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from formalimg.analysis.captions.category import Category
+from formalimg.analysis.captions.categories import Category
 
 Rule: TypeAlias = Literal["always", "count", "count before things", "describing", "between things", "into containers"]
 """What the words around an entry have to say before it counts."""
