@@ -11,7 +11,7 @@ import pytest
 from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored, UnscoredReason, Verdict
 from formalimg.reporting import Tally, compare, reference_rows, render
-from formalimg.reporting.captions import caption, remarks
+from formalimg.reporting.notes import caption, remarks
 from formalimg.runs import Identity
 from tests.reporting.drawn_runs import Fates, plain_run
 

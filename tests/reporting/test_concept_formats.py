@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from formalimg.cli.report import report_command
 from formalimg.reporting import Comparison, Format, compare, render, write_html
-from formalimg.reporting.terminal import terminal_text
+from formalimg.reporting.report import terminal_text
 from formalimg.runs import StoredRun
 from tests.reporting.concept_runs import Answers, concept_item, concept_run
 from tests.reporting.test_page import Page

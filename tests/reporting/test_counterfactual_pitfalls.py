@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from formalimg.cli.report import report_command
 from formalimg.errors import FormalimgError
 from formalimg.reporting import compare
-from formalimg.reporting.captions import remarks
+from formalimg.reporting.notes import remarks
 from formalimg.runs import Identity, open_run
 from formalimg.suites import Profile
 from tests.analysis.counterfactual_runs import scored_item as planned_item

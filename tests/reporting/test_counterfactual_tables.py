@@ -15,12 +15,13 @@ import typer
 from typer.testing import CliRunner
 
 from formalimg.cli.report import report_command
-from formalimg.reporting import Comparison, Figure, Format, Table, compare, reference_rows, render, write_html
+from formalimg.reporting import Comparison, Format, compare, reference_rows, render, write_html
 from formalimg.reporting import table as main_table
-from formalimg.reporting.captions import caption, remarks
-from formalimg.reporting.terminal import terminal_text
+from formalimg.reporting.notes import caption, remarks
+from formalimg.reporting.report import terminal_text
 from formalimg.runs import Identity, StoredRun, open_run
 from formalimg.suites import CounterfactualSpec, Item
+from formalimg.tables import Number, Table
 from tests.reporting.counterfactual_runs import Scores, groups_of, judge_by, scored_item, scored_run
 from tests.reporting.drawn_runs import plain_run
 from tests.reporting.test_page import Page
@@ -59,10 +60,11 @@ def table(comparison: Comparison, name: str) -> Table:
     return found
 
 
-def figures(found: Table, *words: str) -> list[Figure]:
+def figures(found: Table, *words: str) -> list[Number]:
     for row in found.rows:
         if tuple(cell for cell in row.cells if isinstance(cell, str)) == words:
-            return [cell for cell in row.cells if isinstance(cell, Figure)]
+            numbers = [found.number(row, n) for n, _ in enumerate(found.columns)]
+            return [number for number in numbers if number is not None]
     raise AssertionError(f"no row {words} in {[row.cells for row in found.rows]}")
 
 

@@ -14,9 +14,8 @@ from typer.testing import CliRunner
 
 from formalimg.cli.report import report_command
 from formalimg.errors import FormalimgError
-from formalimg.reporting import Comparison, compare
-from formalimg.reporting.drawings import Drawing, drawing_formats, drawings_of, write_drawings
-from formalimg.reporting.drawings.drawing import WIDTH, breadth, fitting
+from formalimg.reporting import Comparison, Drawing, compare, drawing_formats, drawings_of, write_drawings
+from formalimg.reporting.figures.svg import WIDTH, breadth, fitting
 from formalimg.runs import open_run
 from tests.reporting.concept_runs import concept_item, concept_run
 from tests.reporting.counterfactual_runs import groups_of, judge_by, scored_run

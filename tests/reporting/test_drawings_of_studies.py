@@ -39,8 +39,8 @@ from formalimg.analysis import (
 )
 from formalimg.cli.calibrate import calibrate_command
 from formalimg.reporting import Drawing, drawings_of_study, write_drawings
-from formalimg.reporting.drawings.boxes import five_numbers
-from formalimg.reporting.drawings.frame import counting_scale
+from formalimg.reporting.figures.axes import counting_scale
+from formalimg.reporting.figures.distributions import five_numbers
 from formalimg.runs import open_run
 from formalimg.scenes import Box, Scene, SceneObject
 from formalimg.stats import pearson

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
 from formalimg.reporting import Comparison, Format, compare, render
-from formalimg.reporting.latex_text import escaped
-from formalimg.reporting.terminal import terminal_text
+from formalimg.reporting.report import terminal_text
+from formalimg.tables import latex_escape as escaped
 from tests.reporting.drawn_runs import Fates, plain_run
 
 FATES: Fates = {

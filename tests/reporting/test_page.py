@@ -22,9 +22,8 @@ from PIL import Image
 from formalimg.errors import FormalimgError
 from formalimg.judges import Part, Verdict
 from formalimg.reporting import compare, curve, drawings_of, render, write_html
-from formalimg.reporting.html.formula import formula_tree
-from formalimg.reporting.html.labels import spread
-from formalimg.reporting.html.markup import element
+from formalimg.reporting.figures.svg import element, spread
+from formalimg.reporting.gallery import formula_pieces
 from formalimg.stats import Band, Rate
 from tests.reporting.drawn_runs import DrawnRun, drawn_run, plain_run
 
@@ -178,10 +177,9 @@ def test_failed_clauses_are_marked_in_the_formula() -> None:
         Part("(LeftOf ?c ?b)", "relation", 0),
         Part("(or (not (Is ?w 'watch')) (Below ?w ?c))", "condition", 0),
     ]
-    tree = formula_tree(formula, parts)
-    assert re.findall(r"<mark[^>]*>(.*?)</mark>", tree) == ["(LeftOf ?c ?b)", "(Below ?w ?c)"]
-    read = Page(tree)
-    assert re.sub(r"\s+", " ", read.words).replace("( ", "(") == formula
+    pieces = formula_pieces(formula, parts)
+    assert [text for kind, text in pieces if kind == "mark"] == ["(LeftOf ?c ?b)", "(Below ?w ?c)"]
+    assert re.sub(r"\s+", " ", "".join(text for _, text in pieces)).replace("( ", "(") == formula
 
 
 def test_objects_of_failed_clauses_are_always_shown(runs: Sequence[DrawnRun], page: str) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from formalimg._util.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from formalimg.tables.export import csv_rows, csv_text, export_label, json_table
+    from formalimg.tables.export import csv_rows, csv_text, export_label, json_number, json_table
     from formalimg.tables.format import (
         INCOMPLETE,
         NOTHING,
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         format_interval,
         format_value,
         join_names,
+        notes_of,
     )
     from formalimg.tables.html import render_html
     from formalimg.tables.latex import latex_escape, render_latex
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __getattr__ = lazy_exports(
     "formalimg.tables",
     {
-        "export": ["csv_rows", "csv_text", "export_label", "json_table"],
+        "export": ["csv_rows", "csv_text", "export_label", "json_number", "json_table"],
         "format": [
             "INCOMPLETE",
             "NOTHING",
@@ -33,6 +34,7 @@ __getattr__ = lazy_exports(
             "format_interval",
             "format_value",
             "join_names",
+            "notes_of",
         ],
         "html": ["render_html"],
         "latex": ["latex_escape", "render_latex"],
@@ -60,9 +62,11 @@ __all__ = [
     "format_interval",
     "format_value",
     "join_names",
+    "json_number",
     "json_table",
     "latex_escape",
     "markdown_escape",
+    "notes_of",
     "render_html",
     "render_latex",
     "render_markdown",

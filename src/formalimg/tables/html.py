@@ -56,7 +56,7 @@ def render_html(table: Table, tones: Mapping[str, str] | None = None, *, heading
         notes=notes_of(table),
         heading=heading,
         columns=columns,
-        groups=_groups(table),
+        groups=[] if heading else _groups(table),
         bodies=[body for body in bodies if body[1]],
         is_collapsed=heading and _is_collapsed(table),
     )
@@ -82,10 +82,9 @@ class _HtmlColumn(NamedTuple):
 
 
 def _groups(table: Table) -> list[_HtmlGroup]:
-    """Return the headings over groups of columns; none if there are no groups."""
-    if not any(column.group for column in table.columns):
-        return []
-    return [_HtmlGroup(group, len(list(those))) for group, those in groupby(table.columns, lambda one: one.group)]
+    """Return the headings over groups of columns; rates and scores without a group have an empty one of their own."""
+    groups = groupby(table.columns, lambda one: (one.group, one.type in ("percent", "score")))
+    return [_HtmlGroup(group, len(list(those))) for (group, _), those in groups]
 
 
 def _has_intervals(table: Table, n: int) -> bool:
