@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formalimg.analysis.captions.categories import CATEGORIES, SETS, Category, CategoryCounts, number_of, set_of
+from formalimg.analysis.captions.categories import (
+    CATEGORIES,
+    SETS,
+    Category,
+    CategoryCounts,
+    categories_to_mask,
+    mask_to_categories,
+)
 
 sets = st.lists(st.frozensets(st.sampled_from(CATEGORIES)), max_size=40)
 
@@ -16,7 +23,7 @@ sets = st.lists(st.frozensets(st.sampled_from(CATEGORIES)), max_size=40)
 def counted(found: list[frozenset[Category]]) -> CategoryCounts:
     by_set = [0] * SETS
     for categories in found:
-        by_set[number_of(categories)] += 1
+        by_set[categories_to_mask(categories)] += 1
     return CategoryCounts(tuple(by_set))
 
 
@@ -45,7 +52,7 @@ def test_captions_with_a_category_are_counted_as_if_there_were_no_others(
 
 @given(st.frozensets(st.sampled_from(CATEGORIES)))
 def test_sets_are_numbered(categories: frozenset[Category]) -> None:
-    assert frozenset(set_of(number_of(categories))) == categories
+    assert frozenset(mask_to_categories(categories_to_mask(categories))) == categories
 
 
 def test_without_captions_there_are_no_shares() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.analysis.captions.chat import estimate_study, question_text
+from formalimg.analysis.captions.chat import estimate_study, load_question
 from formalimg.analysis.captions.mentions import find_categories
 from formalimg.analysis.captions.study import study_captions, study_csv, study_json
 from formalimg.errors import FormalimgError
@@ -171,7 +171,7 @@ def test_the_captions_themselves_are_never_written_over(tmp_path: Path) -> None:
 
 
 def test_the_text_does_not_change_without_a_new_version() -> None:
-    question = question_text()
+    question = load_question()
     assert (question.version, hashlib.sha256(question.text.encode()).hexdigest()[:12]) == ("version 1", "086778eda3a5")
 
 

@@ -71,8 +71,8 @@ def test_who_misses_attention_checks_is_named_and_left_out_on_demand(tmp_path: P
     told = CliRunner().invoke(
         APP, [str(run), "--ratings", str(study), "--exclude-inattentive", "0"], env={"COLUMNS": "200"}
     )
-    assert "Left out for missing more than 0 % of theirs: rater-2." in told.stdout
-    with opened(run) as runs, pytest.raises(FormalimgError, match="no share"):
+    assert "Excluded for missing more than 0 % of theirs: rater-2." in told.stdout
+    with opened(run) as runs, pytest.raises(FormalimgError, match="not a share"):
         human_ratings(study, runs, 1.5)
 
 

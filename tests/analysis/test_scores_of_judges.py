@@ -81,11 +81,11 @@ def test_the_largest_differences_come_first_with_their_questions(found: ScoresCo
     assert [it.item for it in found.disagreements] == ["c-l1", "b-l1", "b-l2", "a-l2"]
     last = found.disagreements[-1]
     assert last.first == last.second  # the same in sum, and not in the questions
-    assert [(it.dimension, it.first, it.second) for it in last.questions if it.apart] == [
+    assert [(it.dimension, it.first, it.second) for it in last.questions if it.distance] == [
         ("logic", 0, 1),
         ("logic", 1, 0),
     ]
-    most = found.disagreements[1].most_apart
+    most = found.disagreements[1].largest
     assert most is not None
     assert (most.first_reason, most.second_reason) == ("it is 1", "it is 0")
 

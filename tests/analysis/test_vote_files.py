@@ -51,7 +51,7 @@ def test_all_bad_rows_are_named_by_line(tmp_path: Path) -> None:
         ("model,item,rater\none,a1,ann\n", "no column vote"),
         ("model,item,rater,vote,Questions\none,a1,ann,1,2\n", "did you mean question?"),
         ("model,item,vote,rater,vote\none,a1,1,ann,1\n", "several columns vote"),
-        ('model,item,rater,vote\none,a1,ann,"1\n', "no CSV"),
+        ('model,item,rater,vote\none,a1,ann,"1\n', "not CSV"),
     ],
 )
 def test_what_is_no_table_of_votes_is_refused(tmp_path: Path, text: str, told: str) -> None:

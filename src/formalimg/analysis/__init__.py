@@ -1,4 +1,4 @@
-"""Studies: what runs tell about judges and people, and what captions speak of."""
+"""Studies of runs: agreement of judges and human raters, calibration, diagnosis, and the contents of captions."""
 
 from typing import TYPE_CHECKING
 
@@ -6,7 +6,7 @@ from formalimg._util.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from formalimg.analysis.attention import Conduct, RaterConduct, exclude_inattentive
-    from formalimg.analysis.boxes import Boxes, BoxesStudied, Correction, RatersBoxes, study_boxes
+    from formalimg.analysis.boxes import Boxes, BoxesStudied, Correction, RaterBoxAgreement, study_boxes
     from formalimg.analysis.calibration import (
         PAPER_THRESHOLDS,
         AtThreshold,
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     )
     from formalimg.analysis.calibration_tables import calibration_table, calibration_text
     from formalimg.analysis.captions.categories import CategoryCounts
-    from formalimg.analysis.captions.chat import Outlook, estimate_study
+    from formalimg.analysis.captions.chat import CaptionEstimate, estimate_study
     from formalimg.analysis.captions.files import Caption, read_captions
-    from formalimg.analysis.captions.mentions import Mention, find_categories, find_mentions
+    from formalimg.analysis.captions.mentions import CategoryMention, find_categories, find_mentions
     from formalimg.analysis.captions.study import CaptionStudy, study_captions, study_csv, study_json
     from formalimg.analysis.captions.tables import study_table
-    from formalimg.analysis.consistency import Gaps, ImageScores, ScoresStudied, study_scores
+    from formalimg.analysis.consistency import ImageScores, ScoreGaps, ScoresStudied, study_scores
     from formalimg.analysis.consistency_tables import scores_table, scores_text
     from formalimg.analysis.counterfactual_scores import (
-        Bin,
+        HistogramBin,
         ScoreGap,
         ScorePair,
         counterfactual_specs,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         image_score,
         score_gap,
     )
-    from formalimg.analysis.diagnosis import Contrast, Diagnosis, Lexical, Side, diagnose
+    from formalimg.analysis.diagnosis import Contrast, ContrastSide, Diagnosis, LexicalProbe, diagnose
     from formalimg.analysis.diagnosis_tables import diagnosis_table, diagnosis_text
     from formalimg.analysis.human_ratings import (
         PointsGiven,
@@ -52,32 +52,39 @@ if TYPE_CHECKING:
     from formalimg.analysis.human_study import HumanRatings, StudyOfPeople, study_people
     from formalimg.analysis.judge_agreement import (
         Disagreement,
-        Fraction,
         JudgesCompared,
         JudgeScores,
-        Scored,
+        MeanFraction,
+        ScoredCounts,
         compare_judges,
         compare_records,
     )
-    from formalimg.analysis.rater_agreement import JUDGE, MAJORITY, CaseSaid, ColumnsAlpha, Panel, RaterScore, Score
+    from formalimg.analysis.rater_agreement import (
+        JUDGE,
+        MAJORITY,
+        CaseAnswers,
+        CronbachAlpha,
+        Panel,
+        PanelScore,
+        RaterScore,
+    )
     from formalimg.analysis.run_judges import judge_named, judge_names
     from formalimg.analysis.score_agreement import (
         QuestionScores,
+        ScoreDifference,
         ScoreDisagreement,
-        ScoresApart,
         ScoresCompared,
         compare_scores,
     )
-    from formalimg.analysis.study_tables import AgreementFormat, AgreementTable
+    from formalimg.analysis.study_tables import AgreementFormat
     from formalimg.analysis.study_text import agreement_table, agreement_text, people_table, people_tables, people_text
     from formalimg.analysis.vote_study import (
         Divergence,
-        ImagePoints,
-        MeanPoints,
+        LikertImage,
+        LikertMean,
+        LikertStudy,
         PeopleStudied,
-        PointsStudied,
-        Share,
-        study_points,
+        study_likert,
         study_votes,
     )
 
@@ -85,8 +92,8 @@ __getattr__ = lazy_exports(
     "formalimg.analysis",
     {
         "study_text": ["agreement_table", "agreement_text", "people_table", "people_tables", "people_text"],
-        "study_tables": ["AgreementFormat", "AgreementTable"],
-        "boxes": ["Boxes", "BoxesStudied", "Correction", "RatersBoxes", "study_boxes"],
+        "study_tables": ["AgreementFormat"],
+        "boxes": ["Boxes", "BoxesStudied", "Correction", "RaterBoxAgreement", "study_boxes"],
         "calibration": [
             "AtThreshold",
             "BestThreshold",
@@ -100,26 +107,32 @@ __getattr__ = lazy_exports(
         ],
         "calibration_tables": ["calibration_table", "calibration_text"],
         "captions.categories": ["CategoryCounts"],
-        "captions.mentions": ["Mention", "find_categories", "find_mentions"],
-        "captions.chat": ["Outlook", "estimate_study"],
+        "captions.mentions": ["CategoryMention", "find_categories", "find_mentions"],
+        "captions.chat": ["CaptionEstimate", "estimate_study"],
         "captions.files": ["Caption", "read_captions"],
         "captions.study": ["CaptionStudy", "study_captions", "study_csv", "study_json"],
         "captions.tables": ["study_table"],
-        "rater_agreement": ["CaseSaid", "ColumnsAlpha", "JUDGE", "MAJORITY", "Panel", "RaterScore", "Score"],
+        "rater_agreement": ["CaseAnswers", "CronbachAlpha", "JUDGE", "MAJORITY", "Panel", "RaterScore", "PanelScore"],
         "judge_agreement": [
             "Disagreement",
-            "Fraction",
+            "MeanFraction",
             "JudgeScores",
             "JudgesCompared",
-            "Scored",
+            "ScoredCounts",
             "compare_judges",
             "compare_records",
             "judge_named",
         ],
-        "score_agreement": ["QuestionScores", "ScoreDisagreement", "ScoresApart", "ScoresCompared", "compare_scores"],
+        "score_agreement": [
+            "QuestionScores",
+            "ScoreDisagreement",
+            "ScoreDifference",
+            "ScoresCompared",
+            "compare_scores",
+        ],
         "attention": ["Conduct", "RaterConduct", "exclude_inattentive"],
         "counterfactual_scores": [
-            "Bin",
+            "HistogramBin",
             "ScoreGap",
             "ScorePair",
             "counterfactual_specs",
@@ -128,18 +141,17 @@ __getattr__ = lazy_exports(
             "score_gap",
         ],
         "consistency_tables": ["scores_table", "scores_text"],
-        "consistency": ["Gaps", "ImageScores", "ScoresStudied", "study_scores"],
-        "diagnosis": ["Contrast", "Diagnosis", "Lexical", "Side", "diagnose"],
+        "consistency": ["ScoreGaps", "ImageScores", "ScoresStudied", "study_scores"],
+        "diagnosis": ["Contrast", "Diagnosis", "LexicalProbe", "ContrastSide", "diagnose"],
         "diagnosis_tables": ["diagnosis_table", "diagnosis_text"],
         "run_judges": ["judge_named", "judge_names"],
         "vote_study": [
             "Divergence",
-            "ImagePoints",
-            "MeanPoints",
+            "LikertImage",
+            "LikertMean",
             "PeopleStudied",
-            "PointsStudied",
-            "Share",
-            "study_points",
+            "LikertStudy",
+            "study_likert",
             "study_votes",
         ],
         "human_study": ["HumanRatings", "StudyOfPeople", "study_people"],
@@ -162,56 +174,54 @@ __all__ = [
     "MAJORITY",
     "PAPER_THRESHOLDS",
     "AgreementFormat",
-    "AgreementTable",
     "AtThreshold",
     "BestThreshold",
-    "Bin",
     "Boxes",
     "BoxesStudied",
     "Caption",
+    "CaptionEstimate",
     "CaptionStudy",
-    "CaseSaid",
+    "CaseAnswers",
     "CategoryCounts",
-    "ColumnsAlpha",
+    "CategoryMention",
     "Conduct",
     "Contrast",
+    "ContrastSide",
     "Correction",
+    "CronbachAlpha",
     "Diagnosis",
     "Disagreement",
     "Divergence",
-    "Fraction",
-    "Gaps",
     "GateCalibrated",
+    "HistogramBin",
     "HumanRatings",
-    "ImagePoints",
     "ImageScores",
     "JudgeScores",
     "JudgesCompared",
     "LabelledScore",
-    "Lexical",
-    "MeanPoints",
-    "Mention",
-    "Outlook",
+    "LexicalProbe",
+    "LikertImage",
+    "LikertMean",
+    "LikertStudy",
+    "MeanFraction",
     "Panel",
+    "PanelScore",
     "PeopleStudied",
     "PointsGiven",
-    "PointsStudied",
     "QuestionScores",
+    "RaterBoxAgreement",
     "RaterConduct",
     "RaterScore",
-    "RatersBoxes",
     "Rating",
     "RatingsError",
-    "Score",
+    "ScoreDifference",
     "ScoreDisagreement",
     "ScoreGap",
+    "ScoreGaps",
     "ScorePair",
-    "Scored",
-    "ScoresApart",
+    "ScoredCounts",
     "ScoresCompared",
     "ScoresStudied",
-    "Share",
-    "Side",
     "StudyOfPeople",
     "ThresholdRange",
     "Vote",
@@ -253,8 +263,8 @@ __all__ = [
     "study_captions",
     "study_csv",
     "study_json",
+    "study_likert",
     "study_people",
-    "study_points",
     "study_scores",
     "study_table",
     "study_votes",

@@ -1,24 +1,24 @@
-"""How raters went about a study: how far they came, how long it took, and whether they paid attention."""
+"""Rater attention: progress, time and attention checks of the raters of a study, and who is excluded."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from formalimg.analysis.study_tables import NOTHING, AgreementTable, counted
 from formalimg.errors import FormalimgError
+from formalimg.tables import Column, Table, TableRow, count_noun
 
 
 class RaterConduct(NamedTuple):
-    """How a rater did.
+    """Progress and attention of one rater.
 
     Attributes:
         rater: the pseudonym.
-        finished, of: how many tasks are finished, of how many, attention checks among them.
+        finished, of: how many tasks are finished, of how many, attention checks included.
         checks, checks_passed: how many of the finished ones are attention checks, and how many of these were passed.
-        seconds: how long all answers took together.
-        median_seconds: how long a finished task took; None if there is none.
-        left_out: whether the rater's answers were left out.
+        seconds: the total time of all answers.
+        median_seconds: the median time of a finished task; None if there is none.
+        left_out: whether the rater's answers were excluded.
     """
 
     rater: str
@@ -37,34 +37,34 @@ class RaterConduct(NamedTuple):
 
 
 class Conduct(NamedTuple):
-    """How all raters of a study did.
+    """Progress and attention of all raters of a study.
 
     Attributes:
-        raters: each of them, also those that were left out.
-        unfinished: how many tasks, without checks and without raters left out, are still to be finished.
-        most_missed: the share of attention checks beyond which raters were left out; None if everybody counts.
+        raters: each of them, excluded ones as well.
+        unfinished: how many tasks, without checks and without excluded raters, are still to be finished.
+        max_missed: the share of missed attention checks beyond which raters were excluded; None if everybody counts.
     """
 
     raters: tuple[RaterConduct, ...]
     unfinished: int
-    most_missed: float | None = None
+    max_missed: float | None = None
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """The raters whose answers were left out."""
+        """The raters whose answers were excluded."""
         return tuple(rater.rater for rater in self.raters if rater.left_out)
 
 
 def exclude_inattentive(raters: Iterable[RaterConduct], most_missed: float) -> tuple[RaterConduct, ...]:
-    """The same raters, those marked as left out who missed more than this share of their attention checks.
+    """Mark the raters as excluded who missed more than this share of their attention checks.
 
-    Who had no check stays: nothing speaks against them.
+    Raters without a check stay: nothing speaks against them.
 
     Raises:
-        FormalimgError: if this is no share, there were no checks at all, or nobody would be left.
+        FormalimgError: if this is not a share, there were no checks at all, or no rater would be left.
     """
-    if not 0 <= most_missed <= 1:  # also refuses what is no number
-        raise FormalimgError(f"{most_missed:g} is no share of attention checks: take 0 to 1, such as 0.2")
+    if not 0 <= most_missed <= 1:  # also refuses NaN
+        raise FormalimgError(f"{most_missed:g} is not a share of attention checks: take 0 to 1, such as 0.2")
     marked = tuple(it._replace(left_out=(it.missed or 0) > most_missed + 1e-9) for it in raters)
     if not any(it.checks for it in marked):
         raise FormalimgError("nobody has had an attention check, so nobody can have missed one: leave the option out")
@@ -73,44 +73,50 @@ def exclude_inattentive(raters: Iterable[RaterConduct], most_missed: float) -> t
     return marked
 
 
-def table_of_conduct(conduct: Conduct) -> AgreementTable:
-    """How far raters came, which attention checks they missed, and who was left out."""
-    told = "Missed: attention checks, in which the words beside an image are those of another one."
-    if conduct.most_missed is not None:
-        who = ", ".join(conduct.left_out) or "nobody"
-        told += f" Left out for missing more than {100 * conduct.most_missed:g} % of theirs: {who}."
-    elif any(it.checks > it.checks_passed for it in conduct.raters):
-        told += " Everybody counts, whatever they missed; --exclude-inattentive leaves raters out."
-    if conduct.unfinished:
-        told += f" Still to be finished: {counted(conduct.unfinished, 'task')}."
-    return AgreementTable(
+def attention_table(attention: Conduct) -> Table:
+    """Return the table of raters: progress, missed attention checks, time, and whether they count."""
+    note = "Missed: attention checks, in which the prompt beside an image is that of another one."
+    if attention.max_missed is not None:
+        who = ", ".join(attention.left_out) or "nobody"
+        note += f" Excluded for missing more than {100 * attention.max_missed:g} % of theirs: {who}."
+    elif any(it.checks > it.checks_passed for it in attention.raters):
+        note += " All raters count, whatever they missed; --exclude-inattentive excludes raters."
+    if attention.unfinished:
+        note += f" Still to be finished: {count_noun(attention.unfinished, 'task')}."
+    return Table(
+        "raters",
         "Raters",
-        told,
-        ("", "finished", "missed", "median seconds", "minutes", "counts"),
-        tuple(
-            (
-                it.rater,
-                f"{it.finished}/{it.of}",
-                f"{it.checks - it.checks_passed}/{it.checks}" if it.checks else NOTHING,
-                NOTHING if it.median_seconds is None else f"{it.median_seconds:.1f}",
-                f"{it.seconds / 60:.1f}",
-                "no" if it.left_out else "yes",
-            )
-            for it in conduct.raters
+        (
+            Column(""),
+            Column("finished", align="right"),
+            Column("missed", align="right"),
+            Column("median seconds", "decimal"),
+            Column("minutes", "decimal"),
+            Column("counts"),
         ),
+        tuple(
+            TableRow(
+                (
+                    it.rater,
+                    f"{it.finished}/{it.of}",
+                    f"{it.checks - it.checks_passed}/{it.checks}" if it.checks else "–",
+                    it.median_seconds,
+                    it.seconds / 60,
+                    "no" if it.left_out else "yes",
+                )
+            )
+            for it in attention.raters
+        ),
+        (note,),
     )
 
 
-def figures_of_conduct(conduct: Conduct) -> Iterator[dict[str, object]]:
-    """The same for spreadsheets: who was left out has a figure of that name, of 1."""
-    for it in conduct.raters:
+def attention_rows(attention: Conduct) -> Iterator[dict[str, object]]:
+    """Yield the CSV rows of the raters; `left out` is 1 for excluded ones."""
+    for it in attention.raters:
         yield {"figure": "finished", "of": "tasks", "first": it.rater, "value": it.finished, "n": it.of}
         if it.checks:
             passed = {"value": it.checks_passed / it.checks, "n": it.checks}
             yield {"figure": "attention checks passed", "of": "tasks", "first": it.rater, **passed}
         yield {"figure": "seconds", "of": "tasks", "first": it.rater, "value": it.seconds, "n": it.finished}
-        yield _left_out(it)
-
-
-def _left_out(it: RaterConduct) -> dict[str, object]:
-    return {"figure": "left out", "of": "tasks", "first": it.rater, "value": int(it.left_out)}
+        yield {"figure": "left out", "of": "tasks", "first": it.rater, "value": int(it.left_out)}

@@ -1,132 +1,101 @@
-"""What scores of several people amount to, as tables of words and as figures."""
+"""Tables, CSV and JSON of the consistency of human scores and judge scores."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from formalimg.analysis.attention import figures_of_conduct, table_of_conduct
-from formalimg.analysis.consistency import Gaps, ScoresStudied
+from formalimg.analysis.attention import attention_rows, attention_table
+from formalimg.analysis.consistency import ScoreGaps, ScoresStudied
 from formalimg.analysis.counterfactual_scores import NEAR, QUANTILES, ScoreGap
-from formalimg.analysis.rater_tables import table_of_judge, table_of_pairs, table_of_ranks, table_of_reliability
+from formalimg.analysis.rater_tables import (
+    judge_accuracy_table,
+    pairwise_table,
+    panel_rows,
+    rank_rows,
+    rank_table,
+    reliability_table,
+)
 from formalimg.analysis.study_tables import (
     AgreementFormat,
-    AgreementTable,
-    alike_told,
-    counted,
-    intervals_told,
-    numbers,
-    plain,
-    rows_as_csv,
-    study_as,
-    tables_shown,
+    build_table,
+    count_columns,
+    estimate_columns,
+    export_json,
+    interval_note,
+    number,
+    render_study,
+    similar_names_note,
+    study_csv_text,
 )
-from formalimg.analysis.vote_tables import figures_of_panel, figures_of_ranks
-from formalimg.stats import Interval
 from formalimg.suites import PASS_MARK, suite
+from formalimg.tables import Column, Number, Table, count_noun, render_terminal
 
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
 
-
-def tables_of_scores_of_people(found: ScoresStudied) -> Iterator[AgreementTable]:
-    """How alike people score, what passes by them and by the judge, and how they rank runs."""
-    intervals = intervals_told(found.confidence)
-    passing = {} if found.passing is None else {f"images with {PASS_MARK:g} or more": found.passing}
-    if (judge := table_of_judge(passing, "mean", intervals)) is not None:
-        yield judge
-    alphas = {"Cronbach's, single scores": found.cronbach, "Krippendorff's, single scores": found.alpha}
-    alphas |= {f"Krippendorff's, {name}": panel.alpha for name, panel in passing.items()}
-    yield table_of_reliability(alphas, not found.one_rater_per_column, intervals)
-    ranks = {"mean scores": found.ranks, **{name: panel.ranks for name, panel in passing.items()}}
-    if (ranked := table_of_ranks(ranks, suite(found.suite).level, intervals)) is not None:
-        yield ranked
-    for name, panel in passing.items():
-        yield table_of_pairs(name, panel, "mean")
-    if found.conduct is not None:
-        yield table_of_conduct(found.conduct)
-
-
-def figures_of_scores_of_people(found: ScoresStudied) -> Iterator[dict[str, object]]:
-    """Every figure of a study of scores, by column."""
-    for of, gaps in (("questions, summed up", found.questions), ("whole images", found.whole)):
-        if gaps is not None:
-            yield from _gap(gaps.overall, {"of": of})
-            for level, gap in gaps.by_level.items():
-                yield from _gap(gap, {"of": of, "level": level})
-            for run, gap in gaps.by_run.items():
-                yield from _gap(gap, {"of": of, "run": run})
-    for kind, gap in [*found.by_dimension.items(), *found.by_tag.items()]:
-        yield from _gap(gap, {"of": "dimensions" if kind in found.by_dimension else "fields", "kind": kind})
-    yield {"figure": "Cronbach's alpha of people", "of": "single scores", **numbers(found.cronbach)}
-    yield {"figure": "Krippendorff's alpha of people", "of": "single scores", **numbers(found.alpha)}
-    if found.passing is not None:
-        yield from ({"of": "passing images", **row} for row in figures_of_panel(found.passing))
-    yield from ({"of": "mean scores", **row} for row in figures_of_ranks(found.ranks))
-    if found.conduct is not None:
-        yield from figures_of_conduct(found.conduct)
-
-
-def _gap(gap: ScoreGap, part: Mapping[str, object]) -> Iterator[dict[str, object]]:
-    counts = {"n": gap.n, "left_out": gap.left_out}
-    bounds = {"low": gap.interval.low, "high": gap.interval.high} if gap.interval else {}
-    yield {"figure": "judge minus people", **part, "value": gap.mean, **bounds, **counts}
-    yield {"figure": "score", **part, "first": "people", "value": gap.people, **counts}
-    yield {"figure": "score", **part, "first": "judge", "value": gap.judge, **counts}
-    yield {"figure": "near", **part, **numbers(gap.near)}
-    yield {"figure": "r", **part, **numbers(gap.r)}
-
-
-_SHARES = tuple(f"q{100 * share:g}" for share in QUANTILES)
-_COLUMNS = (
+_QUANTILE_COLUMNS = tuple(f"q{100 * share:g}" for share in QUANTILES)
+_CSV_COLUMNS = (
     *("judge", "of", "run", "level", "kind", "n", "left_out", "judge_mean", "people_mean"),
-    *("difference", "difference_low", "difference_high", "sd", *_SHARES),
+    *("difference", "difference_low", "difference_high", "sd", *_QUANTILE_COLUMNS),
     *("near", "near_low", "near_high", "r", "bin_low", "bin_high", "pictures"),
 )
-_BAR = 40
+_MAX_BAR = 40
 
 
 def scores_text(studies: Sequence[ScoresStudied], format: AgreementFormat) -> str:  # noqa: A002  # what users call it
-    """How far the scores of people and judges lie apart, as a text.
+    """Return studies of human scores as text.
 
     Args:
-        studies: what `study_scores` gave back, one for each judge.
-        format: terminal and md: tables; csv: one line for each figure, and for each bin of the histograms; json:
+        studies: results of `study_scores`, one for each judge.
+        format: terminal and md: tables; csv: one line for each part, and for each bin of the histograms; json:
             everything.
     """
-    return study_as(
+    return render_study(
         format,
-        lambda: _tables(studies),
-        lambda: rows_as_csv(_COLUMNS, (row for study in studies for row in _rows(study))),
-        lambda: {"scores": [plain(study) for study in studies]},
+        lambda: [table for study in studies for table in score_study_tables(study)],
+        lambda: study_csv_text(_CSV_COLUMNS, (row for study in studies for row in _gap_rows(study))),
+        lambda: {"scores": [export_json(study) for study in studies]},
     )
 
 
 def scores_table(studies: Sequence[ScoresStudied]) -> ConsoleRenderable:
-    """The same as something that `rich` can print."""
-    return tables_shown(_tables(studies))
+    """Return studies of human scores as something that `rich` can print."""
+    return render_terminal(table for study in studies for table in score_study_tables(study))
 
 
-def tables_of_scores(study: ScoresStudied) -> Iterator[AgreementTable]:
-    """How far scores of people and a judge lie apart, how alike people score, and what passes by them."""
+def score_study_tables(study: ScoresStudied) -> Iterator[Table]:
+    """Yield the gaps of human and judge scores, the agreement of raters, what passes, and the distributions."""
     for title, gaps in _kinds(study):
-        yield _gaps(f"Judge minus people: {title}", _told(study), _named(study, title, gaps))
-    yield from tables_of_scores_of_people(study)
+        yield _gap_table(f"Judge minus human: {title}", _study_note(study), _parts(study, gaps))
+    yield from _rater_tables(study)
     for title, gaps in _kinds(study):
-        yield _histogram(f"How far apart: {title}", gaps.overall)
+        yield _histogram(f"Distribution of differences: {title}", gaps.overall)
 
 
-def _tables(studies: Sequence[ScoresStudied]) -> Iterator[AgreementTable]:
-    for study in studies:
-        yield from tables_of_scores(study)
+def _rater_tables(study: ScoresStudied) -> Iterator[Table]:
+    intervals = interval_note(study.confidence)
+    passing = {} if study.passing is None else {f"images with {PASS_MARK:g} or more": study.passing}
+    if (accuracy := judge_accuracy_table(passing, "mean", intervals)) is not None:
+        yield accuracy
+    alphas = {"Cronbach's, single scores": study.cronbach, "Krippendorff's, single scores": study.alpha}
+    alphas |= {f"Krippendorff's, {name}": panel.alpha for name, panel in passing.items()}
+    yield reliability_table(alphas, not study.one_rater_per_column, intervals)
+    ranks = {"mean scores": study.ranks, **{name: panel.ranks for name, panel in passing.items()}}
+    if (ranked := rank_table(ranks, suite(study.suite).level, intervals)) is not None:
+        yield ranked
+    for name, panel in passing.items():
+        yield pairwise_table(name, panel, "mean")
+    if study.attention is not None:
+        yield attention_table(study.attention)
 
 
-def _kinds(study: ScoresStudied) -> list[tuple[str, Gaps]]:
+def _kinds(study: ScoresStudied) -> list[tuple[str, ScoreGaps]]:
     kinds = (("questions, summed up", study.questions), ("whole images", study.whole))
     return [(title, gaps) for title, gaps in kinds if gaps is not None]
 
 
-def _named(study: ScoresStudied, title: str, gaps: Gaps) -> list[tuple[str, ScoreGap]]:
+def _parts(study: ScoresStudied, gaps: ScoreGaps) -> list[tuple[str, ScoreGap]]:
     level = suite(study.suite).level
     dimensions = study.by_dimension.items() if gaps is study.questions else ()
     fields = study.by_tag.items() if len(study.by_tag) > 1 and gaps is (study.questions or study.whole) else ()
@@ -135,41 +104,51 @@ def _named(study: ScoresStudied, title: str, gaps: Gaps) -> list[tuple[str, Scor
     return [*dimensions, *fields, *levels, *runs, ("all", gaps.overall)]
 
 
-def _told(study: ScoresStudied) -> str:
-    told = f"{counted(study.scores, 'score')} by {counted(len(study.raters), 'rater')} of "
-    told += f"{counted(study.images, 'image')}; the judge is "
-    told += f"{study.judge.name}, before any gate. Intervals are {100 * study.confidence:g} %. "
-    told += f"Near: no more than {NEAR:g} apart, in percent."
+def _study_note(study: ScoresStudied) -> str:
+    note = (
+        f"{count_noun(study.scores, 'score')} by {count_noun(len(study.raters), 'rater')} of "
+        f"{count_noun(study.images, 'image')}; the judge is {study.judge.name}, before any gate. Intervals are "
+        f"{100 * study.confidence:g} %. Near: no more than {NEAR:g} apart, in percent."
+    )
     if study.profile == "official-code":
-        told += " Questions are summed up as in the published code."
+        note += " Questions are summed up as in the published code."
     if study.incomplete:
-        told += f" Not all questions scored by people: {study.incomplete}."
+        note += f" Not all questions scored by raters: {study.incomplete}."
     for reason, images in study.unscored.items():
-        told += f" Unscored by the judge ({reason}): {images}."
+        note += f" Unscored by the judge ({reason}): {images}."
     if study.without_image:
-        told += f" Scores without an image: {'; '.join(study.without_image)}."
+        note += f" Scores without an image: {'; '.join(study.without_image)}."
     if study.not_rated:
-        told += f" Images that nobody scored: {study.not_rated}."
-    return told + alike_told(study.raters)
+        note += f" Images without human scores: {study.not_rated}."
+    return note + similar_names_note(study.raters)
 
 
-def _gaps(title: str, note: str, gaps: Sequence[tuple[str, ScoreGap]]) -> AgreementTable:
-    return AgreementTable(
+def _gap_table(title: str, note: str, gaps: Sequence[tuple[str, ScoreGap]]) -> Table:
+    return build_table(
         title,
         note,
-        ("", "judge", "people", "difference", "sd", "median", "near", "r", "n", "left out"),
-        tuple(
+        (
+            "",
+            *(Column(head, "score") for head in ("judge", "human")),
+            Column("difference", "difference"),
+            Column("sd", "score"),
+            Column("median", "difference"),
+            Column("near", "percent"),
+            Column("r", "number"),
+            *count_columns("n", "left out"),
+        ),
+        (
             (
                 name,
-                _number(it.judge),
-                _number(it.people),
-                _signed(it.mean, it.interval),
-                _number(it.sd),
-                _signed(it.quantiles.get(0.5), None),
-                _percent(it.near.value, it.near.interval),
-                _number(it.r.value),
-                str(it.n),
-                str(it.left_out),
+                it.judge,
+                it.human,
+                Number(it.mean, it.interval),
+                it.sd,
+                it.quantiles.get(0.5),
+                number(it.near),
+                it.r.value,
+                it.n,
+                it.left_out,
             )
             for name, it in gaps
         ),
@@ -177,57 +156,68 @@ def _gaps(title: str, note: str, gaps: Sequence[tuple[str, ScoreGap]]) -> Agreem
     )
 
 
-def _histogram(title: str, gap: ScoreGap) -> AgreementTable:
-    """Five bins at a time, so that the one in the middle holds what is near."""
+def _histogram(title: str, gap: ScoreGap) -> Table:
+    """Return the distribution of differences, five bins at a time, so that the one in the middle is `near`."""
     bins, middle = gap.histogram, len(gap.histogram) // 2
     rows = []
     for start in range(middle - 22, middle + 23, 5):
         inside = bins[max(0, start) : start + 5]
         count = sum(it.images for it in inside)
-        bar = "█" * round(_BAR * count / gap.n) if gap.n else ""
-        rows.append((f"{inside[0].low:+.3f} to {inside[-1].high:+.3f}", str(count), bar))
-    return AgreementTable(
-        title, "Judge minus people; the JSON and CSV have finer bins.", ("", "pictures", ""), (*rows,), "detail"
-    )
+        bar = "█" * round(_MAX_BAR * count / gap.n) if gap.n else ""
+        rows.append((f"{inside[0].low:+.3f} to {inside[-1].high:+.3f}", count, bar))
+    note = "Judge minus human; the JSON and CSV have finer bins."
+    return build_table(title, note, ("", *count_columns("images"), ""), rows, "detail")
 
 
-def _rows(study: ScoresStudied) -> Iterator[dict[str, object]]:
+def _gap_rows(study: ScoresStudied) -> Iterator[dict[str, object]]:
     for title, gaps in _kinds(study):
         who = {"judge": study.judge.name, "of": title}
-        yield {**who, **_figures(gaps.overall)}
+        yield {**who, **_gap_columns(gaps.overall)}
         for level, gap in gaps.by_level.items():
-            yield {**who, "level": level, **_figures(gap)}
+            yield {**who, "level": level, **_gap_columns(gap)}
         for run, gap in gaps.by_run.items():
-            yield {**who, "run": run, **_figures(gap)}
+            yield {**who, "run": run, **_gap_columns(gap)}
         if gaps is study.questions:
             for dimension, gap in study.by_dimension.items():
-                yield {**who, "kind": dimension, **_figures(gap)}
+                yield {**who, "kind": dimension, **_gap_columns(gap)}
         for low, high, images in gaps.overall.histogram:
             yield {**who, "bin_low": low, "bin_high": high, "pictures": images}
 
 
-def _figures(gap: ScoreGap) -> dict[str, object]:
+def _gap_columns(gap: ScoreGap) -> dict[str, object]:
     found: dict[str, object] = {"n": gap.n, "left_out": gap.left_out, "judge_mean": gap.judge}
-    found |= {"people_mean": gap.people, "difference": gap.mean, "sd": gap.sd, "near": gap.near.value, "r": gap.r.value}
-    found |= zip(_SHARES, gap.quantiles.values(), strict=False)
+    found |= {"people_mean": gap.human, "difference": gap.mean, "sd": gap.sd, "near": gap.near.value, "r": gap.r.value}
+    found |= zip(_QUANTILE_COLUMNS, gap.quantiles.values(), strict=False)
     for name, interval in (("difference", gap.interval), ("near", gap.near.interval)):
         if interval is not None:
             found |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
     return found
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
+def score_study_rows(study: ScoresStudied) -> Iterator[dict[str, object]]:
+    """Yield the CSV rows of a study of human scores, in the columns that all human studies share."""
+    for of, gaps in _kinds(study):
+        yield from _figure_rows(gaps.overall, {"of": of})
+        for level, gap in gaps.by_level.items():
+            yield from _figure_rows(gap, {"of": of, "level": level})
+        for run, gap in gaps.by_run.items():
+            yield from _figure_rows(gap, {"of": of, "run": run})
+    for kind, gap in [*study.by_dimension.items(), *study.by_tag.items()]:
+        yield from _figure_rows(gap, {"of": "dimensions" if kind in study.by_dimension else "fields", "kind": kind})
+    yield {"figure": "Cronbach's alpha of people", "of": "single scores", **estimate_columns(study.cronbach)}
+    yield {"figure": "Krippendorff's alpha of people", "of": "single scores", **estimate_columns(study.alpha)}
+    if study.passing is not None:
+        yield from ({"of": "passing images", **row} for row in panel_rows(study.passing))
+    yield from ({"of": "mean scores", **row} for row in rank_rows(study.ranks))
+    if study.attention is not None:
+        yield from attention_rows(study.attention)
 
 
-def _signed(value: float | None, interval: Interval | None) -> str:
-    if value is None:
-        return "–"
-    text = f"{value:+.2f}"
-    return text if interval is None else f"{text} ({interval.low:+.2f} to {interval.high:+.2f})"
-
-
-def _percent(value: float | None, interval: Interval | None) -> str:
-    if value is None or interval is None:
-        return "–"
-    return f"{100 * value:.1f} ({100 * interval.low:.1f}–{100 * interval.high:.1f})"
+def _figure_rows(gap: ScoreGap, part: Mapping[str, object]) -> Iterator[dict[str, object]]:
+    counts = {"n": gap.n, "left_out": gap.left_out}
+    bounds = {"low": gap.interval.low, "high": gap.interval.high} if gap.interval else {}
+    yield {"figure": "judge minus people", **part, "value": gap.mean, **bounds, **counts}
+    yield {"figure": "score", **part, "first": "people", "value": gap.human, **counts}
+    yield {"figure": "score", **part, "first": "judge", "value": gap.judge, **counts}
+    yield {"figure": "near", **part, **estimate_columns(gap.near)}
+    yield {"figure": "r", **part, **estimate_columns(gap.r)}

@@ -1,74 +1,73 @@
-"""What the probes of CF-World tell, as texts: tables for terminals, Markdown, CSV or JSON."""
+"""Tables, CSV and JSON of the diagnosis: the probes of CF-World."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from formalimg.analysis.diagnosis import Contrast, Diagnosis, Side
+from formalimg.analysis.diagnosis import Contrast, Diagnosis
 from formalimg.analysis.study_tables import (
     AgreementFormat,
-    AgreementTable,
-    counted,
-    named,
-    plain,
-    rows_as_csv,
-    study_as,
-    tables_shown,
+    build_table,
+    count_columns,
+    export_json,
+    render_study,
+    study_csv_text,
 )
+from formalimg.tables import Column, Number, Table, count_noun, render_terminal
 
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
 
-
-_COLUMNS = (
+_CSV_COLUMNS = (
     *("model", "probe", "gate", "first", "first_low", "first_high", "second", "second_low", "second_high"),
     *("difference", "difference_low", "difference_high", "groups", "higher", "lower"),
     *("only_first", "only_second", "unscored"),
 )
+_MAX_NAMES = 5
 
 
-class _Row(NamedTuple):
-    """A comparison with what stands before it in a table."""
+class _ProbeRow(NamedTuple):
+    """A contrast, and the model, probe and gate it is of."""
 
     model: str
     probe: str
     gate: str
-    it: Contrast
+    contrast: Contrast
 
 
 def diagnosis_text(found: Sequence[Diagnosis], format: AgreementFormat) -> str:  # noqa: A002  # what users call it
-    """What the probes tell, as a text.
+    """Return diagnoses as text.
 
     Args:
-        found: what `diagnose` gave back.
-        format: terminal and md: tables; csv: one line for each comparison; json: everything.
+        found: the result of `diagnose`.
+        format: terminal and md: tables; csv: one line for each contrast; json: everything.
     """
-    return study_as(
+    return render_study(
         format,
         lambda: _tables(found),
-        lambda: rows_as_csv(_COLUMNS, map(_line, _rows(found))),
-        lambda: {"models": [plain(each) for each in found]},
+        lambda: study_csv_text(_CSV_COLUMNS, map(_csv_row, _probe_rows(found))),
+        lambda: {"models": [export_json(each) for each in found]},
     )
 
 
 def diagnosis_table(found: Sequence[Diagnosis]) -> ConsoleRenderable:
-    """The same as something that `rich` can print."""
-    return tables_shown(_tables(found))
+    """Return diagnoses as something that `rich` can print."""
+    return render_terminal(_tables(found))
 
 
-def _rows(found: Sequence[Diagnosis]) -> list[_Row]:
-    rows = [_Row(each.model, "rules", "", each.rules) for each in found if each.rules]
-    rows += [_Row(each.model, "attributes", "", each.attributes) for each in found if each.attributes]
+def _probe_rows(found: Sequence[Diagnosis]) -> list[_ProbeRow]:
+    rows = [_ProbeRow(each.model, "rules", "", each.rules) for each in found if each.rules]
+    rows += [_ProbeRow(each.model, "attributes", "", each.attributes) for each in found if each.attributes]
     for each in found:
         if each.lexical:
-            rows.append(_Row(each.model, "names", "gated", each.lexical.gated))
-            rows.append(_Row(each.model, "names", "ungated", each.lexical.ungated))
+            rows.append(_ProbeRow(each.model, "names", "gated", each.lexical.gated))
+            rows.append(_ProbeRow(each.model, "names", "ungated", each.lexical.ungated))
     return rows
 
 
-def _tables(found: Sequence[Diagnosis]) -> Iterator[AgreementTable]:
-    rows, intervals = _rows(found), f"Mean scores, with {100 * found[0].confidence:g} % intervals."
+def _tables(found: Sequence[Diagnosis]) -> Iterator[Table]:
+    rows, intervals = _probe_rows(found), f"Mean scores, with {100 * found[0].confidence:g} % intervals."
     notes = [f"{each.model}: {note}." for each in found for note in each.notes]
     weights = " Each question has its full weight, as in the published code." * (found[0].profile != "paper")
     for probe, title, heads, unit in (
@@ -82,77 +81,78 @@ def _tables(found: Sequence[Diagnosis]) -> Iterator[AgreementTable]:
         gates = ("gate",) if probe == "names" else ()
         note = [f"{intervals} Differences are means over {unit}s, each with itself.{weights}", *notes]
         notes = []
-        note += _left_out(chosen, heads, unit)
+        note += _left_out_notes(chosen, heads, unit)
         if probe == "names":
-            note += _about_names(found)
-        yield AgreementTable(
+            note += _gate_notes(found)
+        yield build_table(
             title,
             " ".join(note),
-            ("model", *gates, *heads, "difference", f"{unit}s", "higher", "lower"),
-            tuple(
+            (
+                *("model", *gates),
+                *(Column(head, "score") for head in heads),
+                Column("difference", "difference"),
+                *count_columns(f"{unit}s", "higher", "lower"),
+            ),
+            (
                 (
                     row.model,
                     *((row.gate,) if gates else ()),
-                    _side(row.it.first),
-                    _side(row.it.second),
-                    _difference(row.it),
-                    str(row.it.groups),
-                    str(row.it.higher),
-                    str(row.it.lower),
+                    *(Number(side.value, side.interval) for side in (row.contrast.first, row.contrast.second)),
+                    _difference(row.contrast),
+                    *(row.contrast.groups, row.contrast.higher, row.contrast.lower),
                 )
                 for row in chosen
             ),
+            name="probes",
         )
 
 
-def _left_out(rows: Sequence[_Row], heads: tuple[str, str], unit: str) -> Iterator[str]:
-    for row in rows:
-        who = f"{row.model}, {row.gate}" if row.gate else row.model
+def _difference(it: Contrast) -> Number:
+    return Number(None) if it.interval is None else Number(it.difference, it.interval)
+
+
+def _left_out_notes(rows: Sequence[_ProbeRow], heads: tuple[str, str], unit: str) -> Iterator[str]:
+    for model, _, gate, contrast in rows:
+        who = f"{model}, {gate}" if gate else model
         for names, why in (
-            (row.it.only_first, f"only {heads[0]} scored"),
-            (row.it.only_second, f"only {heads[1]} scored"),
-            (row.it.unscored, "neither scored"),
+            (contrast.only_first, f"only {heads[0]} scored"),
+            (contrast.only_second, f"only {heads[1]} scored"),
+            (contrast.unscored, "neither scored"),
         ):
             if names:
-                yield f"{who}: {counted(len(names), unit)} not paired, {why} ({named(names)})."
-        missing = sum(side.expected - side.scored for side in (row.it.first, row.it.second))
+                yield f"{who}: {count_noun(len(names), unit)} not paired, {why} ({_first_names(names)})."
+        missing = sum(side.expected - side.scored for side in (contrast.first, contrast.second))
         if missing:
-            yield f"{who}: of the {unit}s compared, {counted(missing, 'image')} unscored."
+            yield f"{who}: of the {unit}s compared, {count_noun(missing, 'image')} unscored."
 
 
-def _about_names(found: Sequence[Diagnosis]) -> Iterator[str]:
+def _gate_notes(found: Sequence[Diagnosis]) -> Iterator[str]:
     for each in found:
         if each.lexical:
             without = ", those without a factual score among them" if each.profile == "official-code" else ""
             yield (
                 f"{each.model}: the gate stands at {each.threshold:g} and is closed for "
-                f"{counted(len(each.lexical.closed), 'group')} ({named(each.lexical.closed)}){without}."
+                f"{count_noun(len(each.lexical.closed), 'group')} ({_first_names(each.lexical.closed)}){without}."
             )
             if each.lexical.unknown:
-                lacking = "picture" if each.profile == "official-code" else "score"
+                lacking = "image" if each.profile == "official-code" else "score"
                 yield (
                     f"{each.model}: left out of gated, for want of a factual {lacking}: "
-                    f"{counted(len(each.lexical.unknown), 'group')} ({named(each.lexical.unknown)})."
+                    f"{count_noun(len(each.lexical.unknown), 'group')} ({_first_names(each.lexical.unknown)})."
                 )
 
 
-def _side(side: Side) -> str:
-    if side.value is None:
-        return "–"
-    text = f"{side.value:.2f}"
-    return text if side.interval is None else f"{text} ({side.interval.low:.2f}–{side.interval.high:.2f})"
+def _first_names(names: Sequence[str]) -> str:
+    """Return the first names, and how many there are if that is not all."""
+    if not names:
+        return "none"
+    return ", ".join(names[:_MAX_NAMES]) + (f" … ({len(names)})" if len(names) > _MAX_NAMES else "")
 
 
-def _difference(it: Contrast) -> str:
-    if it.difference is None or it.interval is None:
-        return "–"
-    return f"{it.difference:+.2f} ({it.interval.low:+.2f} to {it.interval.high:+.2f})"
-
-
-def _line(row: _Row) -> dict[str, object]:
-    it = row.it
+def _csv_row(row: _ProbeRow) -> dict[str, object]:
+    it = row.contrast
     found: dict[str, object] = {"model": row.model, "probe": row.probe, "gate": row.gate, "groups": it.groups}
-    found |= {"higher": it.higher, "lower": it.lower, "difference": it.difference}
+    found |= {"higher": it.higher, "lower": it.lower}
     for name, value, interval in (
         ("first", it.first.value, it.first.interval),
         ("second", it.second.value, it.second.interval),
@@ -161,8 +161,5 @@ def _line(row: _Row) -> dict[str, object]:
         found[name] = value
         if interval is not None:
             found |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
-    return found | {
-        "only_first": len(it.only_first),
-        "only_second": len(it.only_second),
-        "unscored": len(it.unscored),
-    }
+    counts = {"only_first": it.only_first, "only_second": it.only_second, "unscored": it.unscored}
+    return found | {name: len(groups) for name, groups in counts.items()}

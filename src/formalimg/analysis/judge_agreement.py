@@ -1,4 +1,4 @@
-"""What comes out when two judges are compared."""
+"""Agreement of two judges over the images of one run: their scores, how often they agree, and where they do not."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from formalimg.runs import Identity, RunRecord
 from formalimg.stats import Consistency, Interval, Observation, Rate, consistency, mean_interval, summarize
 
 
-class Fraction(NamedTuple):
-    """The mean share of what is asked for that images show.
+class MeanFraction(NamedTuple):
+    """The mean fraction of the requirements that images meet.
 
     Attributes:
         value: the mean over scored images; None if there are none.
-        interval: its normal interval, clustered by item, cut off at 0 and 1; None where the spread cannot be told.
+        interval: its normal interval, clustered by item, clipped to 0 and 1; None where the spread is unknown.
         n: how many images were scored.
         left_out: how many were not.
     """
@@ -33,22 +33,22 @@ class Fraction(NamedTuple):
 
 @dataclass(frozen=True)
 class JudgeScores:
-    """What a run scores by one judge.
+    """The scores of a run by one judge.
 
     Attributes:
-        judge: who judged.
-        full_mark, full_mark_by_level: the share of images that show all that is asked for.
-        fraction, fraction_by_level: how much of it they show.
+        judge: the judge.
+        full_mark, full_mark_by_level: the pass rate: the share of images that meet all requirements.
+        fraction, fraction_by_level: the mean fraction of requirements met.
     """
 
     judge: Identity
     full_mark: Rate
     full_mark_by_level: Mapping[int, Rate]
-    fraction: Fraction
-    fraction_by_level: Mapping[int, Fraction]
+    fraction: MeanFraction
+    fraction_by_level: Mapping[int, MeanFraction]
 
 
-class Scored(NamedTuple):
+class ScoredCounts(NamedTuple):
     """How many images both judges scored, only one of them, or neither."""
 
     both: int
@@ -57,15 +57,21 @@ class Scored(NamedTuple):
     neither: int
 
 
+def count_scored(scored: Iterable[tuple[bool, bool]]) -> ScoredCounts:
+    """Count images by whether the first and the second judge scored them."""
+    counts = Counter(scored)
+    return ScoredCounts(counts[True, True], counts[True, False], counts[False, True], counts[False, False])
+
+
 class Disagreement(NamedTuple):
     """An image on which two judges disagree.
 
     Attributes:
         item, sample, level: which image.
-        question: the words of the question; empty for whether the image shows all that is asked for.
-        kind: what sort of question; empty for the whole image.
-        first, second: what the judges say.
-        first_reason, second_reason: why, as far as they say.
+        question: the text of the question; empty for whether the image passes as a whole.
+        kind: the kind of question; empty for the whole image.
+        first, second: the answers of the judges.
+        first_reason, second_reason: their reasons, if given.
     """
 
     item: str
@@ -81,18 +87,18 @@ class Disagreement(NamedTuple):
 
 @dataclass(frozen=True)
 class JudgesCompared:
-    """Two judges over the same images of one run.
+    """Agreement of two judges over the same images of one run.
 
     Attributes:
         run: the name of the run folder.
         suite: the benchmark.
-        first, second: what the run scores by each of them.
+        first, second: the scores of the run by each judge.
         images: how many images they scored.
-        passed, passed_by_level: how often they agree on whether an image shows all that is asked for.
-        questions, questions_by_kind, questions_by_level: how often they agree on single questions. A question of a
+        passed, passed_by_level: how often they agree on whether an image passes.
+        questions, questions_by_kind, questions_by_level: how often they agree on single questions. A question of an
             image that only one of them scored is left out, and counted; of images that neither scored, the
-            questions are not known here.
-        disagreements: where they do not agree, in the order of the run.
+            questions are unknown here.
+        disagreements: where they disagree, in the order of the run.
         confidence: of all intervals.
     """
 
@@ -100,7 +106,7 @@ class JudgesCompared:
     suite: str
     first: JudgeScores
     second: JudgeScores
-    images: Scored
+    images: ScoredCounts
     passed: Consistency
     passed_by_level: Mapping[int, Consistency]
     questions: Consistency
@@ -117,15 +123,15 @@ class ImageName(NamedTuple):
     sample: int
 
 
-class Question(NamedTuple):
-    """A question about an image, by its words; `again` tells questions of the same words apart, from 0."""
+class QuestionKey(NamedTuple):
+    """A question about an image: its text, and its index among questions with the same text."""
 
-    words: str
-    again: int
+    text: str
+    occurrence: int
 
 
-class Answer(NamedTuple):
-    """What a judge says to a question: whether the image shows it, what sort of question it is, and why."""
+class JudgeAnswer(NamedTuple):
+    """A judge's answer to a question: whether the image meets it, the kind of question, and the reason."""
 
     holds: bool
     kind: str
@@ -133,56 +139,56 @@ class Answer(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Opinion:
-    """What a judge says about an image.
+class ImageJudgment:
+    """A judge's verdict on an image.
 
     Attributes:
         level: the level of the image's item.
-        passed: whether it shows all that is asked for; None if unscored.
-        score: how much of it; None if unscored.
-        answers: what is said to each question; none if unscored.
+        passed: whether it meets all requirements; None if unscored.
+        score: the fraction it meets; None if unscored.
+        answers: the answer to each question; none if unscored.
         reason: why it is unscored; empty if it is not.
     """
 
     level: int
     passed: bool | None
     score: float | None
-    answers: Mapping[Question, Answer]
+    answers: Mapping[QuestionKey, JudgeAnswer]
     reason: str = ""
 
 
-def opinions(run: RunRecord) -> dict[ImageName, Opinion]:
-    """What the judge of a run says about each of its images, in the order of items and samples."""
+def image_judgments(run: RunRecord) -> dict[ImageName, ImageJudgment]:
+    """Return the verdict on each image of a run, in the order of items and samples."""
     found = {}
     for judged in run.judged():
         outcome, verdict = judged.outcome, judged.verdict
         parts = verdict.parts if isinstance(verdict, Verdict) else ()
-        found[ImageName(outcome.item, outcome.sample)] = Opinion(
+        found[ImageName(outcome.item, outcome.sample)] = ImageJudgment(
             outcome.level, outcome.passed, outcome.score, _answers(parts), outcome.reason
         )
     return found
 
 
-def numbered(words: Iterable[str]) -> list[Question]:
-    """The questions of these words; those of the same words are told apart."""
+def question_keys(texts: Iterable[str]) -> list[QuestionKey]:
+    """Return the keys of questions with these texts; equal texts get different keys."""
     seen = Counter[str]()
     found = []
-    for each in words:
-        found.append(Question(each, seen[each]))
-        seen[each] += 1
+    for text in texts:
+        found.append(QuestionKey(text, seen[text]))
+        seen[text] += 1
     return found
 
 
-def _answers(parts: Iterable[Part]) -> dict[Question, Answer]:
-    asked = list(parts)
+def _answers(parts: Iterable[Part]) -> dict[QuestionKey, JudgeAnswer]:
+    questions = list(parts)
     return {
-        question: Answer(part.score == 1, part.kind, part.reason)
-        for question, part in zip(numbered(part.name for part in asked), asked, strict=True)
+        key: JudgeAnswer(part.score == 1, part.kind, part.reason)
+        for key, part in zip(question_keys(part.name for part in questions), questions, strict=True)
     }
 
 
-class _Pair(NamedTuple):
-    """What two judges say to the same question about the same image, or about the image as a whole."""
+class _AnswerPair(NamedTuple):
+    """The answers of two judges to the same question about the same image, or about the image as a whole."""
 
     image: ImageName
     level: int
@@ -197,54 +203,55 @@ class _Pair(NamedTuple):
 def compare_judges(
     folder: str | Path, first: Identity | None = None, second: Identity | None = None, *, confidence: float = 0.95
 ) -> JudgesCompared:
-    """Compares two judges over the images of one run. Scores of CF-World are compared by `compare_scores`.
+    """Compare two judges over the images of one run. For scores of CF-World use `compare_scores`.
 
     Args:
         folder: the run folder.
-        first: one of those who judged it, as `StoredRun.judges()` names them; None for the last but one.
+        first: one of the judges in `StoredRun.judges()`; None for the last but one.
         second: another of them; None for the last.
         confidence: of all intervals.
 
     Raises:
-        FormalimgError: if it is no run, or fewer than two have judged it.
+        FormalimgError: if the folder is not a run, or has fewer than two judges.
     """
     with two_judges(folder, first, second) as (one, other):
         return compare_records(one, other, confidence=confidence)
 
 
 def compare_records(first: RunRecord, second: RunRecord, *, confidence: float = 0.95) -> JudgesCompared:
-    """Compares the judges of one run that was opened twice, each time with another judge.
+    """Compare the judges of one run that was opened twice, each time with another judge.
 
     Raises:
-        FormalimgError: if these are two runs, or nobody has judged one of them.
+        FormalimgError: if these are two runs, or one of them has no judge.
     """
     if first.folder != second.folder:
         raise FormalimgError(
             f"{first.folder} and {second.folder} hold different images: compare judges over the images of one run"
         )
-    here, there = opinions(first), opinions(second)
-    if here.keys() != there.keys():
+    by_first, by_second = image_judgments(first), image_judgments(second)
+    if by_first.keys() != by_second.keys():
         raise FormalimgError(f"{first.folder} has grown meanwhile: compare the judges again")
-    wholes = [_Pair(image, one.level, "", "", one.passed, there[image].passed) for image, one in here.items()]
-    questions = [pair for image, one in here.items() for pair in _questions(image, one, there[image])]
+    wholes = [
+        _AnswerPair(image, one.level, "", "", one.passed, by_second[image].passed) for image, one in by_first.items()
+    ]
+    questions = [pair for image, one in by_first.items() for pair in _question_pairs(image, one, by_second[image])]
 
-    def agreement(pairs: Iterable[_Pair]) -> Consistency:
+    def agreement(pairs: Iterable[_AnswerPair]) -> Consistency:
         chosen = list(pairs)
         answers = [(pair.first, pair.second) for pair in chosen]
         return consistency(answers, items=[pair.image.item for pair in chosen], confidence=confidence)
 
-    def by_level(pairs: list[_Pair]) -> dict[int, Consistency]:
+    def by_level(pairs: list[_AnswerPair]) -> dict[int, Consistency]:
         levels = sorted({pair.level for pair in pairs})
         return {level: agreement(pair for pair in pairs if pair.level == level) for level in levels}
 
     kinds = sorted({pair.kind for pair in questions})
-    scored = [(pair.first is not None, pair.second is not None) for pair in wholes]
     return JudgesCompared(
         first.folder.name,
         first.manifest.suite,
-        _scores(first, here, confidence),
-        _scores(second, there, confidence),
-        Scored(*(scored.count(which) for which in ((True, True), (True, False), (False, True), (False, False)))),
+        _judge_scores(first, by_first, confidence),
+        _judge_scores(second, by_second, confidence),
+        count_scored((pair.first is not None, pair.second is not None) for pair in wholes),
         agreement(wholes),
         by_level(wholes),
         agreement(questions),
@@ -255,51 +262,41 @@ def compare_records(first: RunRecord, second: RunRecord, *, confidence: float = 
     )
 
 
-def _questions(image: ImageName, one: Opinion, other: Opinion) -> Iterable[_Pair]:
-    asked: dict[Question, None] = dict.fromkeys([*one.answers, *other.answers])
-    for question in asked:
-        here, there = one.answers.get(question), other.answers.get(question)
-        kind = here.kind if here else there.kind if there else ""
-        yield _Pair(
+def _question_pairs(image: ImageName, one: ImageJudgment, other: ImageJudgment) -> Iterable[_AnswerPair]:
+    for key in dict.fromkeys([*one.answers, *other.answers]):
+        first, second = one.answers.get(key), other.answers.get(key)
+        yield _AnswerPair(
             image,
             one.level,
-            question.words,
-            kind,
-            here.holds if here else None,
-            there.holds if there else None,
-            here.reason if here else "",
-            there.reason if there else "",
+            key.text,
+            first.kind if first else second.kind if second else "",
+            first.holds if first else None,
+            second.holds if second else None,
+            first.reason if first else "",
+            second.reason if second else "",
         )
 
 
-def _scores(run: RunRecord, said: Mapping[ImageName, Opinion], confidence: float) -> JudgeScores:
+def _judge_scores(run: RunRecord, judgments: Mapping[ImageName, ImageJudgment], confidence: float) -> JudgeScores:
     judge = judge_of(run)
-    seen = [Observation(image.item, opinion.level, opinion.passed) for image, opinion in said.items()]
-    summary = summarize(seen, bands={}, epsilon=None, confidence=confidence)
+    observed = [Observation(image.item, judgment.level, judgment.passed) for image, judgment in judgments.items()]
+    summary = summarize(observed, bands={}, epsilon=None, confidence=confidence)
 
-    def fraction(level: int | None = None) -> Fraction:
-        chosen = {image: it for image, it in said.items() if level in (None, it.level)}
+    def fraction(level: int | None = None) -> MeanFraction:
+        chosen = {image: it for image, it in judgments.items() if level in (None, it.level)}
         known = {image: it.score for image, it in chosen.items() if it.score is not None}
         interval = mean_interval(known.values(), confidence, items=[image.item for image in known])
+        if interval is not None:  # a normal interval may reach beyond what fractions can be
+            interval = Interval(max(0.0, interval.low), min(1.0, interval.high))
         mean = sum(known.values()) / len(known) if known else None
-        return Fraction(mean, _within_0_and_1(interval), len(known), len(chosen) - len(known))
+        return MeanFraction(mean, interval, len(known), len(chosen) - len(known))
 
-    return JudgeScores(
-        judge,
-        summary.overall,
-        summary.levels,
-        fraction(),
-        {level: fraction(level) for level in summary.levels},
-    )
+    by_level = {level: fraction(level) for level in summary.levels}
+    return JudgeScores(judge, summary.overall, summary.levels, fraction(), by_level)
 
 
-def _within_0_and_1(interval: Interval | None) -> Interval | None:
-    """The interval of a share: a normal one may reach beyond what shares can be."""
-    return None if interval is None else Interval(max(0.0, interval.low), min(1.0, interval.high))
-
-
-def _disagreements(wholes: list[_Pair], questions: list[_Pair]) -> Iterable[Disagreement]:
-    by_image: dict[ImageName, list[_Pair]] = {pair.image: [pair] for pair in wholes}
+def _disagreements(wholes: list[_AnswerPair], questions: list[_AnswerPair]) -> Iterable[Disagreement]:
+    by_image: dict[ImageName, list[_AnswerPair]] = {pair.image: [pair] for pair in wholes}
     for pair in questions:
         by_image[pair.image].append(pair)
     for pairs in by_image.values():

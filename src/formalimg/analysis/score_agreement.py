@@ -1,4 +1,4 @@
-"""What comes out when the scores of two judges are compared, on runs of CF-World and its probes."""
+"""Agreement of the scores of two judges on a run of CF-World or of one of its probes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from formalimg.analysis.counterfactual_scores import (
     score_of_verdict,
     scores_by_question,
 )
-from formalimg.analysis.judge_agreement import Scored, numbered
+from formalimg.analysis.judge_agreement import ScoredCounts, count_scored, question_keys
 from formalimg.analysis.run_judges import judge_of, two_judges
 from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored, Verdict
@@ -25,15 +25,15 @@ from formalimg.stats import Consistency, Correlation, Interval, ScoreProfile, Sh
 from formalimg.suites import DIMENSIONS, PASS_MARK, CounterfactualSpec
 
 
-class ScoresApart(NamedTuple):
-    """How far the scores of two judges lie apart.
+class ScoreDifference(NamedTuple):
+    """The difference between the scores of two judges.
 
     Attributes:
         n: how many images both scored.
         left_out: how many only one of them scored, or neither.
         first, second: the mean scores of these images; None if there are none.
         difference: the mean difference, first minus second.
-        interval: its normal interval, clustered by item; None where the spread cannot be told.
+        interval: its normal interval, clustered by item; None where the spread is unknown.
         sd: the standard deviation of the differences; None for fewer than two.
         near: how many differ by no more than 0.125, with its exact interval, clustered by item.
         r: Pearson's correlation of the scores.
@@ -51,7 +51,7 @@ class ScoresApart(NamedTuple):
 
 
 class QuestionScores(NamedTuple):
-    """What two judges give for one question about an image; None if that is not known, and why as far as they say."""
+    """The scores of two judges for one question about an image (None: unknown), and their reasons, if given."""
 
     question: str
     dimension: str
@@ -61,8 +61,8 @@ class QuestionScores(NamedTuple):
     second_reason: str
 
     @property
-    def apart(self) -> float:
-        """How far the scores lie apart; 0 if one is not known."""
+    def distance(self) -> float:
+        """The absolute difference of the scores; 0 if one is unknown."""
         return 0.0 if self.first is None or self.second is None else abs(self.first - self.second)
 
 
@@ -77,26 +77,26 @@ class ScoreDisagreement(NamedTuple):
     questions: tuple[QuestionScores, ...]
 
     @property
-    def most_apart(self) -> QuestionScores | None:
-        """The question on which they differ most; None if they do not differ on any."""
-        found = max(self.questions, key=lambda question: question.apart, default=None)
-        return found if found is not None and found.apart else None
+    def largest(self) -> QuestionScores | None:
+        """The question with the largest difference; None if they differ on none."""
+        found = max(self.questions, key=lambda question: question.distance, default=None)
+        return found if found is not None and found.distance else None
 
 
 @dataclass(frozen=True)
 class ScoresCompared:
-    """The scores of two judges for the same images of one run, before any gate.
+    """Agreement of the scores of two judges for the same images of one run, before any gate.
 
     Attributes:
         run: the name of the run folder.
         suite: the benchmark.
         first, second: the judges.
         images: how many images they scored.
-        scores, scores_by_level: how far their scores lie apart.
+        scores, scores_by_level: the differences of their scores.
         scores_by_dimension: the same for each dimension by itself: the mean of its questions.
         passed, passed_by_level: how often they agree on whether an image passes, with a score of 0.5 or more.
-        disagreements: the images that they score differently, those first on which they differ most.
-        profile: whose formula sums up questions.
+        disagreements: the images that they score differently, the largest differences first.
+        profile: the formula that sums up questions.
         confidence: of all intervals.
     """
 
@@ -104,10 +104,10 @@ class ScoresCompared:
     suite: str
     first: Identity
     second: Identity
-    images: Scored
-    scores: ScoresApart
-    scores_by_level: Mapping[int, ScoresApart]
-    scores_by_dimension: Mapping[str, ScoresApart]
+    images: ScoredCounts
+    scores: ScoreDifference
+    scores_by_level: Mapping[int, ScoreDifference]
+    scores_by_dimension: Mapping[str, ScoreDifference]
     passed: Consistency
     passed_by_level: Mapping[int, Consistency]
     disagreements: tuple[ScoreDisagreement, ...]
@@ -116,26 +116,26 @@ class ScoresCompared:
 
 
 _DIGITS = 9
-"""Beyond these, scores differ by the rounding of floats."""
+"""Scores that are equal to so many decimals differ only by rounding."""
 
 
-class _Given(NamedTuple):
-    """What a judge gives an image: its score, None if unscored, and score and reason of each question, by number."""
+class _JudgeImageScores(NamedTuple):
+    """The score of an image by a judge (None: unscored), and score and reason of each question, by number."""
 
     score: float | None
     questions: Mapping[int, float]
     reasons: Mapping[int, str]
 
 
-class _Seen(NamedTuple):
-    """An image, and what both judges give it."""
+class _ComparedImage(NamedTuple):
+    """An image, and its scores by both judges."""
 
     item: str
     sample: int
     level: int
     spec: CounterfactualSpec
-    first: _Given
-    second: _Given
+    first: _JudgeImageScores
+    second: _JudgeImageScores
 
 
 def compare_scores(
@@ -146,120 +146,121 @@ def compare_scores(
     profile: ScoreProfile = "paper",
     confidence: float = 0.95,
 ) -> ScoresCompared:
-    """Compares the scores of two judges over the images of one run of CF-World or of one of its probes.
+    """Compare the scores of two judges over the images of one run of CF-World or of one of its probes.
 
     Args:
         folder: the run folder.
-        first: one of those who judged it, as `StoredRun.judges()` names them; None for the last but one.
+        first: one of the judges in `StoredRun.judges()`; None for the last but one.
         second: another of them; None for the last.
         profile: `official-code` gives each question its full weight.
         confidence: of all intervals.
 
     Raises:
-        FormalimgError: if it is no run, no run of CF-World, or fewer than two have judged it.
+        FormalimgError: if the folder is not a run of CF-World, or has fewer than two judges.
     """
     with two_judges(folder, first, second) as (one, other):
-        seen = list(_seen(one, other, profile))
+        compared = list(_compared_images(one, other, profile))
         run, suite, judges = one.folder.name, one.manifest.suite, (judge_of(one), judge_of(other))
-    levels = sorted({image.level for image in seen})
+    levels = sorted({image.level for image in compared})
 
-    def apart(images: Iterable[_Seen], score: Callable[[_Given, CounterfactualSpec], float | None]) -> ScoresApart:
+    def difference(
+        images: Iterable[_ComparedImage], score: Callable[[_JudgeImageScores, CounterfactualSpec], float | None]
+    ) -> ScoreDifference:
         pairs = [ScorePair(score(it.first, it.spec), score(it.second, it.spec), it.item) for it in images]
         gap = score_gap(pairs, confidence)
-        means = gap.judge, gap.people, gap.mean
-        return ScoresApart(gap.n, gap.left_out, *means, gap.interval, gap.sd, gap.near, gap.r)
+        means = gap.judge, gap.human, gap.mean
+        return ScoreDifference(gap.n, gap.left_out, *means, gap.interval, gap.sd, gap.near, gap.r)
 
-    def passed(images: Iterable[_Seen]) -> Consistency:
+    def passed(images: Iterable[_ComparedImage]) -> Consistency:
         chosen = list(images)
         answers = [(_passes(it.first.score), _passes(it.second.score)) for it in chosen]
         return consistency(answers, items=[it.item for it in chosen], confidence=confidence)
 
-    by_dimension: dict[str, ScoresApart] = {}
+    by_dimension: dict[str, ScoreDifference] = {}
     for dimension in DIMENSIONS:
-        asked = [it for it in seen if any(question.dimension == dimension for question in it.spec.questions)]
-        if asked:
-            by_dimension[dimension] = apart(asked, partial(_mean_of, dimension))
-    scored = [(it.first.score is not None, it.second.score is not None) for it in seen]
+        chosen = [it for it in compared if any(question.dimension == dimension for question in it.spec.questions)]
+        if chosen:
+            by_dimension[dimension] = difference(chosen, partial(_mean_of, dimension))
     return ScoresCompared(
         run,
         suite,
         *judges,
-        Scored(*(scored.count(which) for which in ((True, True), (True, False), (False, True), (False, False)))),
-        apart(seen, _whole),
-        {level: apart((it for it in seen if it.level == level), _whole) for level in levels},
+        count_scored((it.first.score is not None, it.second.score is not None) for it in compared),
+        difference(compared, _whole),
+        {level: difference((it for it in compared if it.level == level), _whole) for level in levels},
         by_dimension,
-        passed(seen),
-        {level: passed(it for it in seen if it.level == level) for level in levels},
-        tuple(_most_apart_first(_disagreements(seen))),
+        passed(compared),
+        {level: passed(it for it in compared if it.level == level) for level in levels},
+        tuple(_largest_first(_disagreements(compared))),
         profile,
         confidence,
     )
 
 
-def _seen(one: RunRecord, other: RunRecord, profile: ScoreProfile) -> Iterator[_Seen]:
+def _compared_images(one: RunRecord, other: RunRecord, profile: ScoreProfile) -> Iterator[_ComparedImage]:
     specs = counterfactual_specs(one)
     for here, there in zip(one.judged(), other.judged(), strict=True):
         item, level, sample, *_ = here.outcome
         if (item, sample) != (there.outcome.item, there.outcome.sample):
             raise FormalimgError(f"{one.folder} has grown meanwhile: compare the judges again")
-        given = [
-            _Given(
+        scores = [
+            _JudgeImageScores(
                 score_of_verdict(run, judged, profile),
                 scores_by_question(judged.verdict, specs[item]),
                 _reasons(judged.verdict, specs[item]),
             )
             for run, judged in ((one, here), (other, there))
         ]
-        yield _Seen(item, sample, level, specs[item], *given)
+        yield _ComparedImage(item, sample, level, specs[item], *scores)
 
 
 def _reasons(verdict: Verdict | Unscored, spec: CounterfactualSpec) -> dict[int, str]:
     if isinstance(verdict, Unscored):
         return {}
-    said = dict(zip(numbered(part.name for part in verdict.parts), verdict.parts, strict=True))
-    asked = enumerate(numbered(question.question for question in spec.questions), 1)
-    return {number: said[question].reason for number, question in asked if question in said}
+    parts = dict(zip(question_keys(part.name for part in verdict.parts), verdict.parts, strict=True))
+    keys = enumerate(question_keys(question.question for question in spec.questions), 1)
+    return {number: parts[key].reason for number, key in keys if key in parts}
 
 
-def _whole(given: _Given, _: CounterfactualSpec) -> float | None:
-    return given.score
+def _whole(scores: _JudgeImageScores, _: CounterfactualSpec) -> float | None:
+    return scores.score
 
 
-def _mean_of(dimension: str, given: _Given, spec: CounterfactualSpec) -> float | None:
-    """The mean of the questions of a dimension; None unless all of them have a score."""
-    numbers = [number for number, asked in enumerate(spec.questions, 1) if asked.dimension == dimension]
-    if not all(number in given.questions for number in numbers):
+def _mean_of(dimension: str, scores: _JudgeImageScores, spec: CounterfactualSpec) -> float | None:
+    """Return the mean score of the questions of a dimension; None unless all of them have one."""
+    numbers = [number for number, question in enumerate(spec.questions, 1) if question.dimension == dimension]
+    if not all(number in scores.questions for number in numbers):
         return None
-    return fsum(given.questions[number] for number in numbers) / len(numbers)
+    return fsum(scores.questions[number] for number in numbers) / len(numbers)
 
 
 def _passes(score: float | None) -> bool | None:
     return None if score is None else round(score, _DIGITS) >= PASS_MARK
 
 
-def _disagreements(images: Iterable[_Seen]) -> Iterator[ScoreDisagreement]:
+def _disagreements(images: Iterable[_ComparedImage]) -> Iterator[ScoreDisagreement]:
     for it in images:
         first, second = it.first.score, it.second.score
         if first is None or second is None:
             continue
         questions = tuple(
             QuestionScores(
-                asked.question,
-                asked.dimension,
+                question.question,
+                question.dimension,
                 it.first.questions.get(number),
                 it.second.questions.get(number),
                 it.first.reasons.get(number, ""),
                 it.second.reasons.get(number, ""),
             )
-            for number, asked in enumerate(it.spec.questions, 1)
+            for number, question in enumerate(it.spec.questions, 1)
         )
         found = ScoreDisagreement(it.item, it.sample, it.level, first, second, questions)
-        if round(first - second, _DIGITS) or found.most_apart:
+        if round(first - second, _DIGITS) or found.largest:
             yield found
 
 
-def _most_apart_first(found: Iterable[ScoreDisagreement]) -> list[ScoreDisagreement]:
-    def apart(it: ScoreDisagreement) -> tuple[float, float]:
-        return -round(abs(it.first - it.second), _DIGITS), -max((one.apart for one in it.questions), default=0.0)
+def _largest_first(found: Iterable[ScoreDisagreement]) -> list[ScoreDisagreement]:
+    def order(it: ScoreDisagreement) -> tuple[float, float]:
+        return -round(abs(it.first - it.second), _DIGITS), -max((one.distance for one in it.questions), default=0.0)
 
-    return sorted(found, key=apart)
+    return sorted(found, key=order)

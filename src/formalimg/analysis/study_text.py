@@ -1,135 +1,106 @@
-"""What comes of comparing judges and people, figure by figure: for spreadsheets, and as plain data."""
+"""Render studies of agreement and human studies as text: terminal, Markdown, CSV or JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from formalimg.analysis.box_tables import figures_of_boxes, tables_of_boxes
+from formalimg.analysis.box_tables import box_study_rows, box_study_tables
 from formalimg.analysis.boxes import BoxesStudied
 from formalimg.analysis.consistency import ScoresStudied
-from formalimg.analysis.consistency_tables import figures_of_scores_of_people, tables_of_scores
+from formalimg.analysis.consistency_tables import score_study_rows, score_study_tables
 from formalimg.analysis.human_study import StudyOfPeople
 from formalimg.analysis.judge_agreement import JudgesCompared
 from formalimg.analysis.judge_agreement_tables import (
-    figures_of_judges,
-    figures_of_scores,
-    tables_of_judges,
-    tables_of_two_scores,
+    judge_agreement_rows,
+    judge_agreement_tables,
+    score_agreement_rows,
+    score_agreement_tables,
 )
 from formalimg.analysis.score_agreement import ScoresCompared
-from formalimg.analysis.study_tables import (
-    COLUMNS,
-    AgreementFormat,
-    AgreementTable,
-    plain,
-    rows_as_csv,
-    study_as,
-    tables_shown,
-)
+from formalimg.analysis.study_tables import CSV_COLUMNS, AgreementFormat, export_json, render_study, study_csv_text
 from formalimg.analysis.vote_study import PeopleStudied
-from formalimg.analysis.vote_tables import figures_of_people, tables_of_people
+from formalimg.analysis.vote_tables import vote_study_rows, vote_study_tables
+from formalimg.tables import Table, render_terminal
 
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
 
-
-def agreement_csv(studies: Iterable[JudgesCompared | ScoresCompared | PeopleStudied]) -> str:
-    """One line for each figure; what is not known or does not apply is empty."""
-    return rows_as_csv(COLUMNS, (row for study in studies for row in _rows(study)))
+AgreementStudy: TypeAlias = JudgesCompared | ScoresCompared | PeopleStudied
 
 
-def _rows(study: JudgesCompared | ScoresCompared | PeopleStudied) -> Iterator[dict[str, object]]:
-    match study:
-        case JudgesCompared():
-            return figures_of_judges(study)
-        case ScoresCompared():
-            return figures_of_scores(study)
-        case PeopleStudied():
-            return figures_of_people(study)
-
-
-Studies: TypeAlias = Sequence[JudgesCompared | ScoresCompared | PeopleStudied]
-
-
-def agreement_text(studies: Studies, format: AgreementFormat) -> str:  # noqa: A002  # what users call it
-    """What judges and people say about each other, as a text.
+def agreement_text(studies: Sequence[AgreementStudy], format: AgreementFormat) -> str:  # noqa: A002  # what users call it
+    """Return studies of the agreement of judges and raters as text.
 
     Args:
-        studies: what `compare_judges`, `compare_scores` and `study_votes` gave back.
+        studies: results of `compare_judges`, `compare_scores` and `study_votes`.
         format: terminal and md: tables; csv: one line for each figure; json: everything.
     """
-    return study_as(format, lambda: _tables(studies), lambda: agreement_csv(studies), lambda: _agreement_data(studies))
+    keys = {"judges": JudgesCompared, "scores_of_judges": ScoresCompared, "people": PeopleStudied}
+    return _render(studies, format, keys)
 
 
-def agreement_table(studies: Studies) -> ConsoleRenderable:
-    """The same as something that `rich` can print."""
-    return tables_shown(_tables(studies))
-
-
-def _agreement_data(studies: Studies) -> object:
-    return {
-        "judges": [plain(study) for study in studies if isinstance(study, JudgesCompared)],
-        "scores_of_judges": [plain(study) for study in studies if isinstance(study, ScoresCompared)],
-        "people": [plain(study) for study in studies if isinstance(study, PeopleStudied)],
-    }
-
-
-def _tables(studies: Studies) -> Iterator[AgreementTable]:
-    for study in studies:
-        match study:
-            case JudgesCompared():
-                yield from tables_of_judges(study)
-            case ScoresCompared():
-                yield from tables_of_two_scores(study)
-            case PeopleStudied():
-                yield from tables_of_people(study)
+def agreement_table(studies: Sequence[AgreementStudy]) -> ConsoleRenderable:
+    """Return studies of agreement as something that `rich` can print."""
+    return render_terminal(table for study in studies for table in _tables(study))
 
 
 def people_text(studies: Sequence[StudyOfPeople], format: AgreementFormat) -> str:  # noqa: A002  # what users call it
-    """What people say about each other and about judges, as a text.
+    """Return human studies as text.
 
     Args:
-        studies: what `study_people` gave back, one for each judge.
+        studies: results of `study_people`, one for each judge.
         format: terminal and md: tables; csv: one line for each figure; json: everything.
     """
-    return study_as(
-        format,
-        lambda: [table for study in studies for table in people_tables(study)],
-        lambda: rows_as_csv(COLUMNS, (row for study in studies for row in _figures(study))),
-        lambda: _study_data(studies),
-    )
+    return _render(studies, format, {"people": PeopleStudied, "scores": ScoresStudied, "boxes": BoxesStudied})
 
 
 def people_table(studies: Sequence[StudyOfPeople]) -> ConsoleRenderable:
-    """The same as something that `rich` can print."""
-    return tables_shown(table for study in studies for table in people_tables(study))
+    """Return human studies as something that `rich` can print."""
+    return render_terminal(table for study in studies for table in _tables(study))
 
 
-def people_tables(study: StudyOfPeople) -> list[AgreementTable]:
-    """A study of people as tables of words."""
+def people_tables(study: StudyOfPeople) -> list[Table]:
+    """Return the tables of a human study, its results first."""
+    return list(_tables(study))
+
+
+def _render(
+    studies: Sequence[AgreementStudy | StudyOfPeople],
+    format: AgreementFormat,  # noqa: A002  # what users call it
+    keys: dict[str, type[AgreementStudy | StudyOfPeople]],
+) -> str:
+    return render_study(
+        format,
+        lambda: [table for study in studies for table in _tables(study)],
+        lambda: study_csv_text(CSV_COLUMNS, (row for study in studies for row in _rows(study))),
+        lambda: {key: [export_json(it) for it in studies if isinstance(it, kind)] for key, kind in keys.items()},
+    )
+
+
+def _tables(study: AgreementStudy | StudyOfPeople) -> Iterator[Table]:
     match study:
+        case JudgesCompared():
+            return judge_agreement_tables(study)
+        case ScoresCompared():
+            return score_agreement_tables(study)
         case PeopleStudied():
-            return list(tables_of_people(study))
+            return vote_study_tables(study)
         case ScoresStudied():
-            return list(tables_of_scores(study))
+            return score_study_tables(study)
         case BoxesStudied():
-            return list(tables_of_boxes(study))
+            return box_study_tables(study)
 
 
-def _figures(study: StudyOfPeople) -> Iterator[dict[str, object]]:
+def _rows(study: AgreementStudy | StudyOfPeople) -> Iterator[dict[str, object]]:
     match study:
+        case JudgesCompared():
+            return judge_agreement_rows(study)
+        case ScoresCompared():
+            return score_agreement_rows(study)
         case PeopleStudied():
-            return figures_of_people(study)
+            return vote_study_rows(study)
         case ScoresStudied():
-            return figures_of_scores_of_people(study)
+            return score_study_rows(study)
         case BoxesStudied():
-            return figures_of_boxes(study)
-
-
-def _study_data(studies: Sequence[StudyOfPeople]) -> object:
-    return {
-        "people": [plain(study) for study in studies if isinstance(study, PeopleStudied)],
-        "scores": [plain(study) for study in studies if isinstance(study, ScoresStudied)],
-        "boxes": [plain(study) for study in studies if isinstance(study, BoxesStudied)],
-    }
+            return box_study_rows(study)

@@ -1,4 +1,4 @@
-"""Ratings on five points: what `study_points` gives back beside what passes."""
+"""Studies of votes and Likert ratings: agreement of raters and judge (ConceptMix, section 3; FormalImg, 3.3)."""
 
 from __future__ import annotations
 
@@ -10,33 +10,35 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.analysis.attention import Conduct
-from formalimg.analysis.human_ratings import PointsGiven, Vote, sheet_of_points, sheet_of_votes
-from formalimg.analysis.rated_images import Ballots, cast, run_named
-from formalimg.analysis.rater_agreement import MAJORITY, Answers, Case, Panel, alpha_of_columns, panel_of
-from formalimg.analysis.rating_files import Sheet
+from formalimg.analysis.human_ratings import PointsGiven, Vote, load_likert_file, load_vote_file
+from formalimg.analysis.rated_images import MatchedVotes, find_run, match_votes
+from formalimg.analysis.rater_agreement import MAJORITY, Answers, Case, Panel, build_panel, cronbach_of_ratings
+from formalimg.analysis.rating_files import RatingFile
 from formalimg.errors import FormalimgError
 from formalimg.runs import Identity, StoredRun
 from formalimg.stats import (
     Consistency,
     Interval,
     Reliability,
+    Share,
     complies,
     consistency,
     krippendorff_alpha,
     majority,
     mean_interval,
 )
-from formalimg.stats import Share as Share  # the room's front door has it from here
+
+_LIKERT = range(1, 6)
 
 
-class MeanPoints(NamedTuple):
-    """What people give to the images of a run.
+class LikertMean(NamedTuple):
+    """The mean Likert rating of the images of a run.
 
     Attributes:
         run: the run.
         level: the level; None for all levels together.
         mean: the mean over images of the mean of their ratings; None if nothing was rated.
-        interval: its normal interval, clustered by item, cut off at 1 and 5; None where the spread cannot be told.
+        interval: its normal interval, clustered by item, clipped to 1 and 5; None where the spread is unknown.
         ratings: how many ratings went in.
     """
 
@@ -47,13 +49,13 @@ class MeanPoints(NamedTuple):
     ratings: int
 
 
-class ImagePoints(NamedTuple):
-    """What people give to an image.
+class LikertImage(NamedTuple):
+    """The Likert ratings of an image.
 
     Attributes:
         run, item, sample, level: which image it is.
-        points: what was given so far, in the order of the raters.
-        wanted: how many ratings it is to get.
+        points: the ratings so far, in the order of the raters.
+        expected_ratings: how many ratings it is to get.
         mean: of the points; None if there are none.
         passed: whether the mean is 4 or more; None as long as ratings are missing.
         judge: whether it passes by the judge; None if unscored.
@@ -64,38 +66,38 @@ class ImagePoints(NamedTuple):
     sample: int
     level: int
     points: tuple[int, ...]
-    wanted: int
+    expected_ratings: int
     mean: float | None
     passed: bool | None
     judge: bool | None
 
 
 @dataclass(frozen=True)
-class PointsStudied:
-    """Ratings of people on five points.
+class LikertStudy:
+    """Likert ratings of images, and how reliable they are.
 
     Attributes:
         cronbach: Cronbach's alpha, as FormalImg reports it.
-        one_rater_per_column: whether it has one column for each person; see `ColumnsAlpha`.
-        alpha: Krippendorff's alpha, for points in their order.
+        one_rater_per_column: whether it has one column for each rater; see `CronbachAlpha`.
+        alpha: Krippendorff's alpha, for ordinal ratings.
         means: run by run, each level and then all of them.
-        histogram: how often each of the five points was given.
-        images: all images that somebody was to rate.
+        histogram: how often each rating was given.
+        images: all images that were to be rated.
     """
 
     cronbach: Reliability
     one_rater_per_column: bool
     alpha: Reliability
-    means: tuple[MeanPoints, ...]
+    means: tuple[LikertMean, ...]
     histogram: Mapping[int, int]
-    images: tuple[ImagePoints, ...]
+    images: tuple[LikertImage, ...]
 
 
 class Divergence(NamedTuple):
-    """How often people say of an image as a whole something else than their answers to its questions amount to.
+    """How often raters rate an image as a whole otherwise than their answers to its questions imply.
 
     Attributes:
-        agreement: how often the two say the same; a case is a person and an image.
+        agreement: how often the two agree; a case is a rater and an image.
         yes_then_no: the share of cases with yes for the whole, and no to a question.
         no_then_yes: the share of cases with no for the whole, and yes to all questions.
     """
@@ -107,24 +109,24 @@ class Divergence(NamedTuple):
 
 @dataclass(frozen=True)
 class PeopleStudied:
-    """What people say about images, beside what a judge says.
+    """Votes or Likert ratings of images, compared between raters and with a judge.
 
     Attributes:
-        judges: who judged, by run; None where nobody did.
+        judges: the judge of each run; None where there is none.
         suite: the benchmark.
-        raters: the people.
-        votes: how many votes they cast.
-        without_votes: runs that nobody voted on.
+        raters: the names of the raters.
+        votes: how many votes they gave.
+        without_votes: runs without votes.
         whole: their votes on whole images (the first step); None if there are none.
-        all_questions: whether all questions of an image are answered with yes (the second step), one by one person,
+        all_questions: whether all questions of an image are answered with yes (the second step), by one rater,
             or by the majority on each question. One no decides; without it, all answers must be there.
-        questions: their votes on single questions.
-        divergence, divergence_by_level: between the two steps; None if no person took both on any image.
+        questions: their votes on single questions; None if there are none.
+        divergence, divergence_by_level: between the two steps; None if no rater took both on any image.
         confidence: of all intervals.
-        divergence_by_rater: the same for each person, level by level.
-        points: their ratings, if they gave five points; then `whole` compares what passes by these. None otherwise.
-        conduct: how the raters did, as far as that is known.
-        unscored: images that people voted on and the judge left unscored, by reason.
+        divergence_by_rater: the same for each rater, level by level.
+        points: their Likert ratings; then `whole` compares what passes by these. None for votes.
+        attention: progress and attention checks of the raters; None if unknown.
+        unscored: rated images that the judge left unscored, by reason.
     """
 
     judges: Mapping[str, Identity | None]
@@ -139,94 +141,94 @@ class PeopleStudied:
     divergence_by_level: Mapping[int, Divergence]
     confidence: float
     divergence_by_rater: Mapping[str, Mapping[int, Divergence]] = field(default_factory=dict)
-    points: PointsStudied | None = None
-    conduct: Conduct | None = None
+    points: LikertStudy | None = None
+    attention: Conduct | None = None
     unscored: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def together(self) -> str:
-        """What people say together is called: their majority or, of points, their mean."""
+        """The name of the joint rating: majority or, for Likert ratings, mean."""
         return MAJORITY if self.points is None else "mean"
 
 
 def study_votes(
     votes: Sequence[Vote] | str | Path, runs: Sequence[StoredRun], *, confidence: float = 0.95
 ) -> PeopleStudied:
-    """Compares the votes of people with each other and with the judges of the runs they voted on.
+    """Compare votes between raters and with the judges of the runs.
 
     Args:
-        votes: the votes, as `read_votes` gives them; or the file that they are in, whose mistakes are then named
-            together with those that only the runs bring to light.
+        votes: the votes, as `read_votes` returns them; or their file, whose mistakes are then listed together with
+            those that only the runs bring to light.
         runs: runs of one suite, each opened with the judge to compare with. Votes name them by folder or by model.
         confidence: of all intervals.
 
     Raises:
-        VotesError: if votes make no sense, or are for images or questions that the runs do not have; all of them are
+        VotesError: if votes are invalid, or are for images or questions that the runs do not have; all of them are
             named.
-        FormalimgError: if the runs are of several suites, or cannot be told apart.
+        FormalimgError: if the runs are of several suites, or share a name.
     """
-    sheet = sheet_of_votes(votes) if isinstance(votes, str | Path) else Sheet("", tuple(votes))
-    ballots = cast(sheet, runs)
-    whole = _of_kind(ballots.votes, whole=True)
-    questions = _of_kind(ballots.votes, whole=False)
-    steps = {rater: _amounts_to(said, ballots.asked) for rater, said in questions.items()}
+    file = load_vote_file(votes) if isinstance(votes, str | Path) else RatingFile("", tuple(votes))
+    matched = match_votes(file, runs)
+    whole = _votes_on(matched.votes, whole=True)
+    questions = _votes_on(matched.votes, whole=False)
+    implied = {rater: _all_questions(answers, matched.questions) for rater, answers in questions.items()}
     by_question = _majorities(questions)
 
-    def panel(raters: Mapping[str, Answers], most: Answers) -> Panel | None:
-        return panel_of(raters, most, ballots.judge, ballots.about, confidence) if most else None
+    def panel(raters: Mapping[str, Answers], joint: Answers) -> Panel | None:
+        return build_panel(raters, joint, matched.judge, matched.info, confidence) if joint else None
 
-    def divergence(level: int | None = None, raters: Iterable[str] = tuple(ballots.votes)) -> Divergence | None:
+    def divergence(level: int | None = None, raters: Iterable[str] = tuple(matched.votes)) -> Divergence | None:
         both = [
-            (image, whole.get(rater, {}).get(image), steps.get(rater, {}).get(image))
+            (image, whole.get(rater, {}).get(image), implied.get(rater, {}).get(image))
             for rater in raters
-            for image in {**whole.get(rater, {}), **steps.get(rater, {})}
-            if level in (None, ballots.about[image].level)
+            for image in {**whole.get(rater, {}), **implied.get(rater, {})}
+            if level in (None, matched.info[image].level)
         ]
         return _divergence(both, confidence)
 
-    def by_level(raters: Iterable[str] = tuple(ballots.votes)) -> dict[int, Divergence]:
-        levels = sorted({about.level for about in ballots.about.values()})
+    def by_level(raters: Iterable[str] = tuple(matched.votes)) -> dict[int, Divergence]:
+        levels = sorted({info.level for info in matched.info.values()})
         return {level: found for level in levels if (found := divergence(level, raters)) is not None}
 
-    voted = {case.run for said in ballots.votes.values() for case in said}
+    voted = {case.run for answers in matched.votes.values() for case in answers}
     return PeopleStudied(
-        ballots.judges,
-        ballots.suite,
-        tuple(ballots.votes),
-        len(sheet.rows),
-        tuple(run for run in ballots.judges if run not in voted),
+        matched.judges,
+        matched.suite,
+        tuple(matched.votes),
+        len(file.rows),
+        tuple(run for run in matched.judges if run not in voted),
         panel(whole, _majorities(whole)),
-        panel(steps, _amounts_to(by_question, ballots.asked)),
+        panel(implied, _all_questions(by_question, matched.questions)),
         panel(questions, by_question),
         divergence(),
         by_level(),
         confidence,
-        {rater: apart for rater in ballots.votes if (apart := by_level([rater]))},
-        unscored=ballots.unscored,
+        {rater: diverging for rater in matched.votes if (diverging := by_level([rater]))},
+        unscored=matched.unscored,
     )
 
 
-def _of_kind(votes: Mapping[str, Answers], *, whole: bool) -> dict[str, Answers]:
-    """The votes on whole images, or those on questions, of everyone who cast such votes."""
+def _votes_on(votes: Mapping[str, Answers], *, whole: bool) -> dict[str, Answers]:
+    """Return the votes on whole images, or those on questions, of all raters who have such votes."""
     found = {
-        rater: {case: said for case, said in cast.items() if (case.question is None) == whole}
-        for rater, cast in votes.items()
+        rater: {case: answer for case, answer in answers.items() if (case.question is None) == whole}
+        for rater, answers in votes.items()
     }
-    return {rater: said for rater, said in found.items() if said}
+    return {rater: answers for rater, answers in found.items() if answers}
 
 
 def _majorities(votes: Mapping[str, Answers]) -> dict[Case, bool | None]:
-    cases = dict.fromkeys(case for said in votes.values() for case in said)
-    by_case = {case: [said[case] for said in votes.values() if case in said] for case in cases}
-    return {case: majority(vote for vote in those if vote is not None) for case, those in by_case.items()}
+    cases = dict.fromkeys(case for answers in votes.values() for case in answers)
+    by_case = {case: [answers[case] for answers in votes.values() if case in answers] for case in cases}
+    return {case: majority(vote for vote in own if vote is not None) for case, own in by_case.items()}
 
 
-def _amounts_to(said: Answers, asked: Mapping[Case, tuple[Case, ...]]) -> dict[Case, bool | None]:
-    """Whether all questions about an image are answered with yes; one no decides, and else none may be open."""
+def _all_questions(answers: Answers, questions: Mapping[Case, tuple[Case, ...]]) -> dict[Case, bool | None]:
+    """Return whether all questions about an image are answered with yes; one no decides, else none may be open."""
     found: dict[Case, bool | None] = {}
-    for image in dict.fromkeys(case._replace(question=None) for case in said):
-        answers = [said.get(question) for question in asked[image]]
-        found[image] = False if False in answers else None if None in answers else True
+    for image in dict.fromkeys(case._replace(question=None) for case in answers):
+        own = [answers.get(question) for question in questions[image]]
+        found[image] = False if False in own else None if None in own else True
     return found
 
 
@@ -251,19 +253,16 @@ def _divergence(both: Sequence[tuple[Case, bool | None, bool | None]], confidenc
     return Divergence(agreement, share((True, False)), share((False, True)))
 
 
-_ALL = range(1, 6)
-
-
-def study_points(
-    points: Sequence[PointsGiven] | str | Path, runs: Sequence[StoredRun], *, confidence: float = 0.95
+def study_likert(
+    ratings: Sequence[PointsGiven] | str | Path, runs: Sequence[StoredRun], *, confidence: float = 0.95
 ) -> PeopleStudied:
-    """Compares ratings on five points with each other and with the judges of the runs.
+    """Compare Likert ratings between raters and with the judges of the runs.
 
-    An image passes by people if the mean of its ratings is 4 or more, and if nobody is still to rate it: until then it
-    is open. One person says yes with 4 or 5 points.
+    An image passes by human rating if the mean of its ratings is 4 or more and no rating is pending: until then it is
+    undecided. One rater says yes with 4 or 5.
 
     Args:
-        points: the ratings, as `read_points` gives them, or the file that they are in.
+        ratings: the ratings, as `read_points` returns them, or their file.
         runs: runs of one suite, each opened with the judge to compare with. Ratings name them by folder or by model.
         confidence: of all intervals.
 
@@ -271,105 +270,97 @@ def study_points(
         The study, in which `whole` compares what passes, and `points` has the ratings themselves.
 
     Raises:
-        VotesError: if ratings make no sense, or are for images that the runs do not have; all of them are named.
-        FormalimgError: if the runs are of several suites or cannot be told apart, or nobody has rated anything.
+        VotesError: if ratings are invalid, or are for images that the runs do not have; all of them are named.
+        FormalimgError: if the runs are of several suites or share a name, or there are no ratings.
     """
-    sheet = sheet_of_points(points) if isinstance(points, str | Path) else Sheet("", tuple(points))
-    ballots = cast(Sheet(sheet.file, tuple(map(_vote, sheet.rows)), sheet.findings), runs)
-    given, wanted = _by_image(sheet.rows, runs, ballots)
-    rated = {image: those for image, those in given.items() if those}
+    file = load_likert_file(ratings) if isinstance(ratings, str | Path) else RatingFile("", tuple(ratings))
+    matched = match_votes(RatingFile(file.file, tuple(map(_as_vote, file.rows)), file.issues), runs)
+    planned, expected = _by_image(file.rows, runs, matched)
+    rated = {image: by_rater for image, by_rater in planned.items() if by_rater}
     if not rated:
-        raise FormalimgError("nobody has rated an image yet: let people answer first")
-    raters = {
-        rater: {case: bool(complies([those[rater]])) for case, those in rated.items() if rater in those}
-        for rater in ballots.votes
+        raise FormalimgError("nobody has rated an image yet: let raters answer first")
+    yes = {
+        rater: {case: bool(complies([own[rater]])) for case, own in rated.items() if rater in own}
+        for rater in matched.votes
     }
-    passed = {case: complies(those.values()) if len(those) == wanted[case] else None for case, those in rated.items()}
+    raters = {rater: answers for rater, answers in yes.items() if answers}
+    passed = {case: complies(own.values()) if len(own) == expected[case] else None for case, own in rated.items()}
     images = tuple(
-        ImagePoints(
+        LikertImage(
             *case[:3],
-            ballots.about[case].level,
-            tuple(those.values()),
-            wanted[case],
-            fsum(those.values()) / len(those) if those else None,
+            matched.info[case].level,
+            tuple(own.values()),
+            expected[case],
+            fsum(own.values()) / len(own) if own else None,
             passed.get(case),
-            ballots.judge[case],
+            matched.judge[case],
         )
-        for case, those in sorted(given.items())
+        for case, own in sorted(planned.items())
     )
     items = [case.belongs_to for case in rated]
-    columns = alpha_of_columns(list(rated.values()), items=items, confidence=confidence)
-    counts = Counter(rating for those in rated.values() for rating in those.values())
+    counts = Counter(rating for own in rated.values() for rating in own.values())
     return PeopleStudied(
-        ballots.judges,
-        ballots.suite,
-        tuple(rater for rater, said in raters.items() if said),
+        matched.judges,
+        matched.suite,
+        tuple(raters),
         counts.total(),
-        tuple(run for run in ballots.judges if run not in {case.run for case in rated}),
-        panel_of({who: said for who, said in raters.items() if said}, passed, ballots.judge, ballots.about, confidence),
+        tuple(run for run in matched.judges if run not in {case.run for case in rated}),
+        build_panel(raters, passed, matched.judge, matched.info, confidence),
         None,
         None,
         None,
         {},
         confidence,
-        unscored=ballots.unscored,
-        points=PointsStudied(
-            *columns,
+        unscored=matched.unscored,
+        points=LikertStudy(
+            *cronbach_of_ratings(list(rated.values()), items=items, confidence=confidence),
             krippendorff_alpha(
-                [list(those.values()) for those in rated.values()], "ordinal", items=items, confidence=confidence
+                [list(own.values()) for own in rated.values()], "ordinal", items=items, confidence=confidence
             ),
             _means(images, confidence),
-            {rating: counts[rating] for rating in _ALL},
+            {rating: counts[rating] for rating in _LIKERT},
             images,
         ),
     )
 
 
-def _vote(it: PointsGiven) -> Vote:
-    if it.points is not None and (isinstance(it.points, bool) or it.points not in _ALL):
+def _as_vote(it: PointsGiven) -> Vote:
+    if it.points is not None and (isinstance(it.points, bool) or it.points not in _LIKERT):
         raise FormalimgError(f"{it.rater} gives {it.points!r} points to item {it.item}: give 1 to 5")
     return Vote(it.model, it.item, it.sample, None, it.rater, bool(complies([it.points])), it.line)
 
 
 def _by_image(
-    rows: Sequence[PointsGiven], runs: Sequence[StoredRun], ballots: Ballots
+    rows: Sequence[PointsGiven], runs: Sequence[StoredRun], matched: MatchedVotes
 ) -> tuple[dict[Case, dict[str, int]], Mapping[Case, int]]:
-    """What each person gave to each image, in the order of their names, and how many were to rate it."""
+    """Return the ratings of each image, in the order of the raters' names, and how many ratings it is to get."""
     points = {}
     for it in rows:
-        run = run_named(it.model, runs).folder.name
+        run = find_run(it.model, runs).folder.name
         points[it.rater, Case(run, it.item, it.sample, None)] = it.points
-    given: dict[Case, dict[str, int]] = {}
-    wanted: Counter[Case] = Counter()
-    for rater, said in ballots.votes.items():
-        for case in said:
-            wanted[case] += 1
-            there = given.setdefault(case, {})
+    ratings: dict[Case, dict[str, int]] = {}
+    expected: Counter[Case] = Counter()
+    for rater, answers in matched.votes.items():
+        for case in answers:
+            expected[case] += 1
+            by_rater = ratings.setdefault(case, {})
             rating = points[rater, case]
             if rating is not None:
-                there[rater] = rating
-    return given, wanted
+                by_rater[rater] = rating
+    return ratings, expected
 
 
-def _means(images: Sequence[ImagePoints], confidence: float) -> tuple[MeanPoints, ...]:
-    """Run by run, each level and then all of them."""
+def _means(images: Sequence[LikertImage], confidence: float) -> tuple[LikertMean, ...]:
+    """Return the mean rating run by run, each level and then all of them."""
     found = []
     for run in sorted({it.run for it in images}):
         of_run = [it for it in images if it.run == run]
         for level in [*sorted({it.level for it in of_run}), None]:
-            here = [it for it in of_run if level in (None, it.level) and it.mean is not None]
-            means = [it.mean for it in here if it.mean is not None]
-            found.append(
-                MeanPoints(
-                    run,
-                    level,
-                    fsum(means) / len(means) if means else None,
-                    _within_points(mean_interval(means, confidence, items=[it.item for it in here])),
-                    sum(len(it.points) for it in here),
-                )
-            )
+            rated = [it for it in of_run if level in (None, it.level) and it.mean is not None]
+            means = [it.mean for it in rated if it.mean is not None]
+            interval = mean_interval(means, confidence, items=[it.item for it in rated])
+            if interval is not None:
+                interval = Interval(max(1.0, interval.low), min(5.0, interval.high))
+            mean = fsum(means) / len(means) if means else None
+            found.append(LikertMean(run, level, mean, interval, sum(len(it.points) for it in rated)))
     return tuple(found)
-
-
-def _within_points(interval: Interval | None) -> Interval | None:
-    return None if interval is None else Interval(max(1.0, interval.low), min(5.0, interval.high))

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from formalimg.suites import CATEGORIES, Category
 
-__all__ = ["BITS", "CATEGORIES", "Category", "number_of", "set_of"]
+__all__ = ["BITS", "CATEGORIES", "Category", "categories_to_mask", "mask_to_categories"]
 
 BITS: dict[Category, int] = {category: 1 << place for place, category in enumerate(CATEGORIES)}
 """A set of categories as a whole number: one bit for each."""
 
 
-def number_of(categories: Iterable[Category]) -> int:
+def categories_to_mask(categories: Iterable[Category]) -> int:
     """The whole number that stands for a set of categories."""
     number = 0
     for category in categories:
@@ -22,7 +22,7 @@ def number_of(categories: Iterable[Category]) -> int:
     return number
 
 
-def set_of(number: int) -> tuple[Category, ...]:
+def mask_to_categories(number: int) -> tuple[Category, ...]:
     """The categories that a whole number stands for, in their order."""
     return tuple(category for category, bit in BITS.items() if number & bit)
 

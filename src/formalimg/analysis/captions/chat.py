@@ -16,7 +16,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from formalimg._util.aio import run_sync
-from formalimg.analysis.captions.categories import Category, number_of
+from formalimg.analysis.captions.categories import Category, categories_to_mask
 from formalimg.analysis.captions.files import Caption, CaptionResult, read_captions
 from formalimg.errors import FormalimgError
 from formalimg.models import ChatModel, Message, Unanswered, Usage, price
@@ -38,7 +38,7 @@ _TABLES = (
 )
 
 
-class KeptAnswers:
+class AnswerCache:
     """Answers by caption. The same words have the same answer, wherever they stand."""
 
     def __init__(self, folder: Path | None, asked: Mapping[str, object]) -> None:
@@ -108,23 +108,23 @@ _WAITING = 4
 """How many captions are under way for each call that may run: one slow answer must not hold up the others."""
 
 
-def question_text(own: Path | None = None) -> Prompt:
+def load_question(own: Path | None = None) -> Prompt:
     """The text that asks for the categories of a caption: ours, or `find-categories.txt` of the user's folder."""
     return load_prompts(Path(__file__).parent / "prompts", own)["find-categories"]
 
 
-def asking_for(caption: str, question: Prompt) -> str:
+def render_question(caption: str, question: Prompt) -> str:
     """What is sent to ask about a caption; quoted, so that nobody takes its words for ours."""
     return question.fill({"caption": json.dumps(caption, ensure_ascii=False)})
 
 
-def asked_of(model: ChatModel, question: Prompt) -> dict[str, object]:
+def classifier_settings(model: ChatModel, question: Prompt) -> dict[str, object]:
     """All that shapes the answers."""
     return {"model": model.name, "settings": dict(model.settings), "prompt": question.version}
 
 
 @dataclass
-class Asking:
+class CaptionClassifier:
     """A chat model at work.
 
     Attributes:
@@ -137,7 +137,7 @@ class Asking:
 
     model: ChatModel
     question: Prompt
-    kept: KeptAnswers
+    kept: AnswerCache
     cost: float | None = 0.0
     asked: int = 0
     _under_way: dict[str, asyncio.Task[int | Unanswered]] = field(default_factory=dict)
@@ -179,13 +179,13 @@ class Asking:
         if known is not None:
             return known
         async with door:
-            words = asking_for(text, self.question)
+            words = render_question(text, self.question)
             reply = await self.model.ask([Message("user", (words,))], CategoriesFound)
         self.asked += 1
         self.cost = None if self.cost is None or reply.cost is None else self.cost + reply.cost
         if isinstance(reply, Unanswered):
             return reply
-        found = number_of(reply.value.categories)
+        found = categories_to_mask(reply.value.categories)
         self.kept.keep(text, found, reply.raw)
         return found
 
@@ -204,7 +204,7 @@ _ANSWER = 40
 """Tokens of an answer, roughly; a model that thinks takes more."""
 
 
-class Outlook(NamedTuple):
+class CaptionEstimate(NamedTuple):
     """What a study would do.
 
     Attributes:
@@ -228,25 +228,25 @@ def estimate_study(
     limit: int | None = None,
     out: str | Path | None = None,
     prompts: Path | None = None,
-) -> Outlook:
+) -> CaptionEstimate:
     """What `study_captions` would ask with the same arguments. Nothing is asked or written.
 
     Raises:
         FormalimgError: as `study_captions` would.
     """
-    question = question_text(prompts)
+    question = load_question(prompts)
     folder = Path(out) if out is not None and (Path(out) / ANSWERS_FILE).exists() else None
     captions, sent, first = 0, 0, ""
     seen: set[str] = set()
-    with closing(KeptAnswers(folder, asked_of(model, question))) as kept:
+    with closing(AnswerCache(folder, classifier_settings(model, question))) as kept:
         for caption in read_captions(Path(path), column=column, limit=limit):
             captions += bool(caption.text)
             if caption.text and caption.text not in seen and kept.get(caption.text) is None:
                 seen.add(caption.text)
-                words = asking_for(caption.text, question)
+                words = render_question(caption.text, question)
                 sent += len(words) // _CHARACTERS_PER_TOKEN + _FORM
                 first = first or words
     if not captions:
         raise FormalimgError(f"there are no captions in {path}: give a file with at least one")
     usage = Usage(input_tokens=sent, output_tokens=_ANSWER * len(seen))
-    return Outlook(captions, len(seen), price(model.name).cost(usage) if seen else 0.0, first)
+    return CaptionEstimate(captions, len(seen), price(model.name).cost(usage) if seen else 0.0, first)

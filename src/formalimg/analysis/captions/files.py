@@ -10,8 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, TextIO
 
-from formalimg.analysis.captions.categories import CATEGORIES, Category, set_of
-from formalimg.analysis.captions.mentions import Mention
+from formalimg.analysis.captions.categories import CATEGORIES, Category, mask_to_categories
+from formalimg.analysis.captions.mentions import CategoryMention
 from formalimg.errors import FormalimgError
 
 USUAL_COLUMNS = ("caption", "prompt", "text")
@@ -146,12 +146,12 @@ class CaptionResult(NamedTuple):
 
     caption: Caption
     found: int | None
-    mentions: tuple[Mention, ...] = ()
+    mentions: tuple[CategoryMention, ...] = ()
     unanswered: str = ""
     reason: str = ""
 
 
-class ResultFiles:
+class CaptionResultWriter:
     """Two files with a line for each caption, which appear under their names when they are complete."""
 
     def __init__(self, folder: Path) -> None:
@@ -163,7 +163,7 @@ class ResultFiles:
         self._folder = folder
         self._open = ExitStack()
 
-    def __enter__(self) -> ResultFiles:
+    def __enter__(self) -> CaptionResultWriter:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             self._lines, table = (self._begun(name) for name in (LINES_FILE, TABLE_FILE))
@@ -177,7 +177,7 @@ class ResultFiles:
     def add(self, result: CaptionResult) -> None:
         """Write what was found in the next caption."""
         line, text = result.caption
-        found = None if result.found is None else set_of(result.found)
+        found = None if result.found is None else mask_to_categories(result.found)
         told: dict[str, object] = {"line": line, "caption": text, "categories": found}
         if result.mentions:
             told["words"] = _words(result)

@@ -17,7 +17,7 @@ Rule: TypeAlias = Literal["always", "count", "count before things", "describing"
 """What the words around an entry have to say before it counts."""
 
 
-class Entry(NamedTuple):
+class LexiconEntry(NamedTuple):
     """A word or phrase to look out for.
 
     Attributes:
@@ -34,7 +34,7 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Lexicon:
+class CaptionLexicon:
     """All entries, and the kinds of words that rules ask for.
 
     Attributes:
@@ -55,7 +55,7 @@ class Lexicon:
         groups: pairs of words after which a number counts.
     """
 
-    entries: Mapping[tuple[str, ...], Entry]
+    entries: Mapping[tuple[str, ...], LexiconEntry]
     lengths: Mapping[str, tuple[int, ...]]
     always: Mapping[str, Category]
     things: frozenset[str]
@@ -73,14 +73,14 @@ class Lexicon:
 
 
 @cache
-def lexicon() -> Lexicon:
+def load_lexicon() -> CaptionLexicon:
     """Our lexicon of visual concepts."""
     objects, numbers, spatial, grammar = (_read(name) for name in ("objects", "numbers", "spatial", "grammar"))
     nouns = _nouns(objects)
     entries = list(_entries(nouns.every, numbers, spatial, grammar["articles"]))
     either = {entry.words[0] for entry in entries if entry.by_itself == "object"}
     things = _heads({*nouns.every, *either})
-    return Lexicon(
+    return CaptionLexicon(
         entries={entry.words: entry for entry in reversed(entries)},
         lengths=_lengths(entries),
         always={entry.words[0]: entry.category for entry in reversed(entries) if _is_plain(entry) and entry.category},
@@ -110,7 +110,7 @@ def _nouns(objects: Mapping[str, Any]) -> _Nouns:
     irregular: dict[str, str] = objects["plurals"]
 
     def plurals(names: Iterable[str]) -> frozenset[str]:
-        return frozenset(plural_of(name, irregular) for name in names)
+        return frozenset(pluralize(name, irregular) for name in names)
 
     settings = frozenset(chain.from_iterable(objects["settings"].values()))
     containers = frozenset(objects["things"]["containers"])
@@ -119,7 +119,7 @@ def _nouns(objects: Mapping[str, Any]) -> _Nouns:
     return _Nouns(singular | plural, plural, settings | plurals(settings), containers | plurals(containers))
 
 
-def plural_of(name: str, irregular: Mapping[str, str]) -> str:
+def pluralize(name: str, irregular: Mapping[str, str]) -> str:
     """The plural of a noun; of several words, the last one has it."""
     *before, last = name.split(" ")
     if name in irregular:
@@ -137,24 +137,24 @@ def _regular_plural(word: str) -> str:
 
 def _entries(
     objects: Iterable[str], numbers: Mapping[str, Any], spatial: Mapping[str, Any], articles: Iterable[str]
-) -> Iterator[Entry]:
+) -> Iterator[LexiconEntry]:
     """Every phrase with what it means. Where two files have the same phrase, the first one here is right."""
     colors, shapes, sizes, textures, styles = (
         _read(name) for name in ("colors", "shapes", "sizes", "textures", "styles")
     )
     for group in (colors, shapes, sizes, textures, spatial, styles):
-        yield from (Entry(_words(phrase), None) for phrase in group["nothing"])
+        yield from (LexiconEntry(_words(phrase), None) for phrase in group["nothing"])
     for group in _read("ambiguous")["words"]:
         for word in group["values"]:
-            yield Entry(_words(word), group["describing"], "describing", group["by_itself"])
+            yield LexiconEntry(_words(word), group["describing"], "describing", group["by_itself"])
             if group["by_itself"] == "object":
-                yield Entry(_words(_regular_plural(word)), "object")
+                yield LexiconEntry(_words(_regular_plural(word)), "object")
     determiners = [*articles, *numbers["values"], "one"]
     for phrase in spatial["values"]:
         for word in determiners if "{the}" in phrase else [""]:
-            yield Entry(_words(phrase.replace("{the}", word)), "spatial")
+            yield LexiconEntry(_words(phrase.replace("{the}", word)), "spatial")
     for words, category, rule in _ruled(numbers, spatial):
-        yield from (Entry(_words(word), category, rule) for word in words)
+        yield from (LexiconEntry(_words(word), category, rule) for word in words)
     plain: tuple[tuple[Category, list[str]], ...] = (
         ("color", colors["values"]),
         ("style", [*styles["media"], *styles["manners"]]),
@@ -164,7 +164,7 @@ def _entries(
         ("object", sorted(objects)),
     )
     for category, phrases in plain:
-        yield from (Entry(_words(phrase), category) for phrase in phrases)
+        yield from (LexiconEntry(_words(phrase), category) for phrase in phrases)
 
 
 def _ruled(numbers: Mapping[str, Any], spatial: Mapping[str, Any]) -> tuple[tuple[list[str], Category, Rule], ...]:
@@ -177,14 +177,14 @@ def _ruled(numbers: Mapping[str, Any], spatial: Mapping[str, Any]) -> tuple[tupl
     )
 
 
-def _lengths(entries: Iterable[Entry]) -> dict[str, tuple[int, ...]]:
+def _lengths(entries: Iterable[LexiconEntry]) -> dict[str, tuple[int, ...]]:
     found: dict[str, set[int]] = {}
     for entry in entries:
         found.setdefault(entry.words[0], set()).add(len(entry.words))
     return {word: tuple(sorted(lengths, reverse=True)) for word, lengths in found.items()}
 
 
-def _is_plain(entry: Entry) -> bool:
+def _is_plain(entry: LexiconEntry) -> bool:
     return entry.rule == "always" and len(entry.words) == 1
 
 

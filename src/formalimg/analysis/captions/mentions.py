@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from formalimg.analysis.captions.categories import Category
-from formalimg.analysis.captions.lexicon import Entry, Lexicon, lexicon
+from formalimg.analysis.captions.lexicon import CaptionLexicon, LexiconEntry, load_lexicon
 
 _TOKEN = re.compile(r"'s\b|-?[^\W\d_]+|\d+(?:[.,:/]\d+)*(?:[x×]\d+(?:\.\d+)?)?[^\W\d_]*|[^\w\s]")
 _MEASURE = re.compile(r"\d+(?:\.\d+)?(?:[x×]\d{1,3}(?:\.\d+)?)?(?:cm|ft|in|inch|inches)|\d{1,3}(?:\.\d+)?[x×]\d{1,3}")
@@ -17,7 +17,7 @@ _REACH = 4
 """How many words a noun may be away from what is said of it: "two very small red cats"."""
 
 
-class Text(NamedTuple):
+class CaptionTokens(NamedTuple):
     """A caption, word by word.
 
     Attributes:
@@ -33,14 +33,18 @@ class Text(NamedTuple):
         return self.words[place] if 0 <= place < len(self.words) else ""
 
 
-def split(caption: str) -> Text:
+def tokenize(caption: str) -> CaptionTokens:
     """A caption, word by word."""
     tokens = _TOKEN.findall(caption.lower().replace("’", "'"))
     joined = [len(token) > 1 and token[0] == "-" for token in tokens]
-    return Text([token[1:] if is_joined else token for token, is_joined in zip(tokens, joined, strict=True)], joined)
+    return CaptionTokens(
+        [token[1:] if is_joined else token for token, is_joined in zip(tokens, joined, strict=True)], joined
+    )
 
 
-def meaning(entry: Entry, text: Text, start: int, after_a_thing: bool, lexicon: Lexicon) -> Category | None:
+def entry_meaning(
+    entry: LexiconEntry, text: CaptionTokens, start: int, after_a_thing: bool, load_lexicon: CaptionLexicon
+) -> Category | None:
     """What an entry that stands at a place speaks of, if anything.
 
     Args:
@@ -55,92 +59,96 @@ def meaning(entry: Entry, text: Text, start: int, after_a_thing: bool, lexicon: 
         case "always":
             return entry.category
         case "describing":
-            return entry.category if _describes(text, start, end, entry.category, lexicon) else entry.by_itself
+            return entry.category if _describes(text, start, end, entry.category, load_lexicon) else entry.by_itself
         case "count":
-            return entry.category if _is_count(text, start, end, lexicon) else None
+            return entry.category if _is_count(text, start, end, load_lexicon) else None
         case "count before things":
-            return entry.category if _thing_after(text, end, lexicon.things, lexicon) else None
+            return entry.category if _thing_after(text, end, load_lexicon.things, load_lexicon) else None
         case "between things":
-            there = after_a_thing and _thing_after(text, end, lexicon.placeable, lexicon)
+            there = after_a_thing and _thing_after(text, end, load_lexicon.placeable, load_lexicon)
             return entry.category if there else None
         case "into containers":
-            return entry.category if _thing_after(text, end, lexicon.containers, lexicon) else None
+            return entry.category if _thing_after(text, end, load_lexicon.containers, load_lexicon) else None
 
 
-class Reading(NamedTuple):
+class PhraseMeaning(NamedTuple):
     """What words at a place speak of, if anything, and how many they are: "6 feet" are two."""
 
     category: Category | None
     length: int = 1
 
 
-def meaning_of_digits(text: Text, place: int, lexicon: Lexicon) -> Reading:
+def digits_meaning(text: CaptionTokens, place: int, load_lexicon: CaptionLexicon) -> PhraseMeaning:
     """What digits at a place speak of: a number of things, a size, or nothing of the kind."""
     word, following, before = text.at(place), text.at(place + 1), text.at(place - 1)
     if _MEASURE.fullmatch(word):
-        return Reading("size")
-    if following in lexicon.size_units:
-        return Reading("size", 2)
+        return PhraseMeaning("size")
+    if following in load_lexicon.size_units:
+        return PhraseMeaning("size", 2)
     if following in ("x", "×") and text.at(place + 2)[:1].isdigit():
-        return Reading("size", 3)
-    if not _COUNT.fullmatch(word) or before in _BEFORE_NAMES or not _is_count(text, place, place + 1, lexicon):
-        return Reading(None)
-    grouped = before in lexicon.groups or f"{text.at(place - 2)} {before}" in lexicon.groups
-    counted = following in lexicon.counted or _thing_after(text, place + 1, lexicon.plurals, lexicon)
-    return Reading("number" if grouped or counted else None)
+        return PhraseMeaning("size", 3)
+    if not _COUNT.fullmatch(word) or before in _BEFORE_NAMES or not _is_count(text, place, place + 1, load_lexicon):
+        return PhraseMeaning(None)
+    grouped = before in load_lexicon.groups or f"{text.at(place - 2)} {before}" in load_lexicon.groups
+    counted = following in load_lexicon.counted or _thing_after(text, place + 1, load_lexicon.plurals, load_lexicon)
+    return PhraseMeaning("number" if grouped or counted else None)
 
 
-def _describes(text: Text, start: int, end: int, category: Category | None, lexicon: Lexicon) -> bool:
+def _describes(
+    text: CaptionTokens, start: int, end: int, category: Category | None, load_lexicon: CaptionLexicon
+) -> bool:
     """Does a word say how something is, as in "an orange cat", or is it the thing itself?"""
     following = text.at(end)
-    if _may_be_noun(following, lexicon):
+    if _may_be_noun(following, load_lexicon):
         return True
-    if following in _IN_A_ROW and lexicon.always.get(text.at(end + 1)) == category:
+    if following in _IN_A_ROW and load_lexicon.always.get(text.at(end + 1)) == category:
         return True
     before = text.at(start - 1)
-    if before in _IN_A_ROW and lexicon.always.get(text.at(start - 2)) == category:
+    if before in _IN_A_ROW and load_lexicon.always.get(text.at(start - 2)) == category:
         return True
-    return before in lexicon.describing_follows or f"{text.at(start - 2)} {before}" in lexicon.describing_follows
+    return (
+        before in load_lexicon.describing_follows or f"{text.at(start - 2)} {before}" in load_lexicon.describing_follows
+    )
 
 
-def _is_count(text: Text, start: int, end: int, lexicon: Lexicon) -> bool:
+def _is_count(text: CaptionTokens, start: int, end: int, load_lexicon: CaptionLexicon) -> bool:
     following = text.at(end)
     if end < len(text.words) and text.joined[end]:
-        return following in lexicon.counted
-    return following not in lexicon.units and text.at(start - 1) not in lexicon.names
+        return following in load_lexicon.counted
+    return following not in load_lexicon.units and text.at(start - 1) not in load_lexicon.names
 
 
-def _thing_after(text: Text, place: int, wanted: frozenset[str], lexicon: Lexicon) -> bool:
+def _thing_after(text: CaptionTokens, place: int, wanted: frozenset[str], load_lexicon: CaptionLexicon) -> bool:
     """Does the noun phrase that begins here name something wanted? The last noun of the phrase decides."""
     found = False
     for away in range(_REACH + 1):
         word = text.at(place + away)
-        if away == 0 and word in lexicon.articles:
+        if away == 0 and word in load_lexicon.articles:
             continue
         if word == "'s":  # so far it was somebody whose thing is meant
             found = False
-        elif word in lexicon.things:
+        elif word in load_lexicon.things:
             found = word in wanted
-        elif found or not _may_be_noun(word, lexicon):
+        elif found or not _may_be_noun(word, load_lexicon):
             break
     return found
 
 
-def _may_be_noun(word: str, lexicon: Lexicon) -> bool:
+def _may_be_noun(word: str, load_lexicon: CaptionLexicon) -> bool:
     """May this word belong to a noun phrase? Verbs in -ing do not: "an orange lying on a table"."""
-    if not word.isalpha() or word in lexicon.breaks:
+    if not word.isalpha() or word in load_lexicon.breaks:
         return False
-    return not word.endswith("ing") or word in lexicon.things
+    return not word.endswith("ing") or word in load_lexicon.things
 
 
 VERSION = 1
 """Raised with every change of the words or the rules."""
 
 
-_NOTHING = Reading(None)
+_NOTHING = PhraseMeaning(None)
 
 
-class Mention(NamedTuple):
+class CategoryMention(NamedTuple):
     """A place in a caption that speaks of a visual concept.
 
     Attributes:
@@ -152,28 +160,28 @@ class Mention(NamedTuple):
     words: str
 
 
-def find_mentions(caption: str) -> list[Mention]:
+def find_mentions(caption: str) -> list[CategoryMention]:
     """What a caption speaks of, in the order of its words.
 
     Words count once, for one category; what words mean may depend on their neighbours. Nouns that are not in the
     lexicon are not found, nor are other languages than English.
     """
-    known = lexicon()
-    text = split(caption)
+    known = load_lexicon()
+    text = tokenize(caption)
     words = text.words
-    mentions: list[Mention] = []
+    mentions: list[CategoryMention] = []
     after_a_thing = False
     place = 0
     while place < len(words):
         word = words[place]
-        reading = meaning_of_digits(text, place, known) if word[0].isdigit() else _NOTHING
+        reading = digits_meaning(text, place, known) if word[0].isdigit() else _NOTHING
         for length in known.lengths.get(word, ()):
             entry = known.entries.get(tuple(words[place : place + length]))
             if entry is not None:
-                reading = Reading(meaning(entry, text, place, after_a_thing, known), length)
+                reading = PhraseMeaning(entry_meaning(entry, text, place, after_a_thing, known), length)
                 break
         if reading.category is not None:
-            mentions.append(Mention(reading.category, " ".join(words[place : place + reading.length])))
+            mentions.append(CategoryMention(reading.category, " ".join(words[place : place + reading.length])))
             after_a_thing = after_a_thing or reading.category == "object"
         place += reading.length
     return mentions

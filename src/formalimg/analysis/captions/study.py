@@ -12,8 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from formalimg._util.io import atomic_write
-from formalimg.analysis.captions.categories import CATEGORIES, SETS, CategoryCounts, number_of
-from formalimg.analysis.captions.files import LINES_FILE, TABLE_FILE, Caption, CaptionResult, ResultFiles, read_captions
+from formalimg.analysis.captions.categories import CATEGORIES, SETS, CategoryCounts, categories_to_mask
+from formalimg.analysis.captions.files import (
+    LINES_FILE,
+    TABLE_FILE,
+    Caption,
+    CaptionResult,
+    CaptionResultWriter,
+    read_captions,
+)
 from formalimg.analysis.captions.mentions import VERSION, find_mentions
 from formalimg.errors import FormalimgError
 
@@ -133,28 +140,28 @@ def study_captions(
     """
     source, folder = Path(path), None if out is None else Path(out)
     _refuse_to_overwrite(source, folder)
-    count = _Count(on_progress)
+    count = _CaptionTally(on_progress)
     captions = _some(_not_empty(read_captions(source, column=column, limit=limit), count), source)
     with ExitStack() as opened:
         if model is None:
             asked: dict[str, object] = {"lexicon": f"version {VERSION}"}
-            count.files = opened.enter_context(ResultFiles(folder)) if folder else None
+            count.files = opened.enter_context(CaptionResultWriter(folder)) if folder else None
             for caption in captions:
                 count.add(_looked_up(caption))
         else:
             from formalimg.analysis.captions.chat import (  # takes asyncio and pydantic
-                Asking,
-                KeptAnswers,
-                asked_of,
-                question_text,
+                AnswerCache,
+                CaptionClassifier,
+                classifier_settings,
+                load_question,
             )
 
-            question = question_text(prompts)
-            asked = asked_of(model, question)
-            kept = KeptAnswers(folder, asked)
+            question = load_question(prompts)
+            asked = classifier_settings(model, question)
+            kept = AnswerCache(folder, asked)
             opened.callback(kept.close)
-            count.files = opened.enter_context(ResultFiles(folder)) if folder else None
-            asking = Asking(model, question, kept)
+            count.files = opened.enter_context(CaptionResultWriter(folder)) if folder else None
+            asking = CaptionClassifier(model, question, kept)
             asking.hand_on(captions, count.add)
             count.cost = asking.cost
     study = CaptionStudy(
@@ -166,9 +173,9 @@ def study_captions(
 
 
 @dataclass
-class _Count:
+class _CaptionTally:
     told: Callable[[int], None]
-    files: ResultFiles | None = None
+    files: CaptionResultWriter | None = None
     by_set: list[int] = field(default_factory=lambda: [0] * SETS)
     empty: int = 0
     unanswered: Counter[str] = field(default_factory=Counter)
@@ -188,10 +195,10 @@ class _Count:
 
 def _looked_up(caption: Caption) -> CaptionResult:
     mentions = tuple(find_mentions(caption.text))
-    return CaptionResult(caption, number_of(mention.category for mention in mentions), mentions)
+    return CaptionResult(caption, categories_to_mask(mention.category for mention in mentions), mentions)
 
 
-def _not_empty(captions: Iterator[Caption], count: _Count) -> Iterator[Caption]:
+def _not_empty(captions: Iterator[Caption], count: _CaptionTally) -> Iterator[Caption]:
     for caption in captions:
         if caption.text:
             yield caption

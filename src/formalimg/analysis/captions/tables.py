@@ -21,10 +21,10 @@ _NOTHING = "–"
 
 def study_table(study: CaptionStudy) -> ConsoleRenderable:
     """The study as something that `rich` can print."""
-    return _Page(study)
+    return _CaptionStudyView(study)
 
 
-class _Page(NamedTuple):
+class _CaptionStudyView(NamedTuple):
     study: CaptionStudy
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
