@@ -134,7 +134,7 @@ def test_the_page_speaks_of_concepts(run: StoredRun, tmp_path: Path) -> None:
     assert "show all boxes" not in page.words  # there are none
     assert not page.all("code")
     assert "Full-mark score by k: the share of images that show all concepts" in page.words
-    assert any(cell.get("title") == "30 shown, 59 of 60 scored" for cell in page.all("td"))
+    assert any(cell.get("title") == "30 passed, 59 of 60 scored" for cell in page.all("td"))
     rate = "37.5–64.1; 30 passed, 59 of 60 scored"
     assert any(cell.get("title") == rate for cell in page.all("td"))
     lines = [(one.get("class") or "").split() for one in page.all("g")]

@@ -187,7 +187,7 @@ def test_objects_of_failed_clauses_are_always_shown(runs: Sequence[DrawnRun], pa
     shown = [one for one in runs[0].images if isinstance(one.verdict, Verdict) and not one.verdict.passed]
     assert shown
     assert read.all("g", "fault")
-    assert len(read.all("g", "thing")) > len(read.all("g", "fault"))
+    assert len(read.all("g", "detected")) > len(read.all("g", "fault"))
     assert len(read.all("figure", "fail")) == len(shown)
 
 

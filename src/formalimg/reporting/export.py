@@ -9,9 +9,9 @@ from dataclasses import asdict
 from formalimg.reporting.counterfactual_scores import has_gate
 from formalimg.reporting.main_table import main_table
 from formalimg.reporting.model import Comparison, PublishedRow, Row, Section, Tally
-from formalimg.reporting.notes import remarks
+from formalimg.reporting.notes import caption, remarks
 from formalimg.stats import Band, Interval, Rate, Summary
-from formalimg.tables import Table, TableRow, csv_rows, csv_text, json_number, json_table, notes_of
+from formalimg.tables import INCOMPLETE_NOTE, Table, TableRow, csv_rows, csv_text, json_number, json_table
 
 CSV_COLUMNS = (
     "suite",
@@ -102,7 +102,7 @@ def _section(section: Section, comparison: Comparison) -> dict[str, object]:
         "suite": section.suite.name,
         "title": section.suite.title,
         "epsilon": section.epsilon,
-        "caption": notes_of(table)[0],
+        "caption": caption(section, comparison) + (f" {INCOMPLETE_NOTE}" if table.is_incomplete else ""),
         "remarks": remarks(section),
         "runs": [{**_run(row), **_other_numbers(table, cells)} for row, cells in zip(section.rows, runs, strict=True)],
         "published": [_published(row) for row in section.published],

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from formalimg.reporting.labels import epsilon_text, level_head, level_name, level_word, number_type, words_of
 from formalimg.reporting.model import Comparison, PublishedRow, Row, Section
-from formalimg.reporting.notes import caption, remarks
+from formalimg.reporting.notes import caption, interval_note, remarks
 from formalimg.stats import Interval
 from formalimg.tables import NOTHING, Cell, Column, Number, Table, TableRow
 
@@ -36,9 +36,15 @@ def main_table(section: Section, comparison: Comparison) -> Table:
             for row in section.published
         ),
     ]
-    notes = (caption(section, comparison), *remarks(section))
-    title = section.suite.title
-    return Table(section.suite.name, title, tuple(one.column for one in columns), tuple(rows), notes, "result")
+    return Table(
+        section.suite.name,
+        section.suite.title,
+        tuple(one.column for one in columns),
+        tuple(rows),
+        (caption(section, comparison, intervals=False), *remarks(section)),
+        "result",
+        f"{interval_note(section, comparison)}.",
+    )
 
 
 def _columns(section: Section) -> Iterator[_MainColumn]:

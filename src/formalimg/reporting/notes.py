@@ -80,17 +80,24 @@ _ASPECTS: tuple[Callable[[Sequence[RunRecord]], list[str]], ...] = (
 # --- captions
 
 
-def caption(section: Section, comparison: Comparison) -> str:
+def caption(section: Section, comparison: Comparison, *, intervals: bool = True) -> str:
     """Return the caption of the main table: what its numbers are, who judged, and by which rules they were made."""
     sentences = _score_caption if number_type(section.suite) == "score" else _rate_caption
-    return f"{'. '.join(sentences(section, comparison))}."
+    return f"{'. '.join(sentences(section, comparison, interval_note(section, comparison) if intervals else ''))}."
 
 
-def _rate_caption(section: Section, comparison: Comparison) -> Iterator[str]:
+def interval_note(section: Section, comparison: Comparison) -> str:
+    """Return what the intervals of the main table are."""
+    over = ", over groups" if number_type(section.suite) == "score" else ""
+    return f"Intervals: {100 * comparison.confidence:g} %{over}"
+
+
+def _rate_caption(section: Section, comparison: Comparison, intervals: str) -> Iterator[str]:
     yield f"{section.suite.title}: images that show all that was asked, in percent, by {section.suite.level}"
     yield from _extent_and_judge(section)
     yield rule_text(comparison.missing)
-    yield f"Intervals: {100 * comparison.confidence:g} %"
+    if intervals:
+        yield intervals
     if section.epsilon is not None:
         yield (
             f"G{epsilon_text(section.epsilon)}: the largest {section.suite.level} up to which at least "
@@ -98,11 +105,12 @@ def _rate_caption(section: Section, comparison: Comparison) -> Iterator[str]:
         )
 
 
-def _score_caption(section: Section, comparison: Comparison) -> Iterator[str]:
+def _score_caption(section: Section, comparison: Comparison, intervals: str) -> Iterator[str]:
     yield f"{section.suite.title}: mean scores of images, from 0 to 1{describe_levels(section.suite)}"
     yield from _extent_and_judge(section)
     yield from scoring_rules(section.suite, comparison.missing, comparison.threshold, comparison.profile)
-    yield f"Intervals: {100 * comparison.confidence:g} %, over groups"
+    if intervals:
+        yield intervals
 
 
 def _extent_and_judge(section: Section) -> Iterator[str]:

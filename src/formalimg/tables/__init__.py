@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from formalimg.tables.export import csv_rows, csv_text, export_label, json_number, json_table
     from formalimg.tables.format import (
         INCOMPLETE,
+        INCOMPLETE_NOTE,
         NOTHING,
         cell_text,
         count_noun,
@@ -28,6 +29,7 @@ __getattr__ = lazy_exports(
         "export": ["csv_rows", "csv_text", "export_label", "json_number", "json_table"],
         "format": [
             "INCOMPLETE",
+            "INCOMPLETE_NOTE",
             "NOTHING",
             "cell_text",
             "count_noun",
@@ -46,6 +48,7 @@ __getattr__ = lazy_exports(
 
 __all__ = [
     "INCOMPLETE",
+    "INCOMPLETE_NOTE",
     "NOTHING",
     "Cell",
     "Column",

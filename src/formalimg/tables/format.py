@@ -14,6 +14,8 @@ NOTHING = "–"
 INCOMPLETE = "†"
 """Marks a number for which some images were not scored."""
 
+INCOMPLETE_NOTE = f"{INCOMPLETE} not all images were scored."
+
 
 def format_value(value: float | None, type: ColumnType) -> str:  # noqa: A002  # the field's name
     """Return a number as text, without interval and mark: `86.5`, `0.87`, `+0.07`, `$0.0038`, `1,234`."""
@@ -93,12 +95,26 @@ def cell_text(cell: Cell, column: Column, *, mark_first: bool = False) -> str:
     return f"{text} ({bounds})" if bounds else text
 
 
-def notes_of(table: Table) -> tuple[str, ...]:
-    """Return the caption and the remarks of a table; the caption also says what the mark of numbers means."""
-    if not table.is_incomplete:
-        return table.notes
-    caption = " ".join([*table.notes[:1], f"{INCOMPLETE} not all images were scored."])
-    return (caption, *table.notes[1:])
+def notes_of(table: Table, *, compact: bool = False) -> tuple[str, ...]:
+    """Return the caption and the remarks of a table; the caption also explains intervals and marks that are shown.
+
+    Args:
+        table: the table.
+        compact: whether compact intervals are shown too.
+    """
+    more = [table.interval_note] if table.interval_note and _has_intervals(table, compact=compact) else []
+    more += [INCOMPLETE_NOTE] if table.is_incomplete else []
+    return (" ".join([*table.notes[:1], *more]), *table.notes[1:]) if more else table.notes
+
+
+def _has_intervals(table: Table, *, compact: bool) -> bool:
+    return any(
+        interval_text(number, column)
+        for n, column in enumerate(table.columns)
+        if compact or column.interval == "full"
+        for row in table.rows
+        if (number := table.number(row, n)) is not None
+    )
 
 
 def caption_text(table: Table) -> str:

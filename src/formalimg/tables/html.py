@@ -53,7 +53,7 @@ def render_html(table: Table, tones: Mapping[str, str] | None = None, *, heading
         "formalimg.tables",
         "table.html",
         table=table,
-        notes=notes_of(table),
+        notes=notes_of(table, compact=True),
         heading=heading,
         columns=columns,
         groups=[] if heading else _groups(table),

@@ -167,6 +167,7 @@ class Table:
         rows: its rows, in order; published ones last.
         notes: how its numbers were made: the caption, then remarks.
         placement: where it belongs.
+        interval_note: what the intervals are; part of the caption where any are shown.
     """
 
     name: str
@@ -175,6 +176,7 @@ class Table:
     rows: tuple[TableRow, ...]
     notes: tuple[str, ...] = ()
     placement: Placement = "more"
+    interval_note: str = ""
 
     @property
     def front(self) -> int:

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from formalimg.tables.format import cell_text, interval_text, mark, notes_of, number_text
+from formalimg.tables.format import NOTHING, cell_text, interval_text, mark, notes_of, number_text
 from formalimg.tables.model import Column, Number, Table
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 _DEFAULT_WIDTH = 100
+_MAX_COMPACT_BLOCKS = 2
 
 
 def render_terminal(tables: Iterable[Table]) -> ConsoleRenderable:
@@ -39,15 +40,16 @@ class _TerminalTables(NamedTuple):
         from rich.text import Text
 
         for table in self.tables:
+            grids = list(_grids(table, console, options))
             yield Text(table.title, style="bold")
-            yield from _layout(table, console, options)
-            for note in notes_of(table):
+            yield from grids or _row_by_row(table)
+            for note in notes_of(table, compact=not grids):
                 yield Text(note, style="dim")
             yield ""
 
 
-def _layout(table: Table, console: Console, options: ConsoleOptions) -> Iterator[ConsoleRenderable]:
-    """Yield the whole table where there is room, else blocks of columns, else row by row.
+def _grids(table: Table, console: Console, options: ConsoleOptions) -> Iterator[ConsoleRenderable]:
+    """Yield the whole table where there is room, else blocks of columns; nothing if it is better shown row by row.
 
     A table of texts alone is wrapped instead: its last columns are sentences.
     """
@@ -63,7 +65,10 @@ def _layout(table: Table, console: Console, options: ConsoleOptions) -> Iterator
         yield _grid(table, every, wrap=True)
         return
     blocks = _blocks(table, fits)
-    yield from (_grid(table, columns) for columns in blocks) if blocks else _row_by_row(table)
+    # Row by row there is also room for the intervals.
+    has_compact = any(column.interval == "compact" for column in table.columns)
+    if not has_compact or len(blocks) <= _MAX_COMPACT_BLOCKS:
+        yield from (_grid(table, columns) for columns in blocks)
 
 
 def _blocks(table: Table, fits: Callable[[Sequence[int]], bool]) -> list[list[int]]:
@@ -127,6 +132,8 @@ def _row_by_row(table: Table) -> Iterator[ConsoleRenderable]:
 
 def _line(column: Column, number: Number) -> tuple[str, str, str, str]:
     counts = "" if number.scored is None or column.type in ("scored", "count") else f"{number.scored}/{number.expected}"
+    if number.coverage is not None:
+        counts = NOTHING if number.value is None else f"{100 * number.coverage:.1f} %"
     return column.title, mark(number, column) + number_text(number, column), interval_text(number, column), counts
 
 
