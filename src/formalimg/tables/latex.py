@@ -12,6 +12,8 @@ from formalimg.tables.model import Column, Table
 _MAX_ROWS = 50
 """The number of rows that fit on a page; longer tables are continued in another."""
 
+_PACKAGES = r"% needs \usepackage{booktabs}; \usepackage[T1]{fontenc} for quotation marks and letters beyond a to z"
+
 _SPECIAL = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -69,7 +71,7 @@ def latex_row(cells: Iterable[str]) -> str:
 
 def _piece(table: Table, start: int, caption: str) -> str:
     lines = [
-        r"% needs \usepackage{booktabs}; \usepackage[T1]{fontenc} for quotation marks and letters beyond a to z",
+        *([_PACKAGES] if table.placement == "result" else []),
         r"\begin{table*}",
         r"  \centering",
         r"  \footnotesize",

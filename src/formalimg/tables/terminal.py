@@ -72,18 +72,32 @@ def _grids(table: Table, console: Console, options: ConsoleOptions) -> Iterator[
 
 
 def _blocks(table: Table, fits: Callable[[Sequence[int]], bool]) -> list[list[int]]:
-    """Return the columns of as few tables as possible, each with the texts in front; none if that does not fit."""
+    """Return the columns of as few tables as possible, each with the texts in front; none if that does not fit.
+
+    Columns that belong together stay together where they fit.
+    """
     every = range(len(table.columns))
     front = list(every[: table.front])
     blocks = [list(front)]
-    for column in every[len(front) :]:
-        if fits([*blocks[-1], column]):
-            blocks[-1].append(column)
-        elif fits([*front, column]):
-            blocks.append([*front, column])
-        else:
-            return []
+    for group in _column_groups(table):
+        for columns in (group,) if fits([*front, *group]) else ([column] for column in group):
+            if fits([*blocks[-1], *columns]):
+                blocks[-1] += columns
+            elif fits([*front, *columns]):
+                blocks.append([*front, *columns])
+            else:
+                return []
     return blocks
+
+
+def _column_groups(table: Table) -> list[list[int]]:
+    groups: list[list[int]] = []
+    for n, column in list(enumerate(table.columns))[table.front :]:
+        if groups and not column.starts:
+            groups[-1].append(n)
+        else:
+            groups.append([n])
+    return groups
 
 
 def _grid(table: Table, columns: Sequence[int], *, wrap: bool = False) -> RichTable:
