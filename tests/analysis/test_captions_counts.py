@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from formalimg.analysis.captions.categories import (
     CATEGORIES,
-    SETS,
+    MASKS,
     Category,
     CategoryCounts,
     categories_to_mask,
@@ -21,7 +21,7 @@ sets = st.lists(st.frozensets(st.sampled_from(CATEGORIES)), max_size=40)
 
 
 def counted(found: list[frozenset[Category]]) -> CategoryCounts:
-    by_set = [0] * SETS
+    by_set = [0] * MASKS
     for categories in found:
         by_set[categories_to_mask(categories)] += 1
     return CategoryCounts(tuple(by_set))
@@ -33,7 +33,7 @@ def test_figures_are_those_of_plain_counting(found: list[frozenset[Category]]) -
     sizes = [len(categories) for categories in found]
     assert counts.captions == sum(counts.histogram) == len(found)
     assert counts.histogram == tuple(sizes.count(size) for size in range(9))
-    assert counts.most == max(sizes, default=None)
+    assert counts.maximum == max(sizes, default=None)
     assert counts.mean == (pytest.approx(statistics.fmean(sizes)) if sizes else None)
     assert counts.deviation == (pytest.approx(statistics.stdev(sizes)) if len(sizes) > 1 else None)
     for one in CATEGORIES:

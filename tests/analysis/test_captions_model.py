@@ -165,7 +165,7 @@ def test_it_works_where_a_loop_is_running(file: Path, tmp_path: Path) -> None:
 def test_the_captions_themselves_are_never_written_over(tmp_path: Path) -> None:
     path = tmp_path / "per_caption.jsonl"
     path.write_text('{"caption": "a cat"}\n')
-    with pytest.raises(FormalimgError, match="written over"):
+    with pytest.raises(FormalimgError, match="overwritten"):
         study_captions(path, out=tmp_path)
     assert path.read_text() == '{"caption": "a cat"}\n'
 

@@ -1,4 +1,4 @@
-"""The form of a chat model's answer."""
+"""Find the categories of captions with a chat model: concurrent calls, cached answers, and an estimate of the cost."""
 
 from __future__ import annotations
 
@@ -39,63 +39,63 @@ _TABLES = (
 
 
 class AnswerCache:
-    """Answers by caption. The same words have the same answer, wherever they stand."""
+    """Cache of answers by caption, in SQLite, so that it survives being killed at any moment."""
 
-    def __init__(self, folder: Path | None, asked: Mapping[str, object]) -> None:
-        """Open the answers of a folder, or begin anew.
+    def __init__(self, folder: Path | None, settings: Mapping[str, object]) -> None:
+        """Open the cache in a folder, or create it.
 
         Args:
-            folder: where they lie; None keeps them only as long as the program runs.
-            asked: who is asked, and how. Answers to another question are not used.
+            folder: the folder; None for a cache in memory.
+            settings: the model and its prompt. Answers with other settings are not used.
 
         Raises:
-            FormalimgError: if the folder holds answers to another question, or cannot be used.
+            FormalimgError: if the folder holds answers with other settings, or cannot be used.
         """
-        self._place = ":memory:" if folder is None else str(folder / ANSWERS_FILE)
+        self._path = ":memory:" if folder is None else str(folder / ANSWERS_FILE)
         try:
             if folder is not None:
                 folder.mkdir(parents=True, exist_ok=True)
-            self._file = sqlite3.connect(self._place, timeout=10, isolation_level=None, check_same_thread=False)
+            self._database = sqlite3.connect(self._path, timeout=10, isolation_level=None, check_same_thread=False)
         except (OSError, sqlite3.Error) as error:
             raise FormalimgError(f"cannot write to {folder}: {error}") from error
         try:
-            self._file.execute("pragma journal_mode = wal")
-            self._file.execute("pragma synchronous = normal")
+            self._database.execute("pragma journal_mode = wal")
+            self._database.execute("pragma synchronous = normal")
             for statement in _TABLES:
-                self._file.execute(statement)
-            self._require_same(asked)
+                self._database.execute(statement)
+            self._require_same(settings)
         except sqlite3.Error as error:
-            self._file.close()
-            raise FormalimgError(f"{self._place} cannot be used: {error}; choose another folder") from error
+            self._database.close()
+            raise FormalimgError(f"{self._path} cannot be used: {error}; choose another folder") from error
         except FormalimgError:
-            self._file.close()
+            self._database.close()
             raise
 
     def get(self, caption: str) -> int | None:
-        """The categories found in a caption; None if nobody has said yet."""
-        row = self._file.execute("select found from answers where caption = ?", (_key(caption),)).fetchone()
+        """Return the mask of the categories of a caption; None if it is not cached."""
+        row = self._database.execute("select found from answers where caption = ?", (_key(caption),)).fetchone()
         return None if row is None else int(row[0])
 
-    def keep(self, caption: str, found: int, raw: str) -> None:
-        """Keep an answer."""
+    def put(self, caption: str, found: int, raw: str) -> None:
+        """Store an answer."""
         try:
-            self._file.execute("insert or ignore into answers values (?, ?, ?)", (_key(caption), found, raw))
+            self._database.execute("insert or ignore into answers values (?, ?, ?)", (_key(caption), found, raw))
         except sqlite3.Error as error:
-            raise FormalimgError(f"cannot write {self._place}: {error}; the same command goes on from here") from error
+            raise FormalimgError(f"cannot write {self._path}: {error}; the same command goes on from here") from error
 
     def close(self) -> None:
-        """Let go of the file."""
-        self._file.close()
+        """Close the database."""
+        self._database.close()
 
-    def _require_same(self, asked: Mapping[str, object]) -> None:
-        wanted = {name: json.dumps(value, sort_keys=True) for name, value in asked.items()}
-        kept: dict[str, str] = dict(self._file.execute("select name, value from asked").fetchall())
-        if not kept:
-            self._file.executemany("insert into asked values (?, ?)", list(wanted.items()))
-        for name in wanted if kept else ():
-            if wanted[name] != kept.get(name):
+    def _require_same(self, settings: Mapping[str, object]) -> None:
+        current = {name: json.dumps(value, sort_keys=True) for name, value in settings.items()}
+        stored: dict[str, str] = dict(self._database.execute("select name, value from asked").fetchall())
+        if not stored:
+            self._database.executemany("insert into asked values (?, ?)", list(current.items()))
+        for name in current if stored else ():
+            if current[name] != stored.get(name):
                 raise FormalimgError(
-                    f"{self._place} holds answers with {name} {kept.get(name)}, not {wanted[name]}: "
+                    f"{self._path} holds answers with {name} {stored.get(name)}, not {current[name]}: "
                     "give the same options to go on with it, or another folder"
                 )
 
@@ -104,89 +104,86 @@ def _key(caption: str) -> str:
     return hashlib.sha256(caption.encode()).hexdigest()
 
 
-_WAITING = 4
-"""How many captions are under way for each call that may run: one slow answer must not hold up the others."""
+_QUEUED_PER_CALL = 4
+"""How many captions are queued for each concurrent call: one slow answer must not hold up the others."""
 
 
 def load_question(own: Path | None = None) -> Prompt:
-    """The text that asks for the categories of a caption: ours, or `find-categories.txt` of the user's folder."""
+    """Return the prompt for the categories of a caption: built in, or `find-categories.txt` of the user's folder."""
     return load_prompts(Path(__file__).parent / "prompts", own)["find-categories"]
 
 
 def render_question(caption: str, question: Prompt) -> str:
-    """What is sent to ask about a caption; quoted, so that nobody takes its words for ours."""
+    """Return the prompt for a caption, which is quoted so that it is not taken for instructions."""
     return question.fill({"caption": json.dumps(caption, ensure_ascii=False)})
 
 
 def classifier_settings(model: ChatModel, question: Prompt) -> dict[str, object]:
-    """All that shapes the answers."""
+    """Return everything that shapes the answers."""
     return {"model": model.name, "settings": dict(model.settings), "prompt": question.version}
 
 
 @dataclass
 class CaptionClassifier:
-    """A chat model at work.
+    """Classifies captions with a chat model, each distinct text once.
 
     Attributes:
-        model: who is asked.
-        question: the text that asks.
-        kept: answers that are there already, and where new ones go.
-        cost: of all new answers, in US dollars; None as soon as one has no known price.
-        asked: how many captions the model was asked about.
+        model: the model.
+        question: the prompt.
+        cache: known answers, and where new ones go.
+        cost: of all new answers, in US dollars; None as soon as a price is unknown.
     """
 
     model: ChatModel
     question: Prompt
-    kept: AnswerCache
+    cache: AnswerCache
     cost: float | None = 0.0
-    asked: int = 0
-    _under_way: dict[str, asyncio.Task[int | Unanswered]] = field(default_factory=dict)
+    _in_flight: dict[str, asyncio.Task[int | Unanswered]] = field(default_factory=dict)
 
-    def hand_on(self, captions: Iterable[Caption], receive: Callable[[CaptionResult], None]) -> None:
-        """Ask about all captions, and hand on what is found in each, in their order."""
+    def classify(self, captions: Iterable[Caption], on_result: Callable[[CaptionResult], None]) -> None:
+        """Classify all captions, and call `on_result` with each result, in their order."""
 
-        async def all_of_them() -> None:
+        async def classify_all() -> None:
             async for result in self.results(captions):
-                receive(result)
+                on_result(result)
 
-        run_sync(all_of_them)
+        run_sync(classify_all)
 
     async def results(self, captions: Iterable[Caption]) -> AsyncIterator[CaptionResult]:
-        """What the model finds in each caption, in their order."""
-        door = asyncio.Semaphore(self.model.concurrency)
-        waiting: deque[tuple[Caption, asyncio.Task[int | Unanswered]]] = deque()
+        """Yield the result of each caption, in their order."""
+        limit = asyncio.Semaphore(self.model.concurrency)
+        queue: deque[tuple[Caption, asyncio.Task[int | Unanswered]]] = deque()
         try:
             for caption in captions:
-                waiting.append((caption, self._task(caption.text, door)))
-                if len(waiting) >= _WAITING * self.model.concurrency:
-                    yield await _result(*waiting.popleft())
-            while waiting:
-                yield await _result(*waiting.popleft())
+                queue.append((caption, self._task(caption.text, limit)))
+                if len(queue) >= _QUEUED_PER_CALL * self.model.concurrency:
+                    yield await _result(*queue.popleft())
+            while queue:
+                yield await _result(*queue.popleft())
         finally:
-            for _, task in waiting:
+            for _, task in queue:
                 task.cancel()
-            await asyncio.gather(*(task for _, task in waiting), return_exceptions=True)
+            await asyncio.gather(*(task for _, task in queue), return_exceptions=True)
 
-    def _task(self, text: str, door: asyncio.Semaphore) -> asyncio.Task[int | Unanswered]:
-        if text not in self._under_way:
-            task = asyncio.create_task(self._found(text, door))
-            self._under_way[text] = task
-            task.add_done_callback(lambda done: self._under_way.pop(text))
-        return self._under_way[text]
+    def _task(self, text: str, limit: asyncio.Semaphore) -> asyncio.Task[int | Unanswered]:
+        if text not in self._in_flight:
+            task = asyncio.create_task(self._mask(text, limit))
+            self._in_flight[text] = task
+            task.add_done_callback(lambda done: self._in_flight.pop(text))
+        return self._in_flight[text]
 
-    async def _found(self, text: str, door: asyncio.Semaphore) -> int | Unanswered:
-        known = self.kept.get(text)
+    async def _mask(self, text: str, limit: asyncio.Semaphore) -> int | Unanswered:
+        known = self.cache.get(text)
         if known is not None:
             return known
-        async with door:
-            words = render_question(text, self.question)
-            reply = await self.model.ask([Message("user", (words,))], CategoriesFound)
-        self.asked += 1
+        async with limit:
+            prompt = render_question(text, self.question)
+            reply = await self.model.ask([Message("user", (prompt,))], CategoriesFound)
         self.cost = None if self.cost is None or reply.cost is None else self.cost + reply.cost
         if isinstance(reply, Unanswered):
             return reply
         found = categories_to_mask(reply.value.categories)
-        self.kept.keep(text, found, reply.raw)
+        self.cache.put(text, found, reply.raw)
         return found
 
 
@@ -198,20 +195,20 @@ async def _result(caption: Caption, task: asyncio.Task[int | Unanswered]) -> Cap
 
 
 _CHARACTERS_PER_TOKEN = 4
-_FORM = 150
-"""Tokens for the form of the answer, roughly."""
-_ANSWER = 40
-"""Tokens of an answer, roughly; a model that thinks takes more."""
+_SCHEMA_TOKENS = 150
+"""Tokens of the answer schema, roughly."""
+_ANSWER_TOKENS = 40
+"""Tokens of an answer, roughly; a reasoning model takes more."""
 
 
 class CaptionEstimate(NamedTuple):
-    """What a study would do.
+    """The estimate of a caption study before it runs.
 
     Attributes:
         captions: how many captions there are.
-        to_ask: how many questions it would ask: one for each different caption that has no answer yet.
-        cost: about what they would cost, in US dollars; None if nobody knows the price.
-        first: what would be sent first; empty if nothing would.
+        to_ask: how many calls it would take: one for each distinct caption without an answer.
+        cost: their estimated cost, in US dollars; None if the price is unknown.
+        first: the first prompt; empty if there is none.
     """
 
     captions: int
@@ -229,24 +226,24 @@ def estimate_study(
     out: str | Path | None = None,
     prompts: Path | None = None,
 ) -> CaptionEstimate:
-    """What `study_captions` would ask with the same arguments. Nothing is asked or written.
+    """Estimate what `study_captions` would do with the same arguments. Nothing is sent or written.
 
     Raises:
         FormalimgError: as `study_captions` would.
     """
     question = load_question(prompts)
     folder = Path(out) if out is not None and (Path(out) / ANSWERS_FILE).exists() else None
-    captions, sent, first = 0, 0, ""
+    captions, tokens, first = 0, 0, ""
     seen: set[str] = set()
-    with closing(AnswerCache(folder, classifier_settings(model, question))) as kept:
+    with closing(AnswerCache(folder, classifier_settings(model, question))) as cache:
         for caption in read_captions(Path(path), column=column, limit=limit):
             captions += bool(caption.text)
-            if caption.text and caption.text not in seen and kept.get(caption.text) is None:
+            if caption.text and caption.text not in seen and cache.get(caption.text) is None:
                 seen.add(caption.text)
-                words = render_question(caption.text, question)
-                sent += len(words) // _CHARACTERS_PER_TOKEN + _FORM
-                first = first or words
+                prompt = render_question(caption.text, question)
+                tokens += len(prompt) // _CHARACTERS_PER_TOKEN + _SCHEMA_TOKENS
+                first = first or prompt
     if not captions:
         raise FormalimgError(f"there are no captions in {path}: give a file with at least one")
-    usage = Usage(input_tokens=sent, output_tokens=_ANSWER * len(seen))
+    usage = Usage(input_tokens=tokens, output_tokens=_ANSWER_TOKENS * len(seen))
     return CaptionEstimate(captions, len(seen), price(model.name).cost(usage) if seen else 0.0, first)

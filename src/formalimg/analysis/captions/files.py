@@ -1,4 +1,4 @@
-"""Captions from files, one at a time: a file may be larger than the memory."""
+"""Read captions from text, JSONL, CSV and TSV files, and write the result of each caption; both as a stream."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from formalimg.analysis.captions.categories import CATEGORIES, Category, mask_to
 from formalimg.analysis.captions.mentions import CategoryMention
 from formalimg.errors import FormalimgError
 
-USUAL_COLUMNS = ("caption", "prompt", "text")
-"""Where captions are looked for in tables, in this order, unless the user names a column."""
+DEFAULT_COLUMNS = ("caption", "prompt", "text")
+"""The columns of captions in tables, in this order, unless the user names one."""
 
 
 class Caption(NamedTuple):
-    """A caption and its place in the file.
+    """A caption of a file.
 
     Attributes:
-        line: the line it stands in, or begins in; the first is 1.
-        text: the words, without blanks around them; empty if there are none.
+        line: its first line, from 1.
+        text: the text, stripped; may be empty.
     """
 
     line: int
@@ -31,15 +31,15 @@ class Caption(NamedTuple):
 
 
 def read_captions(path: Path, *, column: str | None = None, limit: int | None = None) -> Iterator[Caption]:
-    """The captions of a file, empty ones as well.
+    """Yield the captions of a file, empty ones as well.
 
     Args:
         path: a text file with one caption on each line; or `.jsonl`, `.csv`, `.tsv` with a field for it.
         column: the name of that field; by default the first of caption, prompt and text that is there.
-        limit: stop after so many captions that are not empty.
+        limit: the maximum number of captions that are not empty.
 
     Raises:
-        FormalimgError: if the file is not there, is no UTF-8, or a line of it has no such field.
+        FormalimgError: if the file is missing, is not UTF-8, or a line of it has no such field.
     """
     if column is not None and path.suffix not in _READERS:
         raise FormalimgError(
@@ -77,31 +77,31 @@ def _records(file: TextIO, path: Path, column: str | None) -> Iterator[Caption]:
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise FormalimgError(f"line {number} of {path} is no JSON: {error}") from error
+            raise FormalimgError(f"line {number} of {path} is not JSON: {error}") from error
         if not isinstance(record, dict):
-            raise FormalimgError(f"line {number} of {path} is no JSON object: give one with a field for the caption")
+            raise FormalimgError(f"line {number} of {path} is not a JSON object: give one with a field for the caption")
         field = field or _column(list(record), path, None)
         text = record.get(field, 0)
         if text is not None and not isinstance(text, str):
             raise FormalimgError(
-                f"line {number} of {path} has no text in the field {field}: mend it or name another one"
+                f"line {number} of {path} has no text in the field {field}: fix it or name another one"
             )
         if not _can_be_written(text or ""):
-            raise FormalimgError(f"line {number} of {path} has half a character (a lone surrogate): mend it")
+            raise FormalimgError(f"line {number} of {path} has half a character (a lone surrogate): fix it")
         yield Caption(number, (text or "").strip())
 
 
 def _rows(file: TextIO, path: Path, column: str | None) -> Iterator[Caption]:
     rows = csv.reader(file, delimiter="\t" if path.suffix == ".tsv" else ",", strict=True)
-    heads = next(rows, None)
-    if heads is None:
+    header = next(rows, None)
+    if header is None:
         return
-    place = heads.index(_column(heads, path, column))
+    index = header.index(_column(header, path, column))
     line = rows.line_num + 1
     for row in rows:
-        if row and len(row) <= place:
-            raise FormalimgError(f"line {line} of {path} ends before the column {heads[place]}: mend it")
-        yield Caption(line, row[place].strip() if row else "")
+        if row and len(row) <= index:
+            raise FormalimgError(f"line {line} of {path} ends before the column {header[index]}: fix it")
+        yield Caption(line, row[index].strip() if row else "")
         line = rows.line_num + 1
 
 
@@ -113,13 +113,13 @@ def _can_be_written(text: str) -> bool:
     return True
 
 
-def _column(there: list[str], path: Path, wanted: str | None) -> str:
-    for name in USUAL_COLUMNS if wanted is None else (wanted,):
-        if name in there:
+def _column(columns: list[str], path: Path, chosen: str | None) -> str:
+    for name in DEFAULT_COLUMNS if chosen is None else (chosen,):
+        if name in columns:
             return name
-    looked_for = wanted or ", ".join(USUAL_COLUMNS)
-    listed = ", ".join(there[:10]) or "nothing"
-    raise FormalimgError(f"{path} has no column {looked_for}, but {listed}: name the one with the captions by --column")
+    expected = chosen or ", ".join(DEFAULT_COLUMNS)
+    listed = ", ".join(columns[:10]) or "nothing"
+    raise FormalimgError(f"{path} has no column {expected}, but {listed}: name the one with the captions by --column")
 
 
 _READERS: dict[str, Callable[[TextIO, Path, str | None], Iterator[Caption]]] = {
@@ -134,14 +134,14 @@ TABLE_FILE = "per_caption.csv"
 
 
 class CaptionResult(NamedTuple):
-    """What was found in a caption.
+    """The categories found in a caption.
 
     Attributes:
         caption: the caption.
-        found: the categories as a whole number with one bit for each; None if there was no answer.
-        mentions: the words that speak of them, where they were looked up.
-        unanswered: what sort of reason there is for having no answer: refused, unreadable or failed.
-        reason: what happened, in one line.
+        found: the mask of the categories; None if there was no answer.
+        mentions: the words that mention them, where a lexicon was used.
+        unanswered: the kind of reason for having no answer: refused, unreadable or failed.
+        reason: the reason, in one line.
     """
 
     caption: Caption
@@ -152,13 +152,13 @@ class CaptionResult(NamedTuple):
 
 
 class CaptionResultWriter:
-    """Two files with a line for each caption, which appear under their names when they are complete."""
+    """Write a JSONL and a CSV file with a line for each caption; they appear when they are complete."""
 
     def __init__(self, folder: Path) -> None:
-        """Nothing is written yet.
+        """Prepare the files without writing anything.
 
         Args:
-            folder: where the files belong; made if it is not there.
+            folder: the folder of the files; created if missing.
         """
         self._folder = folder
         self._open = ExitStack()
@@ -166,7 +166,7 @@ class CaptionResultWriter:
     def __enter__(self) -> CaptionResultWriter:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._lines, table = (self._begun(name) for name in (LINES_FILE, TABLE_FILE))
+            self._lines, table = (self._open_part(name) for name in (LINES_FILE, TABLE_FILE))
         except OSError as error:
             self._open.close()
             raise FormalimgError(f"cannot write to {self._folder}: {error.strerror}") from error
@@ -175,17 +175,17 @@ class CaptionResultWriter:
         return self
 
     def add(self, result: CaptionResult) -> None:
-        """Write what was found in the next caption."""
+        """Write the result of the next caption."""
         line, text = result.caption
         found = None if result.found is None else mask_to_categories(result.found)
-        told: dict[str, object] = {"line": line, "caption": text, "categories": found}
+        record: dict[str, object] = {"line": line, "caption": text, "categories": found}
         if result.mentions:
-            told["words"] = _words(result)
+            record["words"] = _words_by_category(result)
         if found is None:
-            told |= {"unanswered": result.unanswered, "reason": result.reason}
+            record |= {"unanswered": result.unanswered, "reason": result.reason}
         marks = [""] * len(CATEGORIES) if found is None else [int(category in found) for category in CATEGORIES]
         try:
-            self._lines.write(f"{json.dumps(told, ensure_ascii=False)}\n")
+            self._lines.write(f"{json.dumps(record, ensure_ascii=False)}\n")
             self._table.writerow([line, text, *marks, "" if found is None else len(found), result.unanswered])
         except OSError as error:
             raise FormalimgError(
@@ -207,14 +207,14 @@ class CaptionResultWriter:
                 f"cannot write to {self._folder}: {problem.strerror}; make room, then try again"
             ) from problem
 
-    def _begun(self, name: str) -> TextIO:
+    def _open_part(self, name: str) -> TextIO:
         return self._open.enter_context(self._part(name).open("w", encoding="utf-8", newline=""))
 
     def _part(self, name: str) -> Path:
         return self._folder / f".{name}.part"
 
 
-def _words(result: CaptionResult) -> Mapping[Category, list[str]]:
+def _words_by_category(result: CaptionResult) -> Mapping[Category, list[str]]:
     found: dict[Category, list[str]] = {}
     for mention in result.mentions:
         found.setdefault(mention.category, []).append(mention.words)

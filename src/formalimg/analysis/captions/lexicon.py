@@ -1,4 +1,4 @@
-"""The words that speak of visual concepts, read from `words/*.toml` and made ready for being looked up."""
+"""The lexicon of visual concepts: loads `words/*.toml` and indexes its phrases for lookup."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from formalimg.analysis.captions.categories import Category
 
-Rule: TypeAlias = Literal["always", "count", "count before things", "describing", "between things", "into containers"]
-"""What the words around an entry have to say before it counts."""
+Rule: TypeAlias = Literal["always", "count", "count before objects", "describing", "between objects", "into containers"]
+"""The context in which an entry counts."""
 
 
 class LexiconEntry(NamedTuple):
-    """A word or phrase to look out for.
+    """A word or phrase of the lexicon.
 
     Attributes:
-        words: the phrase, word by word; hyphens are blanks here.
-        category: what it speaks of; None for phrases that look as if they did, such as "behind the scenes".
-        rule: when it does.
-        by_itself: what a word that may describe a thing is when it does not.
+        words: the words of the phrase, split at blanks and hyphens.
+        category: its category; None for phrases that only look like a mention, such as "behind the scenes".
+        rule: the context in which it counts.
+        by_itself: the category of a possible adjective where it does not describe an object.
     """
 
     words: tuple[str, ...]
@@ -35,23 +35,23 @@ class LexiconEntry(NamedTuple):
 
 @dataclass(frozen=True)
 class CaptionLexicon:
-    """All entries, and the kinds of words that rules ask for.
+    """All entries, and the word classes that rules need.
 
     Attributes:
         entries: by their words.
         lengths: for the first words of entries, how many words these have, the longest first.
         always: the category of single words that always count.
-        things: words that name things, in singular and plural.
+        things: nouns of objects, in singular and plural.
         plurals: those in the plural.
         placeable: those that can be on one another: all but places and surfaces.
-        containers: those that hold other things.
+        containers: those that hold other objects.
         articles: words with which a noun phrase may begin.
-        breaks: words at which a noun phrase is over.
-        describing_follows: words and pairs of words after which a word that may describe does.
+        breaks: words that end a noun phrase.
+        describing_follows: words and pairs of words after which a possible adjective is one.
         units: words that make a measure of the number before them.
         size_units: those of length.
         names: words that make a name of the number after them.
-        counted: words that are counted, besides things.
+        counted: words that are counted, besides objects.
         groups: pairs of words after which a number counts.
     """
 
@@ -74,7 +74,7 @@ class CaptionLexicon:
 
 @cache
 def load_lexicon() -> CaptionLexicon:
-    """Our lexicon of visual concepts."""
+    """Return the lexicon of visual concepts."""
     objects, numbers, spatial, grammar = (_read(name) for name in ("objects", "numbers", "spatial", "grammar"))
     nouns = _nouns(objects)
     entries = list(_entries(nouns.every, numbers, spatial, grammar["articles"]))
@@ -120,7 +120,7 @@ def _nouns(objects: Mapping[str, Any]) -> _Nouns:
 
 
 def pluralize(name: str, irregular: Mapping[str, str]) -> str:
-    """The plural of a noun; of several words, the last one has it."""
+    """Return the plural of a noun; of several words, that of the last."""
     *before, last = name.split(" ")
     if name in irregular:
         return irregular[name]
@@ -138,7 +138,7 @@ def _regular_plural(word: str) -> str:
 def _entries(
     objects: Iterable[str], numbers: Mapping[str, Any], spatial: Mapping[str, Any], articles: Iterable[str]
 ) -> Iterator[LexiconEntry]:
-    """Every phrase with what it means. Where two files have the same phrase, the first one here is right."""
+    """Yield every phrase with its meaning. Where two files have the same phrase, the first one here is right."""
     colors, shapes, sizes, textures, styles = (
         _read(name) for name in ("colors", "shapes", "sizes", "textures", "styles")
     )
@@ -171,8 +171,8 @@ def _ruled(numbers: Mapping[str, Any], spatial: Mapping[str, Any]) -> tuple[tupl
     return (
         (numbers["groups"], "number", "always"),
         (numbers["values"], "number", "count"),
-        (numbers["before_things"], "number", "count before things"),
-        (spatial["between_things"], "spatial", "between things"),
+        (numbers["before_things"], "number", "count before objects"),
+        (spatial["between_things"], "spatial", "between objects"),
         (spatial["into_containers"], "spatial", "into containers"),
     )
 
@@ -189,7 +189,7 @@ def _is_plain(entry: LexiconEntry) -> bool:
 
 
 def _heads(names: Iterable[str]) -> frozenset[str]:
-    """The words that tell of a noun that it has come to its end."""
+    """Return the last words of nouns."""
     return frozenset(_words(name)[-1] for name in names)
 
 
