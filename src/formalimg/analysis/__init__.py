@@ -70,8 +70,8 @@ if TYPE_CHECKING:
     )
     from formalimg.analysis.run_judges import judge_named, judge_names
     from formalimg.analysis.score_agreement import (
+        JudgeScoreDifference,
         QuestionScores,
-        ScoreDifference,
         ScoreDisagreement,
         ScoresCompared,
         compare_scores,
@@ -126,7 +126,7 @@ __getattr__ = lazy_exports(
         "score_agreement": [
             "QuestionScores",
             "ScoreDisagreement",
-            "ScoreDifference",
+            "JudgeScoreDifference",
             "ScoresCompared",
             "compare_scores",
         ],
@@ -196,6 +196,7 @@ __all__ = [
     "HistogramBin",
     "HumanRatings",
     "ImageScores",
+    "JudgeScoreDifference",
     "JudgeScores",
     "JudgesCompared",
     "LabelledScore",
@@ -214,7 +215,6 @@ __all__ = [
     "RaterScore",
     "Rating",
     "RatingsError",
-    "ScoreDifference",
     "ScoreDisagreement",
     "ScoreGap",
     "ScoreGaps",

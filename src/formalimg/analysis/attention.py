@@ -55,7 +55,7 @@ class Conduct(NamedTuple):
         return tuple(rater.rater for rater in self.raters if rater.left_out)
 
 
-def exclude_inattentive(raters: Iterable[RaterConduct], most_missed: float) -> tuple[RaterConduct, ...]:
+def exclude_inattentive(raters: Iterable[RaterConduct], max_missed: float) -> tuple[RaterConduct, ...]:
     """Mark the raters as excluded who missed more than this share of their attention checks.
 
     Raters without a check stay: nothing speaks against them.
@@ -63,13 +63,13 @@ def exclude_inattentive(raters: Iterable[RaterConduct], most_missed: float) -> t
     Raises:
         FormalimgError: if this is not a share, there were no checks at all, or no rater would be left.
     """
-    if not 0 <= most_missed <= 1:  # also refuses NaN
-        raise FormalimgError(f"{most_missed:g} is not a share of attention checks: take 0 to 1, such as 0.2")
-    marked = tuple(it._replace(left_out=(it.missed or 0) > most_missed + 1e-9) for it in raters)
+    if not 0 <= max_missed <= 1:  # also refuses NaN
+        raise FormalimgError(f"{max_missed:g} is not a share of attention checks: take 0 to 1, such as 0.2")
+    marked = tuple(it._replace(left_out=(it.missed or 0) > max_missed + 1e-9) for it in raters)
     if not any(it.checks for it in marked):
         raise FormalimgError("nobody has had an attention check, so nobody can have missed one: leave the option out")
     if all(it.left_out for it in marked):
-        raise FormalimgError(f"everybody missed more than {most_missed:g} of the attention checks: take a larger share")
+        raise FormalimgError(f"everybody missed more than {max_missed:g} of the attention checks: take a larger share")
     return marked
 
 

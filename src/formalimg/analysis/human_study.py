@@ -41,7 +41,7 @@ class HumanRatings:
 
 
 def study_people(
-    said: HumanRatings,
+    ratings: HumanRatings,
     runs: Sequence[StoredRun],
     *,
     iou: float = MIN_OVERLAP,
@@ -51,7 +51,7 @@ def study_people(
     """Compare human ratings between raters, and with the judges of the rated runs.
 
     Args:
-        said: the ratings.
+        ratings: the ratings.
         runs: runs of one suite, each opened with the judge to compare with.
         iou: for boxes, the intersection over union from which boxes match.
         profile: for scores, `official-code` gives each question its full weight.
@@ -62,18 +62,18 @@ def study_people(
         FormalimgError: if there are no ratings, or the runs do not belong together.
     """
     found: StudyOfPeople
-    if said.votes:
-        found = study_votes(said.votes, runs, confidence=confidence)
-    elif said.points:
-        found = study_likert(said.points, runs, confidence=confidence)
-    elif said.scores:
-        found = study_scores(said.scores, runs, profile=profile, confidence=confidence)
-    elif said.corrections:
-        judges = {run.folder.name: name for run in runs if (name := _grounder(run, said.corrections))}
-        found = study_boxes(said.corrections, runs[0].manifest.suite, judges=judges, iou=iou, confidence=confidence)
+    if ratings.votes:
+        found = study_votes(ratings.votes, runs, confidence=confidence)
+    elif ratings.points:
+        found = study_likert(ratings.points, runs, confidence=confidence)
+    elif ratings.scores:
+        found = study_scores(ratings.scores, runs, profile=profile, confidence=confidence)
+    elif ratings.corrections:
+        judges = {run.folder.name: name for run in runs if (name := _grounder(run, ratings.corrections))}
+        found = study_boxes(ratings.corrections, runs[0].manifest.suite, judges=judges, iou=iou, confidence=confidence)
     else:
         raise FormalimgError("nobody has finished an image yet: let raters answer first")
-    return replace(found, attention=said.conduct)
+    return replace(found, attention=ratings.conduct)
 
 
 def _grounder(run: StoredRun, corrections: Sequence[Correction]) -> str:

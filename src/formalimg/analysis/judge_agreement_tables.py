@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from formalimg.analysis.counterfactual_scores import NEAR
 from formalimg.analysis.judge_agreement import JudgesCompared, ScoredCounts
 from formalimg.analysis.run_judges import judge_names
-from formalimg.analysis.score_agreement import ScoreDifference, ScoreDisagreement, ScoresCompared
+from formalimg.analysis.score_agreement import JudgeScoreDifference, ScoreDisagreement, ScoresCompared
 from formalimg.analysis.study_tables import (
     build_agreement_table,
     build_table,
@@ -161,7 +161,7 @@ def score_agreement_tables(found: ScoresCompared) -> Iterator[Table]:
 def score_agreement_rows(found: ScoresCompared) -> Iterator[dict[str, object]]:
     """Yield the CSV rows of the scores of two judges."""
     first, second = judge_names([found.first, found.second])
-    parts: list[tuple[dict[str, object], ScoreDifference]] = [({}, found.scores)]
+    parts: list[tuple[dict[str, object], JudgeScoreDifference]] = [({}, found.scores)]
     parts += [({"level": level}, it) for level, it in found.scores_by_level.items()]
     parts += [({"kind": dimension}, it) for dimension, it in found.scores_by_dimension.items()]
     for part, it in parts:

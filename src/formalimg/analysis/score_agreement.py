@@ -25,7 +25,7 @@ from formalimg.stats import Consistency, Correlation, Interval, ScoreProfile, Sh
 from formalimg.suites import DIMENSIONS, PASS_MARK, CounterfactualSpec
 
 
-class ScoreDifference(NamedTuple):
+class JudgeScoreDifference(NamedTuple):
     """The difference between the scores of two judges.
 
     Attributes:
@@ -105,9 +105,9 @@ class ScoresCompared:
     first: Identity
     second: Identity
     images: ScoredCounts
-    scores: ScoreDifference
-    scores_by_level: Mapping[int, ScoreDifference]
-    scores_by_dimension: Mapping[str, ScoreDifference]
+    scores: JudgeScoreDifference
+    scores_by_level: Mapping[int, JudgeScoreDifference]
+    scores_by_dimension: Mapping[str, JudgeScoreDifference]
     passed: Consistency
     passed_by_level: Mapping[int, Consistency]
     disagreements: tuple[ScoreDisagreement, ...]
@@ -165,18 +165,18 @@ def compare_scores(
 
     def difference(
         images: Iterable[_ComparedImage], score: Callable[[_JudgeImageScores, CounterfactualSpec], float | None]
-    ) -> ScoreDifference:
+    ) -> JudgeScoreDifference:
         pairs = [ScorePair(score(it.first, it.spec), score(it.second, it.spec), it.item) for it in images]
         gap = score_gap(pairs, confidence)
         means = gap.judge, gap.human, gap.mean
-        return ScoreDifference(gap.n, gap.left_out, *means, gap.interval, gap.sd, gap.near, gap.r)
+        return JudgeScoreDifference(gap.n, gap.left_out, *means, gap.interval, gap.sd, gap.near, gap.r)
 
     def passed(images: Iterable[_ComparedImage]) -> Consistency:
         chosen = list(images)
         answers = [(_passes(it.first.score), _passes(it.second.score)) for it in chosen]
         return consistency(answers, items=[it.item for it in chosen], confidence=confidence)
 
-    by_dimension: dict[str, ScoreDifference] = {}
+    by_dimension: dict[str, JudgeScoreDifference] = {}
     for dimension in DIMENSIONS:
         chosen = [it for it in compared if any(question.dimension == dimension for question in it.spec.questions)]
         if chosen:
