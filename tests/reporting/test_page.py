@@ -22,7 +22,7 @@ from PIL import Image
 from formalimg.errors import FormalimgError
 from formalimg.judges import Part, Verdict
 from formalimg.reporting import compare, curve, drawings_of, render, write_html
-from formalimg.reporting.figures.svg import element, spread
+from formalimg.reporting.figures.svg import element, spread_labels
 from formalimg.reporting.gallery import formula_pieces
 from formalimg.stats import Band, Rate
 from tests.reporting.drawn_runs import DrawnRun, drawn_run, plain_run
@@ -220,7 +220,7 @@ def test_the_same_runs_give_the_same_page(runs: Sequence[DrawnRun], page: str, t
     st.floats(1, 30),
 )
 def test_labels_keep_their_order_their_distance_and_their_room(wanted: list[float], apart: float) -> None:
-    heights = spread(wanted, apart, 0, 400)
+    heights = spread_labels(wanted, apart, 0, 400)
     assert len(heights) == len(wanted)
     room = min(apart, 400 / max(1, len(wanted) - 1))
     assert all(later - earlier >= room - 1e-6 for earlier, later in pairwise(heights))

@@ -11,9 +11,9 @@ from formalimg.judges import Part, Unscored, Verdict
 from formalimg.logic import Atom, FormulaError, Not, Or, parse, to_pretty_text
 from formalimg.logic import Formula as Tree
 from formalimg.reporting.examples import Exhibit
-from formalimg.reporting.figures.series import tones_of
+from formalimg.reporting.figures.series import run_tones
 from formalimg.reporting.figures.svg import Markup
-from formalimg.reporting.images import FolderImage, PageImage
+from formalimg.reporting.images import LinkedImage, PageImage
 from formalimg.reporting.labels import Words, level_name, number_type, words_of
 from formalimg.reporting.model import Section
 from formalimg.scenes import CANVAS, Scene, SceneError, SceneObject
@@ -40,7 +40,7 @@ def gallery(section: Section, examples: Mapping[int, Sequence[Exhibit]], remark:
     if not shown and not remark:
         return ""
     every = [example for number in shown for example in examples[number]]
-    tones = tones_of(section.rows)
+    tones = run_tones(section.rows)
     levels = sorted({example.item.level for example in every})
     outcomes = [outcome for outcome in _SIGNS if any(_outcome(example) == outcome for example in every)]
     return render_template(
@@ -121,7 +121,7 @@ def _figure(example: Exhibit, run: int, section: Section) -> _GalleryFigure:
         f"{_SIGNS[outcome]} {outcome}{f', {score:.2f}' if has_score else ''}",
         f"{level_name(section.suite, example.item.level)}, item {example.item.id}"
         + (f", image {sample}" if row.manifest.samples > 1 else ""),
-        example.thumbnail.address if isinstance(example.thumbnail, FolderImage) else "",
+        example.thumbnail.address if isinstance(example.thumbnail, LinkedImage) else "",
         list(_why(verdict, is_gated=(example.judged.outcome.item, sample) in row.gated)),
         example.item.prompt,
         [_shown_part(part, labels) for part in failed],

@@ -82,7 +82,7 @@ _MAX_FOLDER_SIDE = 1024
 _OURS = re.compile(r"[0-9a-f]{24}\.webp")
 
 
-class FolderImage(NamedTuple):
+class LinkedImage(NamedTuple):
     """An image in the folder beside a page, and how large it is shown there."""
 
     folder: str
@@ -109,13 +109,13 @@ def image_loader(images: Images, folder: Path) -> Callable[[ImageLocation], Page
         folder: beside the page, for those that are not inside it.
     """
 
-    def beside(path: ImageLocation) -> FolderImage | str:
+    def beside(path: ImageLocation) -> LinkedImage | str:
         small = thumbnail_of(path, _MAX_FOLDER_SIDE)
         if not isinstance(small, Thumbnail):
             return small
         shrunk = min(1.0, MAX_SIDE / max(small.width, small.height))
         width, height = (max(1, round(side * shrunk)) for side in (small.width, small.height))
-        return FolderImage(folder.name, width, height, small.data)
+        return LinkedImage(folder.name, width, height, small.data)
 
     match images:
         case "embed":
@@ -131,7 +131,7 @@ def image_folder(page: Path) -> Path:
     return page.with_name(f"{page.stem}_files")
 
 
-def write_images(folder: Path, images: Collection[FolderImage]) -> None:
+def write_images(folder: Path, images: Collection[LinkedImage]) -> None:
     """Write the images of a page."""
     try:
         folder.mkdir(exist_ok=True)
@@ -143,7 +143,7 @@ def write_images(folder: Path, images: Collection[FolderImage]) -> None:
         atomic_write(folder / image.name, [image.data])
 
 
-def remove_other_images(folder: Path, images: Collection[FolderImage]) -> None:
+def remove_other_images(folder: Path, images: Collection[LinkedImage]) -> None:
     """Remove the images of an earlier page, and nothing that was not written here."""
     needed = {image.name for image in images}
     for path in folder.iterdir():

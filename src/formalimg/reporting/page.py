@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from formalimg._util.templates import render_template
 from formalimg.reporting.examples import Exhibit
 from formalimg.reporting.figures.curve import curve
-from formalimg.reporting.figures.series import tones_of
+from formalimg.reporting.figures.series import run_tones
 from formalimg.reporting.figures.svg import Markup
 from formalimg.reporting.gallery import gallery
 from formalimg.reporting.labels import (
@@ -122,7 +122,7 @@ def more_table(table: Table, section: Section) -> str:
 
 
 def _tones(section: Section) -> dict[str, str]:
-    return dict(zip((row.name for row in section.rows), tones_of(section.rows), strict=True))
+    return dict(zip((row.name for row in section.rows), run_tones(section.rows), strict=True))
 
 
 # --- cards
@@ -148,7 +148,7 @@ def _cards(section: Section) -> str:
     common = [fact for fact in facts[0] if all(fact in others for others in facts)] if len(facts) > 1 else []
     cards = [
         _RunCard(row.name, tone, list(_headline(row, section)), [fact for fact in those if fact not in common])
-        for row, tone, those in zip(section.rows, tones_of(section.rows), facts, strict=True)
+        for row, tone, those in zip(section.rows, run_tones(section.rows), facts, strict=True)
     ]
     return render_template("formalimg.reporting", "cards.html", cards=cards, common=common)
 
@@ -225,7 +225,7 @@ def _failures(section: Section) -> str:
             )
             if chart.lines
         ],
-        runs=list(zip((row.name for row in section.rows), tones_of(section.rows), strict=True)),
+        runs=list(zip((row.name for row in section.rows), run_tones(section.rows), strict=True)),
         note=FAILURES_COUNTED,
     )
 

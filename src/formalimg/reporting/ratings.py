@@ -5,14 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from formalimg.tables import Column, Table, TableRow
+from formalimg.tables import Table
 
 if TYPE_CHECKING:
-    from formalimg.analysis import AgreementTable, StudyOfPeople
+    from formalimg.analysis import StudyOfPeople
 
 _NUMBERS = ("value", "low", "high", "n", "left_out", "kappa")
 
@@ -21,16 +20,7 @@ def rating_tables(study: StudyOfPeople) -> tuple[Table, ...]:
     """Return the tables of a study; its results first."""
     from formalimg.analysis import people_tables  # here, so that other reports are made faster
 
-    return tuple(table if isinstance(table, Table) else _table(table) for table in people_tables(study))
-
-
-def _table(table: AgreementTable) -> Table:
-    """Return a table whose numbers were written already: texts to the left where they have letters."""
-    columns = tuple(
-        Column(head, align="left" if not n or any(re.search(r"[^\W\d]{2}", row[n]) for row in table.rows) else "right")
-        for n, head in enumerate(table.heads)
-    )
-    return Table("people", table.title, columns, tuple(map(TableRow, table.rows)), (table.note,), table.place)
+    return tuple(people_tables(study))
 
 
 def rating_lines(study: StudyOfPeople) -> Iterator[dict[str, object]]:

@@ -12,8 +12,8 @@ from formalimg.reporting.comparison import compare
 from formalimg.reporting.examples import examples_of
 from formalimg.reporting.export import CSV_COLUMNS, comparison_csv, comparison_json
 from formalimg.reporting.images import (
-    FolderImage,
     Images,
+    LinkedImage,
     image_folder,
     image_loader,
     remove_other_images,
@@ -213,7 +213,7 @@ def write_html(
         for by_run in shown.values()
         for examples in by_run.values()
         for example in examples
-        if isinstance(example.thumbnail, FolderImage)
+        if isinstance(example.thumbnail, LinkedImage)
     }
     if images == "folder":
         write_images(folder, beside)

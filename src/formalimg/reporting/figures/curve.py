@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from formalimg.reporting.figures.series import tones_of
-from formalimg.reporting.figures.svg import Markup, element, join, short_names, spread
+from formalimg.reporting.figures.series import run_tones
+from formalimg.reporting.figures.svg import Markup, element, join, short_names, spread_labels
 from formalimg.reporting.labels import (
     axis_label,
     epsilon_text,
@@ -60,7 +60,7 @@ def curve(section: Section) -> Markup:
     if not section.published and not any(row.summary.overall.scored for row in section.rows):
         return element("p", "No image has a verdict yet.", class_="quiet")
     plane = _Plane(section.levels)
-    tones = tones_of(section.rows)
+    tones = run_tones(section.rows)
     lines = [_run_line(row, number, tones[number], section, plane) for number, row in enumerate(section.rows)]
     return element(
         "svg",
@@ -184,7 +184,7 @@ def _labels(section: Section, plane: _Plane) -> list[Markup]:
     names = short_names([row.name for row in section.rows], _MAX_NAME)
     ends = [
         _CurveLabel(plane.y(end), _label_text(name, row, section), tone)
-        for name, tone, row in zip(names, tones_of(section.rows), section.rows, strict=True)
+        for name, tone, row in zip(names, run_tones(section.rows), section.rows, strict=True)
         if (end := _end((level, rate.value) for level, rate in row.summary.levels.items())) is not None
     ]
     ends += [
@@ -193,7 +193,7 @@ def _labels(section: Section, plane: _Plane) -> list[Markup]:
         if (end := _end(row.rates.items())) is not None
     ]
     ends.sort(key=lambda label: label.height)
-    heights = spread([label.height for label in ends], _LINE, _TOP, _HEIGHT - 6)
+    heights = spread_labels([label.height for label in ends], _LINE, _TOP, _HEIGHT - 6)
     x = _WIDTH - _RIGHT
     return [
         element(

@@ -1,4 +1,4 @@
-"""How many there are of each kind, or in each range, as columns beside each other."""
+"""Histograms and box plots."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from statistics import quantiles
 from typing import NamedTuple
 
-from formalimg.reporting.figures.axes import SHARES, Frame, Scale, counting_scale, grid_of, scale_of_names
-from formalimg.reporting.figures.series import numbered_look, told
-from formalimg.reporting.figures.svg import INK, Drawing, Markup, element, join, line_between
+from formalimg.reporting.figures.axes import SHARES, Axis, PlotArea, category_axis, count_axis, plot_grid
+from formalimg.reporting.figures.series import numbered_style, with_title
+from formalimg.reporting.figures.svg import INK, Drawing, Markup, draw_line, element, join
 
 _HEIGHT = 92.0
-_ACCENT, _OTHER = numbered_look(0).color, "#a9bcd6"
+_ACCENT, _OTHER = numbered_style(0).color, "#a9bcd6"
 
 
-class Column(NamedTuple):
-    """One column: from where to where on the axis, how many, what it is called, and whether it is to be seen first."""
+class HistogramBar(NamedTuple):
+    """One bar: its range on the axis, its count, its name, and whether it is emphasized."""
 
     low: float
     high: float
@@ -25,21 +25,21 @@ class Column(NamedTuple):
 
 
 class Histogram(NamedTuple):
-    """All columns, with what stands at the axes and which places are told across."""
+    """A histogram: its bars, the names of its axes, and the ticks of the horizontal one."""
 
     title: str
     note: str
-    columns: tuple[Column, ...]
+    columns: tuple[HistogramBar, ...]
     measure: str
     about: str
     ticks: tuple[tuple[float, str], ...]
 
 
 def histogram(name: str, of: Histogram) -> Drawing:
-    """The columns in one frame."""
-    across = Scale(of.columns[0].low, of.columns[-1].high, of.ticks)
-    up = counting_scale(max(column.there for column in of.columns))
-    grid = grid_of([""], 2, across, up, columns=1, height=_HEIGHT, about=of.about)
+    """Return a histogram as a figure."""
+    across = Axis(of.columns[0].low, of.columns[-1].high, of.ticks)
+    up = count_axis(max(column.there for column in of.columns))
+    grid = plot_grid([""], 2, across, up, columns=1, height=_HEIGHT, about=of.about)
     frame = grid.frames[0]
     parts: list[Markup] = []
     for column in of.columns:
@@ -52,16 +52,16 @@ def histogram(name: str, of: Histogram) -> Drawing:
             height=f"{frame.bottom - frame.y(column.there):.2f}",
             fill=_ACCENT if column.is_main else _OTHER,
         )
-        parts.append(told(bar, f"{column.name}: {column.there:,}"))
+        parts.append(with_title(bar, f"{column.name}: {column.there:,}"))
     return Drawing(name, of.title, of.note, grid.bottom, join(grid.drawn([""], of.measure, of.about), parts))
 
 
 _BOX_HEIGHT = 104.0
-_BOX_ACCENT = numbered_look(0).color
+_BOX_ACCENT = numbered_style(0).color
 
 
 class FiveNumbers(NamedTuple):
-    """The smallest figure, the three quartiles (interpolated between figures), and the largest."""
+    """The minimum, the three quartiles (interpolated), and the maximum."""
 
     least: float
     lower: float
@@ -70,8 +70,8 @@ class FiveNumbers(NamedTuple):
     most: float
 
 
-class Boxes(NamedTuple):
-    """Figures that spread.
+class BoxPlot(NamedTuple):
+    """Distributions of numbers, one box each.
 
     Attributes:
         title, note: what they show, and how they were made.
@@ -86,41 +86,41 @@ class Boxes(NamedTuple):
     figures: Mapping[str, Mapping[str, float]]
     measure: str
     about: str
-    scale: Scale = SHARES
+    scale: Axis = SHARES
     shows_each: bool = True
 
 
 def five_numbers(figures: Sequence[float]) -> FiveNumbers:
-    """How figures spread; all are the same for one figure alone."""
+    """Return minimum, quartiles and maximum; all are equal for one number."""
     # One figure alone counts twice, since quartiles need two.
     lower, middle, upper = quantiles(figures if len(figures) > 1 else [*figures, *figures], n=4, method="inclusive")
     return FiveNumbers(min(figures), lower, middle, upper, max(figures))
 
 
-def box_chart(name: str, of: Boxes) -> Drawing:
-    """A box for each name, with a small point for each person."""
+def box_chart(name: str, of: BoxPlot) -> Drawing:
+    """Return a box for each name, with a small point for each rater or item."""
     names = tuple(of.figures)
-    grid = grid_of([""], 2, scale_of_names(names), of.scale, columns=1, height=_BOX_HEIGHT, about=of.about)
+    grid = plot_grid([""], 2, category_axis(names), of.scale, columns=1, height=_BOX_HEIGHT, about=of.about)
     frame = grid.frames[0]
     parts = []
     for place, one in enumerate(names):
-        told_as = f"{of.about} {one}".strip()
-        parts.append(_box(frame, place + 0.5, told_as, list(of.figures[one].values())))
-        parts.append(_points(frame, place + 0.5, told_as, of.figures[one] if of.shows_each else {}))
+        label = f"{of.about} {one}".strip()
+        parts.append(_box(frame, place + 0.5, label, list(of.figures[one].values())))
+        parts.append(_points(frame, place + 0.5, label, of.figures[one] if of.shows_each else {}))
     return Drawing(name, of.title, of.note, grid.bottom, join(grid.drawn([""], of.measure, of.about), parts))
 
 
-def _half(frame: Frame) -> float:
+def _half(frame: PlotArea) -> float:
     return min(9.0, 0.3 * frame.width / frame.across.high)
 
 
-def _box(frame: Frame, place: float, name: str, figures: Sequence[float]) -> Markup:
+def _box(frame: PlotArea, place: float, name: str, figures: Sequence[float]) -> Markup:
     spread = five_numbers(figures)
     x, half = frame.x(place), _half(frame)
     upper, lower = frame.y(spread.upper), frame.y(spread.lower)
     parts = [
-        line_between((x, frame.y(spread.most), x, frame.y(spread.least)), INK, 0.6),
-        *(line_between((x - half / 2, frame.y(end), x + half / 2, frame.y(end)), INK, 0.6) for end in spread[::4]),
+        draw_line((x, frame.y(spread.most), x, frame.y(spread.least)), INK, 0.6),
+        *(draw_line((x - half / 2, frame.y(end), x + half / 2, frame.y(end)), INK, 0.6) for end in spread[::4]),
         element(
             "rect",
             x=f"{x - half:.2f}",
@@ -131,15 +131,15 @@ def _box(frame: Frame, place: float, name: str, figures: Sequence[float]) -> Mar
             stroke=_BOX_ACCENT,
             stroke_width="0.7",
         ),
-        line_between((x - half, frame.y(spread.middle), x + half, frame.y(spread.middle)), _BOX_ACCENT, 1.4),
+        draw_line((x - half, frame.y(spread.middle), x + half, frame.y(spread.middle)), _BOX_ACCENT, 1.4),
     ]
-    return told(join(parts), f"{name}: {', '.join(f'{number:g}' for number in spread)}")
+    return with_title(join(parts), f"{name}: {', '.join(f'{number:g}' for number in spread)}")
 
 
-def _points(frame: Frame, place: float, name: str, figures: Mapping[str, float]) -> Markup:
+def _points(frame: PlotArea, place: float, name: str, figures: Mapping[str, float]) -> Markup:
     x = frame.x(place)
     return join(
-        told(
+        with_title(
             element(
                 "circle", cx=f"{x + shift:.2f}", cy=f"{frame.y(value):.2f}", r="1.1", fill=INK, fill_opacity="0.75"
             ),

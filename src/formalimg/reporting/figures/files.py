@@ -1,4 +1,4 @@
-"""What files of figures are called."""
+"""Figure files: write figures as SVG, PNG or PDF."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from formalimg.reporting.figures.svg import Drawing
 
 
 def slug(words: str) -> str:
-    """Words as a part of the name of a file: small letters from a to z, digits, and dashes for all else."""
+    """Return text as a part of a file name: lower-case letters from a to z, digits, and dashes for all else."""
     return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-") or "unnamed"
 
 
 DrawingFormat: TypeAlias = Literal["svg", "png", "pdf"]
-"""SVG and PDF can be enlarged as one likes; PNG is for slides and pages."""
+"""SVG and PDF are scalable; PNG is for slides and pages."""
 
 _DOTS_PER_INCH = 300
 _POINTS_PER_INCH = 72
 
 
 def drawing_formats(listed: str) -> tuple[DrawingFormat, ...]:
-    """The formats in a list such as `svg,pdf`.
+    """Return the formats in a list such as `svg,pdf`.
 
     Raises:
         FormalimgError: if one of them is unknown, or needs a library that is not installed.
@@ -50,7 +50,7 @@ def drawing_formats(listed: str) -> tuple[DrawingFormat, ...]:
 def write_drawings(
     drawings: Sequence[Drawing], folder: str | Path, formats: Sequence[DrawingFormat] = ("svg", "png")
 ) -> tuple[Path, ...]:
-    """Write figures into a folder, which is made if it is not there; files of the same names are replaced.
+    """Write figures into a folder, which is created if needed; files of the same names are replaced.
 
     Args:
         drawings: what `drawings_of`, `drawings_of_study` or `drawings_of_items` gave back; of several of one name, the

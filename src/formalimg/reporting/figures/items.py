@@ -1,4 +1,4 @@
-"""What formulas are made of: predicates (Figure 9 of FormalImg), also by K (its Figure 4a), and classes (7 and 8)."""
+"""Figures of items: predicates and classes of formulas, concepts and prompt lengths, fields and questions."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from formalimg.logic import atoms, vocabulary
-from formalimg.reporting.figures.axes import counting_scale
-from formalimg.reporting.figures.bar_charts import Listing, bar_chart, listing
-from formalimg.reporting.figures.distributions import Boxes, box_chart
+from formalimg.reporting.figures.axes import count_axis
+from formalimg.reporting.figures.bar_charts import ShareList, bar_chart, share_list
+from formalimg.reporting.figures.distributions import BoxPlot, box_chart
 from formalimg.reporting.figures.heatmap import HeatMap, heat_map
-from formalimg.reporting.figures.series import Chart, Point, Series, numbered_look
+from formalimg.reporting.figures.series import Chart, Point, Series, numbered_style
 from formalimg.reporting.figures.svg import Drawing
 from formalimg.suites import CATEGORIES, TAGGED_BY_FIELD, Item, Suite, take_census, take_concept_census
 from formalimg.suites import suite as suite_of
 
 
 def predicates_of_suites(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Drawing]:
-    """How the predicates that are drawn are distributed, with a bar for each suite."""
+    """Yield the distribution of predicates (Figure 9 of FormalImg), with a bar for each suite."""
     series = []
     for number, (suite, items) in enumerate(suites.items()):
         census = take_census(suite, items)
         drawn = {name: census.predicates[name] for name in census.predicate_shares}
         if total := sum(drawn.values()):
             shares = {name: Point(count / total) for name, count in drawn.items()}
-            series.append(Series(suite_of(suite).title, numbered_look(number), shares))
+            series.append(Series(suite_of(suite).title, numbered_style(number), shares))
     if series:
         names = dict.fromkeys(name for one in series for name in one.points)
         listed = " and ".join(one.name for one in series)
@@ -44,8 +44,8 @@ def predicates_of_suites(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[
         yield bar_chart("-".join((*suites, "predicates")), chart)
 
 
-def drawings_of_formulas(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[Drawing]:
-    """Predicates level by level, and classes."""
+def formula_figures(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[Drawing]:
+    """Yield predicates by level (Figure 4a of FormalImg), and classes (its Figures 7 and 8)."""
     used: Counter[tuple[str, str]] = Counter()
     levels = Counter(str(item.level) for item in items)
     for item in items:
@@ -67,9 +67,9 @@ def drawings_of_formulas(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[D
     )
     census = take_census(suite.name, items)
     if total := census.classes.total():
-        yield listing(
+        yield share_list(
             f"{suite.name}-classes",
-            Listing(
+            ShareList(
                 f"{suite.title}: classes of objects, in percent",
                 f"Of the {total:,} times that an item names a class.",
                 {name: census.classes[name] / total for name in census.class_shares},
@@ -77,22 +77,22 @@ def drawings_of_formulas(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[D
         )
 
 
-def drawings_of_concepts(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[Drawing]:
-    """Words per prompt by k, and the categories of what is asked for."""
+def concept_figures(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[Drawing]:
+    """Yield words per prompt by k (Figure 12 of ConceptMix), and the categories of concepts."""
     words = {
         str(level): {item.id: float(len(item.prompt.split())) for item in items if item.level == level}
         for level in sorted({item.level for item in items})
     }
     yield box_chart(
         f"{suite.name}-prompt-length",
-        Boxes(
+        BoxPlot(
             f"{suite.title}: words per prompt, by {suite.level}",
             f"{len(items):,} prompts. Boxes: from quartile to quartile, with the median; whiskers: to the shortest and "
             "the longest.",
             words,
             "words",
             suite.level,
-            counting_scale(max(int(count) for those in words.values() for count in those.values())),
+            count_axis(max(int(count) for those in words.values() for count in those.values())),
             shows_each=False,
         ),
     )
@@ -108,15 +108,15 @@ def drawings_of_concepts(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[D
             f"{suite.title}: concepts that are asked for, by category",
             f"{asked.total():,} concepts in {len(items):,} items.",
             tuple(sorted(points, key=lambda category: (-counts[category], category))),
-            (Series("", numbered_look(0), points),),
+            (Series("", numbered_style(0), points),),
             "of all concepts (%)",
             percent=True,
         ),
     )
 
 
-def drawings_of_fields(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[Drawing]:
-    """Groups by field, where items tell their fields, and questions by dimension."""
+def field_figures(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[Drawing]:
+    """Yield groups by field (Figure 2a of CF-World), where items have fields, and questions by dimension."""
     if suite.name in TAGGED_BY_FIELD:
         fields = {item.spec.group: ", ".join(item.tags) or "without a field" for item in items}
         yield _shares(
@@ -139,14 +139,14 @@ def drawings_of_fields(suite: Suite, items: Sequence[Item[Any]]) -> Iterator[Dra
 
 def _shares(name: str, title: str, note: str, counts: Counter[str], measure: str) -> Drawing:
     points = {f"{what}: {count:,}": Point(count / counts.total()) for what, count in counts.items()}
-    ordered = sorted(points, key=lambda told: (-points[told].value, told))
+    ordered = sorted(points, key=lambda label: (-points[label].value, label))
     return bar_chart(
-        name, Chart(title, note, tuple(ordered), (Series("", numbered_look(0), points),), measure, percent=True)
+        name, Chart(title, note, tuple(ordered), (Series("", numbered_style(0), points),), measure, percent=True)
     )
 
 
 def drawings_of_items(items: Sequence[Item[Any]]) -> tuple[Drawing, ...]:
-    """All figures of what items are made of. The predicates of several suites stand side by side."""
+    """Return all figures of what items are made of. The predicates of several suites are side by side."""
     names = dict.fromkeys(item.suite for item in items)
     return tuple(_drawings({name: [item for item in items if item.suite == name] for name in names}))
 
@@ -158,8 +158,8 @@ def _drawings(by_suite: dict[str, list[Item[Any]]]) -> Iterator[Drawing]:
         suite = suite_of(name)
         match suite.kind:
             case "formula":
-                yield from drawings_of_formulas(suite, items)
+                yield from formula_figures(suite, items)
             case "concepts":
-                yield from drawings_of_concepts(suite, items)
+                yield from concept_figures(suite, items)
             case "counterfactual":
-                yield from drawings_of_fields(suite, items)
+                yield from field_figures(suite, items)

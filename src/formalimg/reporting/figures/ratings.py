@@ -1,4 +1,4 @@
-"""People and a judge over the same cases.
+"""Figures of human ratings: raters and judge over the same cases.
 
 Rates over levels (Figure 3 of FormalImg and of ConceptMix), run against run (Figure 3b of ConceptMix), and any two of
 them (its Figure 11).
@@ -10,41 +10,39 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from formalimg.analysis import Panel, PeopleStudied, ScoreGap, ScoresCompared, ScoresStudied, judge_names
 from formalimg.reporting.figures.bar_charts import bar_chart, dot_chart
-from formalimg.reporting.figures.distributions import Boxes, Column, Histogram, box_chart, histogram
+from formalimg.reporting.figures.distributions import BoxPlot, Histogram, HistogramBar, box_chart, histogram
 from formalimg.reporting.figures.files import slug
 from formalimg.reporting.figures.heatmap import HeatMap, heat_map
-from formalimg.reporting.figures.line_charts import LinePanel, Panels, panel_chart
+from formalimg.reporting.figures.line_charts import LinePanel, PanelChart, panel_chart
 from formalimg.reporting.figures.scatter import Scatter, ScatterPanel, Spot, scatter_chart
-from formalimg.reporting.figures.series import Chart, Point, Series, known_points, numbered_look, point_of_rate
+from formalimg.reporting.figures.series import Chart, Point, Series, known_points, numbered_style, point_of_rate
 from formalimg.reporting.figures.svg import Drawing
 from formalimg.reporting.labels import level_head, level_name, level_word
 from formalimg.stats import Correlation, Interval
 from formalimg.suites import Suite
 from formalimg.suites import suite as suite_of
 
-PEOPLE, JUDGE = numbered_look(1)._replace(dash="3 1.5"), numbered_look(0)
-"""How people and judge look wherever they stand beside each other."""
+PEOPLE, JUDGE = numbered_style(1)._replace(dash="3 1.5"), numbered_style(0)
+"""The styles of raters and judge wherever they are side by side."""
 
-_FEWEST_RUNS = 2
+_MIN_RUNS = 2
 
-_SHADED = "Shaded: from the person who says yes least often to the one who does most often."
+_SHADED = "Shaded: from the rater who says yes least often to the one who does most often."
 _SHADED_BY_TURN = (
     "Shaded: how far it depends on who is asked: from the lowest to the highest share of yes among the first, second, "
-    "and further answers, because people took turns."
+    "and further answers, because raters took turns."
 )
 
 
-def drawings_of_panel(
-    panel: Panel, suite: Suite, name: str, of: str, people: str, confidence: float
-) -> Iterator[Drawing]:
-    """The figures of one panel.
+def panel_figures(panel: Panel, suite: Suite, name: str, of: str, people: str, confidence: float) -> Iterator[Drawing]:
+    """Yield the figures of one panel of raters.
 
     Args:
-        panel: what people and judge say.
+        panel: the ratings and the verdicts.
         suite: the suite that the images are of.
         name: what the names of the figures begin with.
         of: what is voted on, such as `whole images`.
-        people: what stands for all people together, such as `majority of people`.
+        people: the name of all raters together, such as `majority of people`.
         confidence: of all intervals.
     """
     measure = "images that pass (%)" if suite.kind != "concepts" else "yes (%)"
@@ -62,14 +60,14 @@ def drawings_of_panel(
         yield bar_chart(f"{name}-kinds", kinds)
 
 
-def _by_level(panel: Panel, suite: Suite, title: str, measure: str, people: str, confidence: float) -> Panels:
-    """A panel for each run: people with the range from one person to another, and the judge with its intervals."""
+def _by_level(panel: Panel, suite: Suite, title: str, measure: str, people: str, confidence: float) -> PanelChart:
+    """Return a panel for each run: raters with the range from one to another, and the judge with its intervals."""
     levels = sorted({score.level for score in panel.scores if score.level is not None})
-    persons = panel.by_turn or panel.by_rater
-    several = {one.rater for one in persons if one.rate.value is not None}
+    raters = panel.by_turn or panel.by_rater
+    several = {one.rater for one in raters if one.rate.value is not None}
     panels = []
     for run in dict.fromkeys(score.run for score in panel.scores):
-        said: dict[str, Point | None] = {}
+        rated: dict[str, Point | None] = {}
         judged: dict[str, Point | None] = {}
         spread: dict[str, Interval] = {}
         for score in panel.scores:
@@ -77,19 +75,19 @@ def _by_level(panel: Panel, suite: Suite, title: str, measure: str, people: str,
                 continue
             head = level_head(suite, score.level)
             both = point_of_rate(score.people_of_both)
-            said[head] = None if both is None else both._replace(interval=None)
+            rated[head] = None if both is None else both._replace(interval=None)
             judged[head] = point_of_rate(score.judge_of_both)
             own = [
                 one.rate.value
-                for one in persons
+                for one in raters
                 if (one.run, one.level) == (run, score.level) and one.rate.value is not None
             ]
             if len(several) > 1 and own:
                 spread[head] = Interval(min(own), max(own))
-        series = (Series(people, PEOPLE, known_points(said)), Series("judge", JUDGE, known_points(judged)))
+        series = (Series(people, PEOPLE, known_points(rated)), Series("judge", JUDGE, known_points(judged)))
         shades = {people: spread} if spread else {}
         panels.append(LinePanel(run, series, shades, _r(panel.r_by_level.get(run))))
-    return Panels(
+    return PanelChart(
         title,
         f"Over what both decided; hollow: not all cases. Thin lines: {100 * confidence:g} % intervals of the judge. "
         f"{_SHADED_BY_TURN if panel.by_turn else _SHADED} r is Pearson's, over levels.",
@@ -97,24 +95,24 @@ def _by_level(panel: Panel, suite: Suite, title: str, measure: str, people: str,
         tuple(panels),
         measure,
         level_word(suite),
-        shaded="range of answers" if panel.by_turn else "range of persons",
+        shaded="range of answers" if panel.by_turn else "range of raters",
     )
 
 
 def _against(panel: Panel, suite: Suite, title: str, people: str) -> Scatter:
-    """A panel for each level, and first one for all, in which each run is a point; none for fewer than two runs."""
+    """Return a panel for all levels, then one for each, with a point for each run; none for fewer than two runs."""
     runs = list(dict.fromkeys(score.run for score in panel.scores))
-    looks = {run: numbered_look(number) for number, run in enumerate(runs)}
+    styles = {run: numbered_style(number) for number, run in enumerate(runs)}
     panels = []
     levels = sorted({score.level for score in panel.scores if score.level is not None})
-    for level in (None, *levels) if len(runs) >= _FEWEST_RUNS else ():
+    for level in (None, *levels) if len(runs) >= _MIN_RUNS else ():
         spots = []
         for score in panel.scores:
-            said, judged = score.people_of_both.value, score.judge_of_both.value
-            if score.level == level and said is not None and judged is not None:
-                spots.append(Spot(score.run, looks[score.run], said, judged))
+            rated, judged = score.people_of_both.value, score.judge_of_both.value
+            if score.level == level and rated is not None and judged is not None:
+                spots.append(Spot(score.run, styles[score.run], rated, judged))
         name = "all levels" if level is None else level_name(suite, level)
-        if len(spots) >= _FEWEST_RUNS:
+        if len(spots) >= _MIN_RUNS:
             r = None if level is None else panel.r_by_run.get(level)
             panels.append(ScatterPanel(", ".join(filter(None, (name, _r(r)))), tuple(spots)))
     return Scatter(
@@ -127,7 +125,7 @@ def _against(panel: Panel, suite: Suite, title: str, people: str) -> Scatter:
 
 
 def pairs_of(panel: Panel, title: str, people: str) -> HeatMap:
-    """Everybody against everybody: the share of cases in which two say the same."""
+    """Return the agreement of any two raters: the share of cases in which both say the same."""
     names = {who: people if who == "majority" else who for who in panel.matrix}
     shares = {
         (names[one], names[other]): found.value
@@ -136,13 +134,13 @@ def pairs_of(panel: Panel, title: str, people: str) -> HeatMap:
         if one != other and found.value is not None
     }
     low = min(shares.values(), default=0.0)
-    heard = [who for who in names.values() if any(who in pair for pair in shares)]
+    raters = [who for who in names.values() if any(who in pair for pair in shares)]
     return HeatMap(
         title,
         "The share of cases in which two say the same, of those that both decided. What people say together contains "
         f"what each of them says. Palest: {low:.2f}, darkest: 1.00.",
-        tuple(heard),
-        tuple(heard),
+        tuple(raters),
+        tuple(raters),
         shares,
         {pair: f"{share:.2f}" for pair, share in shares.items()},
         low=low,
@@ -170,8 +168,8 @@ def _r(r: Correlation | None) -> str:
     return "" if r is None or r.value is None else f"r = {r.value:.2f}"
 
 
-def drawings_of_people(study: PeopleStudied) -> Iterator[Drawing]:
-    """What people say, step by step, and whether their two steps agree."""
+def rating_figures(study: PeopleStudied) -> Iterator[Drawing]:
+    """Yield the figures of a study of ratings, step by step, and whether the two steps agree."""
     suite = suite_of(study.suite)
     people = "mean of people" if study.points is not None else "majority"
     for step, of, panel in (
@@ -180,7 +178,7 @@ def drawings_of_people(study: PeopleStudied) -> Iterator[Drawing]:
         ("questions", "single questions", study.questions),
     ):
         if panel is not None:
-            yield from drawings_of_panel(panel, suite, f"{suite.name}-people-{step}", of, people, study.confidence)
+            yield from panel_figures(panel, suite, f"{suite.name}-people-{step}", of, people, study.confidence)
     steps = _steps(study, suite)
     if steps.figures:
         yield box_chart(f"{suite.name}-people-steps", steps)
@@ -188,8 +186,8 @@ def drawings_of_people(study: PeopleStudied) -> Iterator[Drawing]:
         yield histogram(f"{suite.name}-people-points", _points(study.points.histogram, suite))
 
 
-def _steps(study: PeopleStudied, suite: Suite) -> Boxes:
-    """How often each person says the same of an image and of its questions, by level (Figure 10 of ConceptMix)."""
+def _steps(study: PeopleStudied, suite: Suite) -> BoxPlot:
+    """Return how often raters say the same of an image and of its questions, by level (Figure 10 of ConceptMix)."""
     levels = sorted({level for by_level in study.divergence_by_rater.values() for level in by_level})
     figures = {
         level_head(suite, level): {
@@ -199,10 +197,10 @@ def _steps(study: PeopleStudied, suite: Suite) -> Boxes:
         }
         for level in levels
     }
-    return Boxes(
-        f"{suite.title}: whole images against their questions, person by person",
-        "How often a person says of an image as a whole what the answers to its questions amount to. Boxes: from "
-        "quartile to quartile, with the median; whiskers: to the smallest and the largest; points: persons.",
+    return BoxPlot(
+        f"{suite.title}: whole images against their questions, rater by rater",
+        "How often a rater says of an image as a whole what the answers to its questions amount to. Boxes: from "
+        "quartile to quartile, with the median; whiskers: to the smallest and the largest; points: raters.",
         {name: of for name, of in figures.items() if of},
         "the same in both steps (%)",
         level_word(suite),
@@ -214,7 +212,7 @@ def _points(counts: Mapping[int, int], suite: Suite) -> Histogram:
         f"{suite.title}: points that people gave",
         "Single ratings; dark: those with which an image would pass.",
         tuple(
-            Column(points - 0.5, points + 0.5, counts.get(points, 0), f"{points} points", points >= 4)
+            HistogramBar(points - 0.5, points + 0.5, counts.get(points, 0), f"{points} points", points >= 4)
             for points in range(1, 6)
         ),
         "ratings",
@@ -227,8 +225,8 @@ _NEAR = 0.125
 _TICKS = (-1.0, -0.5, 0.0, 0.5, 1.0)
 
 
-def drawings_of_scores(study: ScoresStudied) -> Iterator[Drawing]:
-    """The differences between judge and people, image by image, and their means by level and by what is scored."""
+def score_rating_figures(study: ScoresStudied) -> Iterator[Drawing]:
+    """Yield the differences between judge and raters by image, and their means by level and by what is scored."""
     suite = suite_of(study.suite)
     name = f"{suite.name}-people"
     for which, of, gaps in (
@@ -251,8 +249,8 @@ def drawings_of_scores(study: ScoresStudied) -> Iterator[Drawing]:
             yield heat_map(f"{name}-pairs", pairs)
 
 
-def drawings_of_two_scores(study: ScoresCompared) -> Iterator[Drawing]:
-    """The mean scores of two judges, by level and by dimension."""
+def judge_score_figures(study: ScoresCompared) -> Iterator[Drawing]:
+    """Yield the mean scores of two judges, by level and by dimension."""
     suite = suite_of(study.suite)
     name = f"{suite.name}-judges-{slug(study.run)}"
     first, second = judge_names([study.first, study.second])
@@ -280,7 +278,7 @@ def _differences(gap: ScoreGap, suite: Suite, of: str) -> Histogram:
         f"{suite.title}: how much higher the judge scores than people, {of}",
         f"{near}{mean}{'' if gap.sd is None else f', standard deviation {gap.sd:.3f}'}. Bins of 0.05.",
         tuple(
-            Column(low, high, images, f"{low:+.3f} to {high:+.3f}", abs(low + high) / 2 < _NEAR)
+            HistogramBar(low, high, images, f"{low:+.3f} to {high:+.3f}", abs(low + high) / 2 < _NEAR)
             for low, high, images in gap.histogram
         ),
         "pictures",
@@ -307,8 +305,8 @@ def _two(title: str, note: str, means: Mapping[str, tuple[float, float, int]], n
         note,
         tuple(means),
         tuple(
-            Series(who, look, {head: Point(both[side], None, not both[2]) for head, both in means.items()})
-            for side, (who, look) in enumerate(sides)
+            Series(who, style, {head: Point(both[side], None, not both[2]) for head, both in means.items()})
+            for side, (who, style) in enumerate(sides)
         ),
         "mean score",
         percent=False,

@@ -1,4 +1,4 @@
-"""What models reach, level by level (FormalImg and ConceptMix: rates over K and k; CF-World: L1, L2 and L3)."""
+"""Figures of runs: rates and scores by level, setting, judge and difficulty, concepts, and failures."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from formalimg.analysis import judge_names
 from formalimg.reporting.counterfactual_scores import scoring_rules
 from formalimg.reporting.figures.bar_charts import bar_chart, dot_chart
 from formalimg.reporting.figures.files import slug
-from formalimg.reporting.figures.line_charts import LinePanel, Panels, line_chart, panel_chart
+from formalimg.reporting.figures.line_charts import LinePanel, PanelChart, line_chart, panel_chart
 from formalimg.reporting.figures.series import (
     PUBLISHED,
     Chart,
     Point,
     Series,
     known_points,
-    looks_of,
-    numbered_look,
+    numbered_style,
     point_of_number,
     point_of_rate,
     point_of_tally,
+    run_styles,
 )
 from formalimg.reporting.figures.svg import Drawing
 from formalimg.reporting.labels import FAILURES_COUNTED, epsilon_text, level_head, level_word, rule_text, words_of
@@ -30,12 +30,12 @@ from formalimg.tables import Table
 
 
 def rates_by_level(section: Section, comparison: Comparison) -> Chart:
-    """The figures of the main table, with their intervals; published ones of the first judge stand back."""
+    """Return the numbers of the main table, with intervals; published ones of the first judge are less prominent."""
     about = section.suite
     of_scores = about.kind == "counterfactual"
     runs = [
-        Series(row.name, look, points_by_level(section, row))
-        for row, look in zip(section.rows, looks_of(section.rows), strict=True)
+        Series(row.name, style, points_by_level(section, row))
+        for row, style in zip(section.rows, run_styles(section.rows), strict=True)
     ]
     published = [
         Series(row.name, PUBLISHED, {level_head(about, level): Point(rate) for level, rate in row.rates.items()})
@@ -54,7 +54,7 @@ def rates_by_level(section: Section, comparison: Comparison) -> Chart:
 
 
 def ratios_between_levels(section: Section, comparison: Comparison) -> Chart:
-    """PRR and RRR of CF-World; no figures for the other suites, whose bands are but means of what is drawn already."""
+    """Return PRR and RRR of CF-World; nothing for other suites, whose bands are means of what is drawn already."""
     there = section.suite.bands if section.suite.kind == "counterfactual" else {}
     return Chart(
         f"{section.suite.title}: what is kept from level to level",
@@ -63,12 +63,12 @@ def ratios_between_levels(section: Section, comparison: Comparison) -> Chart:
         tuple(
             Series(
                 row.name,
-                look,
+                style,
                 known_points(
                     {band: point_of_rate(row.summary.bands[band]) for band in there if band in row.summary.bands}
                 ),
             )
-            for row, look in zip(section.rows, looks_of(section.rows), strict=True)
+            for row, style in zip(section.rows, run_styles(section.rows), strict=True)
         ),
         "ratio",
         percent=False,
@@ -76,9 +76,9 @@ def ratios_between_levels(section: Section, comparison: Comparison) -> Chart:
 
 
 def concept_fractions(section: Section) -> Chart:
-    """How much of what was asked images show, by k; no figures for suites without concepts."""
+    """Return the share of concepts shown, by k; nothing for suites without concepts."""
     table = _table(section, "concept fraction")
-    looks = dict(zip((row.name for row in section.rows), looks_of(section.rows), strict=True))
+    styles = dict(zip((row.name for row in section.rows), run_styles(section.rows), strict=True))
     prefix = f"{section.suite.level} "
     series = []
     first_judge = next((row.judge for row in table.rows if row.is_published), "") if table else ""
@@ -90,8 +90,8 @@ def concept_fractions(section: Section) -> Chart:
             for n, column in enumerate(table.columns if table else ())
             if table and column.head.startswith(prefix)
         }
-        look = PUBLISHED if row.is_published else looks[row.run]
-        series.append(Series(row.run, look, known_points(points)))
+        style = PUBLISHED if row.is_published else styles[row.run]
+        series.append(Series(row.run, style, known_points(points)))
     return Chart(
         f"{section.suite.title}: {table.title}" if table else "",
         _note(table),
@@ -104,47 +104,47 @@ def concept_fractions(section: Section) -> Chart:
 
 
 def points_by_level(section: Section, row: Row) -> dict[str, Point]:
-    """The figures of a run in the main table, by what their levels are called."""
+    """Return the numbers of a run in the main table, by the names of their levels."""
     return known_points(
         {level_head(section.suite, level): point_of_rate(rate) for level, rate in row.summary.levels.items()}
     )
 
 
 def rules_of(section: Section, comparison: Comparison) -> str:
-    """How the figures of the main table were made, in words."""
+    """Return how the numbers of the main table were made."""
     about = section.suite
     sureness = f"{100 * comparison.confidence:g} %"
     if about.kind == "counterfactual":
         rules = scoring_rules(about, comparison.missing, comparison.threshold, comparison.profile)
         return f"{'. '.join(rules)}. Thin lines: {sureness} intervals, over groups."
-    held = (
-        "" if section.epsilon is None else f" The dotted line is the rate to be held, {epsilon_text(section.epsilon)}."
-    )
+    held = "" if section.epsilon is None else f" The dotted line is the rate to hold, {epsilon_text(section.epsilon)}."
     return f"{rule_text(comparison.missing)}. Thin lines: {sureness} intervals.{held}"
 
 
-def settings_of_models(section: Section, comparison: Comparison) -> Panels:
-    """A panel for each model that was tried in several ways, such as text and image (Figure 6 of FormalImg)."""
-    told: dict[str, list[tuple[Row, str]]] = {}
+def settings_of_models(section: Section, comparison: Comparison) -> PanelChart:
+    """Return a panel for each model run in several settings, such as text and image (Figure 6 of FormalImg)."""
+    by_model: dict[str, list[tuple[Row, str]]] = {}
     for model in dict.fromkeys(row.manifest.model.name for row in section.rows):
         rows = [row for row in section.rows if row.manifest.model.name == model]
         if len({(row.manifest.task, row.manifest.condition, row.manifest.layouts) for row in rows}) > 1:
-            told[model] = [(row, row.name.removeprefix(model).removeprefix(", ") or row.manifest.task) for row in rows]
-    settings = list(dict.fromkeys(setting for rows in told.values() for _, setting in rows))
+            by_model[model] = [
+                (row, row.name.removeprefix(model).removeprefix(", ") or row.manifest.task) for row in rows
+            ]
+    settings = list(dict.fromkeys(setting for rows in by_model.values() for _, setting in rows))
     panels = [
         LinePanel(
             model,
             tuple(
-                Series(name, numbered_look(settings.index(name)), points_by_level(section, row)) for row, name in rows
+                Series(name, numbered_style(settings.index(name)), points_by_level(section, row)) for row, name in rows
             ),
         )
-        for model, rows in told.items()
+        for model, rows in by_model.items()
     ]
     return panels_of(section, comparison, "by setting", panels)
 
 
-def judges_of_runs(section: Section, comparison: Comparison) -> Panels:
-    """A panel for each judge, if there are several, with a line for each run (Figure 14 of ConceptMix)."""
+def judges_of_runs(section: Section, comparison: Comparison) -> PanelChart:
+    """Return a panel for each judge, if there are several, with a line for each run (Figure 14 of ConceptMix)."""
     judged = [(row, row.manifest.judge) for row in section.rows if row.manifest.judge is not None]
     parties = [judge for number, (_, judge) in enumerate(judged) if judge not in [one for _, one in judged[:number]]]
     names = judge_names(parties)
@@ -154,7 +154,7 @@ def judges_of_runs(section: Section, comparison: Comparison) -> Panels:
         LinePanel(
             name,
             tuple(
-                Series(run, numbered_look(runs.index(run)), points_by_level(section, row))
+                Series(run, numbered_style(runs.index(run)), points_by_level(section, row))
                 for (row, judge), run in zip(judged, who, strict=True)
                 if judge == party
             ),
@@ -166,10 +166,10 @@ def judges_of_runs(section: Section, comparison: Comparison) -> Panels:
 
 def panels_of(
     section: Section, comparison: Comparison, by: str, panels: Sequence[LinePanel], shaded: str = ""
-) -> Panels:
-    """Panels over the levels of a suite, with the figures of the main table; those without any are left out."""
+) -> PanelChart:
+    """Return panels over the levels of a suite, with numbers of the main table; those without any are left out."""
     of_scores = section.suite.kind == "counterfactual"
-    return Panels(
+    return PanelChart(
         f"{section.suite.title}: {'mean scores' if of_scores else 'images that show all that was asked'}, {by}",
         rules_of(section, comparison),
         tuple(level_head(section.suite, level) for level in section.levels),
@@ -182,18 +182,18 @@ def panels_of(
 
 
 def failures_by_kind(section: Section) -> Chart:
-    """The share of parts that failed, by their kind."""
+    """Return the share of parts that failed, by kind."""
     return _failures(section, words_of(section.suite).kind, lambda row: row.kinds)
 
 
 def failures_by_word(section: Section) -> Chart:
-    """The share of parts that failed, by the words in them, such as predicates."""
+    """Return the share of parts that failed, by word, such as predicates."""
     return _failures(section, words_of(section.suite).about, lambda row: row.predicates)
 
 
 def _failures(section: Section, by: str, of: Callable[[Row], Mapping[str, Tally]]) -> Chart:
-    words = words_of(section.suite)
-    failed = f"{words.part}s {words.failed}"
+    labels = words_of(section.suite)
+    failed = f"{labels.part}s {labels.failed}"
     return Chart(
         f"{section.suite.title}: {failed}, by {by}",
         FAILURES_COUNTED,
@@ -201,10 +201,10 @@ def _failures(section: Section, by: str, of: Callable[[Row], Mapping[str, Tally]
         tuple(
             Series(
                 row.name,
-                look,
+                style,
                 {name: point for name, tally in of(row).items() if (point := point_of_tally(tally)) is not None},
             )
-            for row, look in zip(section.rows, looks_of(section.rows), strict=True)
+            for row, style in zip(section.rows, run_styles(section.rows), strict=True)
         ),
         f"{failed} (%)",
         percent=True,
@@ -212,7 +212,7 @@ def _failures(section: Section, by: str, of: Callable[[Row], Mapping[str, Tally]
 
 
 def _most_first(section: Section, of: Callable[[Row], Mapping[str, Tally]]) -> tuple[str, ...]:
-    """The names by what fails of them in all runs together."""
+    """Return the names by the share that failed in all runs together, the largest first."""
 
     def share(name: str) -> float:
         tallies = [of(row)[name] for row in section.rows if name in of(row)]
@@ -222,8 +222,8 @@ def _most_first(section: Section, of: Callable[[Row], Mapping[str, Tally]]) -> t
     return tuple(sorted(there, key=lambda name: (-share(name), name)))
 
 
-def easy_to_hard(section: Section, comparison: Comparison) -> Panels:
-    """A panel for each model with one run over easy and one over hard concepts; the range between them is shaded."""
+def easy_to_hard(section: Section, comparison: Comparison) -> PanelChart:
+    """Return a panel for each model with a run over easy and one over hard concepts, the range between them shaded."""
     kinds = _difficulties(section)
     panels = []
     for model in dict.fromkeys(row.manifest.model.name for row in section.rows):
@@ -240,13 +240,13 @@ def easy_to_hard(section: Section, comparison: Comparison) -> Panels:
 
 def _panel(model: str, easy: dict[str, Point], whole: dict[str, Point], hard: dict[str, Point]) -> LinePanel:
     lines = (("all concepts", whole, 0), ("easy", easy, 2), ("hard", hard, 1))
-    series = tuple(Series(name, numbered_look(look), points) for name, points, look in lines if points)
+    series = tuple(Series(name, numbered_style(style), points) for name, points, style in lines if points)
     spans = {level: Interval(*sorted((hard[level].value, easy[level].value))) for level in easy if level in hard}
     return LinePanel(model, series, {series[0].name: spans} if spans else {})
 
 
 def _difficulties(section: Section) -> dict[str, Difficulty]:
-    """Which runs ask for nothing but easy, or nothing but hard, values in the categories that have such."""
+    """Return which runs have only easy, or only hard, values in the categories that have both."""
     table = _table(section, "values")
     if table is None:
         return {}
@@ -263,25 +263,25 @@ def _difficulties(section: Section) -> dict[str, Difficulty]:
 
 
 def categories_of_one_concept(section: Section) -> Chart:
-    """Images of one object and one more concept, by category of the concept; no figures for other suites."""
+    """Return images of one object and one more concept, by category of the concept; nothing for other suites."""
     level = section.suite.level
     table = _table(section, f"categories at {level} = 1")
     return _chart(section, table, _points(table, 0, "full mark"), f"full marks at {level} = 1 (%)", "")
 
 
 def values_of_one_concept(section: Section) -> Mapping[str, Chart]:
-    """Images of one object and one more concept, value by value; empty for other suites."""
+    """Return images of one object and one more concept, by value; nothing for other suites."""
     at_one = f"{section.suite.level} = 1"
     return _by_category(section, f"values at {at_one}", "full mark", f"full marks at {at_one} (%)")
 
 
 def values_by_category(section: Section) -> Mapping[str, Chart]:
-    """How often each value is shown over all levels, category by category; empty for other suites."""
+    """Return how often each value is shown over all levels, by category; nothing for other suites."""
     return _by_category(section, "values", "rate", f"shown, over all {section.suite.level} (%)")
 
 
 def _by_category(section: Section, name: str, head: str, what: str) -> dict[str, Chart]:
-    """A chart for each category that a table has, the value with the lowest figures first."""
+    """Return a chart for each category of a table, the value with the lowest numbers first."""
     table = _table(section, name)
     categories = dict.fromkeys(str(row.cells[0]) for row in table.rows) if table else {}
     charts: dict[str, Chart] = {}
@@ -301,7 +301,7 @@ def _note(table: Table | None) -> str:
 
 
 def _points(table: Table | None, column: int, head: str, category: str = "") -> dict[str, dict[str, Point]]:
-    """For each run the figures under a head, by the words in a column; of one category if it is named."""
+    """Return for each run the numbers under a heading, by the texts of a column; of one category if it is named."""
     found: dict[str, dict[str, Point]] = {}
     for row in table.rows if table else ():
         heads = [column.head for column in table.columns] if table else []
@@ -328,8 +328,8 @@ def _chart(
         _note(table),
         tuple(names),
         tuple(
-            Series(row.name, look, points[row.name])
-            for row, look in zip(section.rows, looks_of(section.rows), strict=True)
+            Series(row.name, style, points[row.name])
+            for row, style in zip(section.rows, run_styles(section.rows), strict=True)
             if row.name in points
         ),
         measure,
@@ -343,21 +343,21 @@ def _mean(name: str, points: Mapping[str, Mapping[str, Point]]) -> float:
 
 
 def drawings_of(comparison: Comparison) -> tuple[Drawing, ...]:
-    """All figures of a comparison, suite by suite; none for what no run tells anything about."""
+    """Return all figures of a comparison, suite by suite; none for what no run has data for."""
     return tuple(drawing for section in comparison.sections for drawing in _of_section(section, comparison))
 
 
 def _of_section(section: Section, comparison: Comparison) -> Iterator[Drawing]:
-    suite, words = section.suite.name, words_of(section.suite)
+    suite, labels = section.suite.name, words_of(section.suite)
     if _tells(chart := rates_by_level(section, comparison)):
-        yield line_chart(f"{suite}-{words.figures.lower()}", chart, section.epsilon)
+        yield line_chart(f"{suite}-{labels.figures.lower()}", chart, section.epsilon)
     for by, panels in (
         ("setting", settings_of_models(section, comparison)),
         ("judge", judges_of_runs(section, comparison)),
         ("difficulty", easy_to_hard(section, comparison)),
     ):
         if panels.panels:
-            yield panel_chart(f"{suite}-{words.figures.lower()}-by-{by}", panels)
+            yield panel_chart(f"{suite}-{labels.figures.lower()}-by-{by}", panels)
     if _tells(chart := ratios_between_levels(section, comparison)):
         yield bar_chart(f"{suite}-ratios", chart)
     if _tells(chart := concept_fractions(section)):
@@ -369,11 +369,11 @@ def _of_section(section: Section, comparison: Comparison) -> Iterator[Drawing]:
     for category, chart in values_by_category(section).items():
         yield dot_chart(f"{suite}-values-{slug(category)}", chart)
     if _tells(chart := failures_by_kind(section)):
-        yield bar_chart(f"{suite}-failures-by-{words.kind.split()[0]}", chart)
+        yield bar_chart(f"{suite}-failures-by-{labels.kind.split()[0]}", chart)
     # The values of concepts have figures of their own, with intervals.
     if section.suite.kind != "concepts" and _tells(chart := failures_by_word(section)):
-        yield dot_chart(f"{suite}-failures-by-{words.about}", chart)
+        yield dot_chart(f"{suite}-failures-by-{labels.about}", chart)
 
 
 def _tells(chart: Chart) -> bool:
-    return any(one.points for one in chart.series if one.look.is_run)
+    return any(one.points for one in chart.series if one.style.is_run)

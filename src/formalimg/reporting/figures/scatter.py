@@ -1,35 +1,35 @@
-"""One score against another: a point for each run, or a line for each measure."""
+"""Scatter plots of one score against another, and curves over a numeric axis."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from formalimg.reporting.figures.axes import HALVES, SHARES, Frame, Scale, grid_of
-from formalimg.reporting.figures.series import Look, legend_of, mark, mark_sign, stroke_sign, told
-from formalimg.reporting.figures.svg import QUIET, Drawing, Markup, join, line_along, line_between
+from formalimg.reporting.figures.axes import HALVES, SHARES, Axis, PlotArea, plot_grid
+from formalimg.reporting.figures.series import SeriesStyle, legend_from, line_key, marker, marker_key, with_title
+from formalimg.reporting.figures.svg import QUIET, Drawing, Markup, draw_line, join, polyline
 
 _IN_A_ROW = 3
 _ALONE = 120.0
 
 
 class Spot(NamedTuple):
-    """A point: who it is of, and where it stands."""
+    """A point: its name, style and coordinates."""
 
     name: str
-    look: Look
+    style: SeriesStyle
     across: float
     up: float
 
 
 class ScatterPanel(NamedTuple):
-    """A small figure of points."""
+    """One panel of points."""
 
     title: str
     spots: tuple[Spot, ...]
 
 
 class Scatter(NamedTuple):
-    """Small figures that share their axes, which both go from 0 to 1 and are written in percent."""
+    """Panels that share their axes, which both go from 0 to 1 and are written in percent."""
 
     title: str
     note: str
@@ -39,50 +39,50 @@ class Scatter(NamedTuple):
 
 
 def scatter_chart(name: str, of: Scatter) -> Drawing:
-    """A square for each panel, with a thin line where both are equal."""
+    """Return a square for each panel, with a thin line where both scores are equal."""
     alone = len(of.panels) == 1
-    looks = {spot.name: spot.look for panel in of.panels for spot in panel.spots}
-    legend = legend_of([(who, mark_sign(look, 0, 0)) for who, look in looks.items()])
+    styles = {spot.name: spot.style for panel in of.panels for spot in panel.spots}
+    legend = legend_from([(who, marker_key(style, 0, 0)) for who, style in styles.items()])
     scale = SHARES if alone else HALVES
     titles = [panel.title for panel in of.panels]
-    grid = grid_of(
+    grid = plot_grid(
         titles, legend.height, scale, scale, columns=_IN_A_ROW, height=_ALONE if alone else None, about=of.across
     )
     parts = [legend.inside, grid.drawn(titles, of.up, of.across)]
     for frame, panel in zip(grid.frames, of.panels, strict=True):
         parts += [
             _upright(frame),
-            line_between((frame.left, frame.bottom, frame.right, frame.top), QUIET, 0.5, "1 1.5"),
+            draw_line((frame.left, frame.bottom, frame.right, frame.top), QUIET, 0.5, "1 1.5"),
         ]
         for spot in panel.spots:
-            words = f"{panel.title}, {spot.name}: {of.across} {spot.across:.3f}, {of.up} {spot.up:.3f}"
-            parts.append(told(mark(spot.look, frame.x(spot.across), frame.y(spot.up), 2), words))
+            text = f"{panel.title}, {spot.name}: {of.across} {spot.across:.3f}, {of.up} {spot.up:.3f}"
+            parts.append(with_title(marker(spot.style, frame.x(spot.across), frame.y(spot.up), 2), text))
     return Drawing(name, of.title, of.note, grid.bottom, join(parts))
 
 
-def _upright(frame: Frame) -> Markup:
+def _upright(frame: PlotArea) -> Markup:
     return join(
-        [line_between((frame.x(value), frame.top, frame.x(value), frame.bottom)) for value, _ in frame.across.ticks]
+        [draw_line((frame.x(value), frame.top, frame.x(value), frame.bottom)) for value, _ in frame.across.ticks]
     )
 
 
 class Curve(NamedTuple):
-    """A line through numbers: at each place on the axis across what it reaches; None where that is not defined.
+    """A line: at each x its y; None where that is not defined.
 
     Attributes:
-        name, look: what it is called, and how it looks.
+        name, style: what it is called, and how it styles.
         places: the corners of the line.
         points: the places with a mark.
     """
 
     name: str
-    look: Look
+    style: SeriesStyle
     places: tuple[tuple[float, float | None], ...]
     points: tuple[tuple[float, float | None], ...] = ()
 
 
 class Curves(NamedTuple):
-    """Lines over one axis of numbers.
+    """Lines over one numeric axis.
 
     Attributes:
         title, note: what they show, and how their numbers were made.
@@ -97,26 +97,26 @@ class Curves(NamedTuple):
     curves: tuple[Curve, ...]
     across: str
     up: str
-    scale: Scale
+    scale: Axis
     upright: tuple[tuple[float, str], ...] = ()
 
 
 def curve_chart(name: str, of: Curves) -> Drawing:
-    """The lines in one frame."""
-    entries = [(one.name, stroke_sign(one.look, 0, 0)) for one in of.curves]
-    entries += [(words, line_between((-5, 0, 6, 0), QUIET, 0.7, "0.6 2")) for _, words in of.upright]
-    legend = legend_of(entries)
-    grid = grid_of([""], legend.height, of.scale, SHARES, columns=1, height=_ALONE - 10, about=of.across)
+    """Return the lines in one plot area."""
+    entries = [(one.name, line_key(one.style, 0, 0)) for one in of.curves]
+    entries += [(text, draw_line((-5, 0, 6, 0), QUIET, 0.7, "0.6 2")) for _, text in of.upright]
+    legend = legend_from(entries)
+    grid = plot_grid([""], legend.height, of.scale, SHARES, columns=1, height=_ALONE - 10, about=of.across)
     frame = grid.frames[0]
     parts = [legend.inside, grid.drawn([""], of.up, of.across)]
-    for place, words in of.upright:
-        line = line_between((frame.x(place), frame.top, frame.x(place), frame.bottom), QUIET, 0.7, "0.6 2")
-        parts.append(told(line, f"{words}: {place:g}"))
+    for place, text in of.upright:
+        line = draw_line((frame.x(place), frame.top, frame.x(place), frame.bottom), QUIET, 0.7, "0.6 2")
+        parts.append(with_title(line, f"{text}: {place:g}"))
     for one in reversed(of.curves):
         path = [None if value is None else (frame.x(place), frame.y(value)) for place, value in one.places]
-        parts += line_along(path, one.look.color, 1.1, one.look.dash)
+        parts += polyline(path, one.style.color, 1.1, one.style.dash)
         for place, value in one.points:
             if value is not None:
-                signed = mark(one.look, frame.x(place), frame.y(value), 1.9)
-                parts.append(told(signed, f"{one.name} at {place:g}: {value:.3f}"))
+                signed = marker(one.style, frame.x(place), frame.y(value), 1.9)
+                parts.append(with_title(signed, f"{one.name} at {place:g}: {value:.3f}"))
     return Drawing(name, of.title, of.note, grid.bottom, join(parts))

@@ -1,4 +1,4 @@
-"""Which categories of concepts captions speak of (Figure 9 of ConceptMix)."""
+"""Figures of studies: captions (Figure 9 of ConceptMix), gate calibration, detected boxes, and judge agreement."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from formalimg.analysis import (
     ScoresStudied,
     judge_names,
 )
-from formalimg.reporting.figures.axes import Scale
+from formalimg.reporting.figures.axes import Axis
 from formalimg.reporting.figures.bar_charts import bar_chart, dot_chart
-from formalimg.reporting.figures.distributions import Column, Histogram, histogram
+from formalimg.reporting.figures.distributions import Histogram, HistogramBar, histogram
 from formalimg.reporting.figures.files import slug
 from formalimg.reporting.figures.heatmap import HeatMap, heat_map
-from formalimg.reporting.figures.line_charts import LinePanel, Panels, panel_chart
-from formalimg.reporting.figures.ratings import drawings_of_people, drawings_of_scores, drawings_of_two_scores
+from formalimg.reporting.figures.line_charts import LinePanel, PanelChart, panel_chart
+from formalimg.reporting.figures.ratings import judge_score_figures, rating_figures, score_rating_figures
 from formalimg.reporting.figures.scatter import Curve, Curves, curve_chart
-from formalimg.reporting.figures.series import Chart, Point, Series, known_points, numbered_look, point_of_rate
+from formalimg.reporting.figures.series import Chart, Point, Series, known_points, numbered_style, point_of_rate
 from formalimg.reporting.figures.svg import Drawing
 from formalimg.reporting.labels import level_head, level_name, level_word
 from formalimg.stats import Share
@@ -32,7 +32,7 @@ from formalimg.suites import CATEGORIES
 from formalimg.suites import suite as suite_of
 
 
-def drawings_of_captions(study: CaptionStudy) -> Iterator[Drawing]:
+def caption_figures(study: CaptionStudy) -> Iterator[Drawing]:
     """Yield which categories captions combine, and how many; of the captions that name an object, as in the paper."""
     counts = study.with_object
     if not counts.captions:
@@ -59,7 +59,7 @@ def drawings_of_captions(study: CaptionStudy) -> Iterator[Drawing]:
         Histogram(
             "How many categories of concepts captions speak of",
             f"{note} Mean {counts.mean:.2f}." if counts.mean is not None else note,
-            tuple(Column(n - 0.5, n + 0.5, count, f"{n} categories") for n, count in enumerate(sizes) if n),
+            tuple(HistogramBar(n - 0.5, n + 0.5, count, f"{n} categories") for n, count in enumerate(sizes) if n),
             "captions",
             "categories in a caption",
             tuple((float(n), str(n)) for n in range(1, len(sizes))),
@@ -70,8 +70,8 @@ def drawings_of_captions(study: CaptionStudy) -> Iterator[Drawing]:
 _TICKS = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
-def drawings_of_gate(study: GateCalibrated) -> Iterator[Drawing]:
-    """Accuracy and F1 of every threshold, with the thresholds of the paper as points."""
+def gate_figures(study: GateCalibrated) -> Iterator[Drawing]:
+    """Yield accuracy and F1 of every threshold, with the thresholds of the paper as points."""
     best = () if study.best is None else ((study.best.value, f"best accuracy: {study.best.value:.2f}"),)
     yield curve_chart(
         "cf-world-gate",
@@ -81,11 +81,11 @@ def drawings_of_gate(study: GateCalibrated) -> Iterator[Drawing]:
             "a score of the threshold or above.",
             (
                 _curve("accuracy", study, lambda at: at.accuracy),
-                _curve("F1", study, lambda at: at.f1)._replace(look=numbered_look(1)),
+                _curve("F1", study, lambda at: at.f1)._replace(style=numbered_style(1)),
             ),
             "threshold on the score of the factual image",
             "agreement with people (%)",
-            Scale(0, 1, tuple((tick, f"{tick:g}") for tick in _TICKS)),
+            Axis(0, 1, tuple((tick, f"{tick:g}") for tick in _TICKS)),
             best,
         ),
     )
@@ -93,11 +93,11 @@ def drawings_of_gate(study: GateCalibrated) -> Iterator[Drawing]:
 
 def _curve(name: str, study: GateCalibrated, reached: Callable[[AtThreshold], float | None]) -> Curve:
     line = _steps(study.curve, [reached(at) for at in study.curve])
-    return Curve(name, numbered_look(0), line, tuple((at.threshold, reached(at)) for at in study.table))
+    return Curve(name, numbered_style(0), line, tuple((at.threshold, reached(at)) for at in study.table))
 
 
 def _steps(curve: Sequence[AtThreshold], reached: Sequence[float | None]) -> tuple[tuple[float, float | None], ...]:
-    """All thresholds above one, up to and including the next, reach the same: so the line goes in steps."""
+    """Return a step function: all thresholds above one, up to and including the next, reach the same."""
     if not curve:
         return ()
     found = [(curve[0].threshold, reached[0])]
@@ -106,13 +106,13 @@ def _steps(curve: Sequence[AtThreshold], reached: Sequence[float | None]) -> tup
     return tuple(found)
 
 
-def drawings_of_boxes(study: BoxesStudied) -> Iterator[Drawing]:
-    """What the grounder found of what is there, by level and by class."""
+def box_figures(study: BoxesStudied) -> Iterator[Drawing]:
+    """Yield recall and precision of the detected boxes, by level and by class."""
     suite = suite_of(study.suite)
     levels = {level_name(suite, level): boxes for level, boxes in study.by_level.items()}
     for by, parts, draw in (("level", levels, bar_chart), ("class", study.by_class, dot_chart)):
         series = tuple(
-            Series(name, numbered_look(number), _known(parts, name))
+            Series(name, numbered_style(number), _known(parts, name))
             for number, name in enumerate(("precision", "recall"))
         )
         names = tuple(part for part in parts if any(part in one.points for one in series))
@@ -136,15 +136,15 @@ def _known(parts: Mapping[str, Boxes], name: str) -> dict[str, Point]:
     return {part: Point(share.value, share.interval) for part, share in shares.items() if share.value is not None}
 
 
-def drawings_of_judges(study: JudgesCompared) -> Iterator[Drawing]:
-    """What the run scores by each judge, and how often they say the same, by kind of question."""
+def judge_figures(study: JudgesCompared) -> Iterator[Drawing]:
+    """Yield the scores of a run by each judge, and how often they agree, by kind of question."""
     suite = suite_of(study.suite)
     name = f"{suite.name}-judges-{slug(study.run)}"
     sureness = f"Thin lines: {100 * study.confidence:g} % intervals."
     series = tuple(
         Series(
             who,
-            numbered_look(number),
+            numbered_style(number),
             known_points(
                 {level_head(suite, level): point_of_rate(it) for level, it in scores.full_mark_by_level.items()}
             ),
@@ -156,7 +156,7 @@ def drawings_of_judges(study: JudgesCompared) -> Iterator[Drawing]:
     if any(one.points for one in series):
         yield panel_chart(
             f"{name}-rates",
-            Panels(
+            PanelChart(
                 f"{suite.title}: two judges over {study.run}, by level",
                 f"Images that a judge left unscored are left out of its rates. {sureness}",
                 tuple(level_head(suite, level) for level in sorted(study.passed_by_level)),
@@ -175,7 +175,7 @@ def drawings_of_judges(study: JudgesCompared) -> Iterator[Drawing]:
             f"{suite.title}: how often two judges say the same over {study.run}, by kind",
             f"Of single questions that both answered. {sureness}",
             tuple(sorted(kinds, key=lambda kind: (kinds[kind].value, kind))),
-            (Series("", numbered_look(0), kinds),),
+            (Series("", numbered_style(0), kinds),),
             "the same (%)",
             percent=True,
         )
@@ -191,23 +191,23 @@ def drawings_of_study(
     | GateCalibrated
     | CaptionStudy,
 ) -> tuple[Drawing, ...]:
-    """All figures of what a study of judges, people, captions or the gate of CF-World came to.
+    """Return all figures of a study of judges, raters, captions or the gate of CF-World.
 
     Returns:
         The figures; none for what the study tells nothing about.
     """
     match study:
         case PeopleStudied():
-            return tuple(drawings_of_people(study))
+            return tuple(rating_figures(study))
         case ScoresStudied():
-            return tuple(drawings_of_scores(study))
+            return tuple(score_rating_figures(study))
         case BoxesStudied():
-            return tuple(drawings_of_boxes(study))
+            return tuple(box_figures(study))
         case JudgesCompared():
-            return tuple(drawings_of_judges(study))
+            return tuple(judge_figures(study))
         case ScoresCompared():
-            return tuple(drawings_of_two_scores(study))
+            return tuple(judge_score_figures(study))
         case GateCalibrated():
-            return tuple(drawings_of_gate(study))
+            return tuple(gate_figures(study))
         case CaptionStudy():
-            return tuple(drawings_of_captions(study))
+            return tuple(caption_figures(study))

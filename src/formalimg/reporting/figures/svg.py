@@ -1,4 +1,4 @@
-"""Building HTML and SVG from values. Text is escaped unless it was built here, so nothing foreign becomes markup."""
+"""SVG builder: elements from values. Text is escaped unless it was built here, so nothing foreign becomes markup."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Markup(str):
 
 
 def element(name: str, /, *children: str | Markup | Iterable[Markup], **attributes: object) -> Markup:
-    """An element. Attributes that are None or False are left out; `class_` is `class`, `data_run` is `data-run`."""
+    """Return an element without attributes that are None or False; `class_` is `class`, `data_run` is `data-run`."""
     opened = f"<{name}{''.join(map(_attribute, attributes, attributes.values()))}>"
     if name in _VOID:
         return Markup(opened)
@@ -34,20 +34,20 @@ def element(name: str, /, *children: str | Markup | Iterable[Markup], **attribut
 
 
 def join(*children: str | Markup | Iterable[Markup]) -> Markup:
-    """Children one after the other; plain text is escaped."""
+    """Return children one after the other; plain text is escaped."""
     return Markup("".join(map(_child, children)))
 
 
-def text(words: str) -> Markup:
-    """Plain text as markup. Characters that no page may hold are shown as a dot."""
-    return Markup(escape(printable(words)))
+def escape_text(text: str) -> Markup:
+    """Return plain text as markup. Characters that no page may contain are shown as a dot."""
+    return Markup(escape(printable(text)))
 
 
 def _child(child: str | Markup | Iterable[Markup]) -> str:
     if isinstance(child, Markup):
         return child
     if isinstance(child, str):
-        return text(child)
+        return escape_text(child)
     return "".join(map(_child, child))
 
 
@@ -59,17 +59,17 @@ def _attribute(name: str, value: object) -> str:
         return f" {name}"
     if isinstance(value, float):
         value = f"{value:.1f}".removesuffix(".0")
-    return f' {name}="{text(str(value))}"'
+    return f' {name}="{escape_text(str(value))}"'
 
 
 WIDTH = 238.0
-"""In points: the column of a paper in two columns."""
+"""In points: the width of a column of a two-column paper."""
 
-LETTERS = 7.0
+FONT_SIZE = 7.0
 INK, QUIET, RULE = "#1c1e21", "#63676d", "#deddd7"
 
 _BROAD, _NARROW = 1.0, 0.53
-"""How broad letters of the size 1 are. Nobody knows the font of the reader: rather too much than too little."""
+"""The width of letters of size 1. The font of the reader is unknown: rather too wide than too narrow."""
 
 
 class Drawing(NamedTuple):
@@ -90,7 +90,7 @@ class Drawing(NamedTuple):
     inside: Markup
 
     def svg(self, unit: Literal["pt", ""] = "pt") -> str:
-        """The drawing as an SVG file of its own, which needs nothing from outside: no style, no fonts, no network."""
+        """Return the figure as an SVG file that needs nothing from outside: no style, no fonts, no network."""
         page = element(
             "svg",
             element("title", self.title),
@@ -103,43 +103,43 @@ class Drawing(NamedTuple):
             viewBox=f"0 0 {WIDTH:g} {self.height:g}",
             role="img",
             font_family="sans-serif",
-            font_size=LETTERS,
+            font_size=FONT_SIZE,
             fill=INK,
         )
         return f'<?xml version="1.0" encoding="UTF-8"?>\n{page}\n'
 
 
-def breadth(words: str) -> float:
-    """About how broad words are, in points."""
-    return LETTERS * sum(_BROAD if east_asian_width(one) in "WF" else _NARROW for one in words)
+def text_width(text: str) -> float:
+    """Return the approximate width of text, in points."""
+    return FONT_SIZE * sum(_BROAD if east_asian_width(one) in "WF" else _NARROW for one in text)
 
 
-def fitting(words: str, room: float) -> str:
-    """The words on one line, cut where they would need more room."""
-    line = " ".join(words.split())
-    if breadth(line) <= room:
+def fit_text(text: str, room: float) -> str:
+    """Return text on one line, cut where it would be wider."""
+    line = " ".join(text.split())
+    if text_width(line) <= room:
         return line
-    while line and breadth(f"{line}…") > room:
+    while line and text_width(f"{line}…") > room:
         line = line[:-1]
     return f"{line.rstrip()}…"
 
 
-def words_at(
-    words: str, x: float, y: float, anchor: Literal["start", "middle", "end"] = "start", *, color: str = INK
+def text_at(
+    text: str, x: float, y: float, anchor: Literal["start", "middle", "end"] = "start", *, color: str = INK
 ) -> Markup:
-    """A line of words."""
-    return element("text", words, x=x, y=y, text_anchor=anchor, fill=color)
+    """Return a line of text."""
+    return element("text", text, x=x, y=y, text_anchor=anchor, fill=color)
 
 
-def words_upwards(words: str, x: float, y: float) -> Markup:
-    """A line of words that runs upwards, around its middle."""
-    return element("text", words, text_anchor="middle", transform=f"translate({x:.1f} {y:.1f}) rotate(-90)")
+def vertical_text(text: str, x: float, y: float) -> Markup:
+    """Return a line of text that runs upwards, around its middle."""
+    return element("text", text, text_anchor="middle", transform=f"translate({x:.1f} {y:.1f}) rotate(-90)")
 
 
-def line_between(
+def draw_line(
     ends: Sequence[float], color: str = RULE, width: float = 0.5, dash: str = "", opacity: float = 1
 ) -> Markup:
-    """A straight line from (x1, y1) to (x2, y2)."""
+    """Return a straight line from (x1, y1) to (x2, y2)."""
     return element(
         "path",
         d="M{:.2f} {:.2f}L{:.2f} {:.2f}".format(*ends),
@@ -151,8 +151,8 @@ def line_between(
     )
 
 
-def line_along(points: Iterable[tuple[float, float] | None], color: str, width: float, dash: str = "") -> list[Markup]:
-    """A line through the points, broken where there is None."""
+def polyline(points: Iterable[tuple[float, float] | None], color: str, width: float, dash: str = "") -> list[Markup]:
+    """Return a line through points, broken where there is None."""
     drawn, command = "", "M"
     for point in points:
         if point is not None:
@@ -164,29 +164,29 @@ def line_along(points: Iterable[tuple[float, float] | None], color: str, width: 
     return [element("path", d=drawn, fill="none", stroke_linejoin="round", **stroke)]
 
 
-def short_names(names: Sequence[str], longest: int) -> list[str]:
-    """Names of so many letters at most; those that are too long lose first what all of them begin with.
+def short_names(names: Sequence[str], max_length: int) -> list[str]:
+    """Return names of limited length; those that are too long first lose what all of them begin with.
 
-    Cut at the end alone, the names of several versions of one model would all look the same.
+    Cut at the end alone, the names of several versions of one model would all style the same.
     """
-    long = {name for name in names if len(name) > longest}
+    long = {name for name in names if len(name) > max_length}
     alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*long, strict=False)) if len(long) > 1 else ()
     whole_words = re.match(r".*[/\-_ ,]", "".join(letters[0] for letters in alike))
     common = len(whole_words[0]) if whole_words else 0
-    return [shorten(f"…{name[common:]}" if common and name in long else name, longest) for name in names]
+    return [shorten(f"…{name[common:]}" if common and name in long else name, max_length) for name in names]
 
 
-def spread(wanted: Sequence[float], apart: float, top: float, bottom: float) -> list[float]:
-    """Heights as near as possible to those wanted, which are sorted, at least `apart` from each other.
+def spread_labels(targets: Sequence[float], apart: float, top: float, bottom: float) -> list[float]:
+    """Return heights as near as possible to those requested, which are sorted, at least `apart` from each other.
 
     Heights that are too near are moved together, as a block around their common middle, until no two blocks
     overlap. Where there is not room enough between top and bottom, the labels stand closer.
     """
-    if not wanted:
+    if not targets:
         return []
-    apart = min(apart, (bottom - top) / max(1, len(wanted) - 1))
-    blocks: list[list[float]] = []  # of heights wanted
-    for height in wanted:
+    apart = min(apart, (bottom - top) / max(1, len(targets) - 1))
+    blocks: list[list[float]] = []  # of heights targets
+    for height in targets:
         blocks.append([height])
         while (
             len(blocks) > 1 and _first(blocks[-1], apart, top, bottom) < _last(blocks[-2], apart, top, bottom) + apart

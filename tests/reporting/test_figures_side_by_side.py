@@ -14,8 +14,8 @@ from formalimg.suites import Item
 from tests.analysis.concept_runs import PlannedJudge, concept_item, concept_run
 from tests.reporting import concept_runs as answered
 from tests.reporting.counterfactual_runs import groups_of, judge_by, scored_run
-from tests.reporting.drawings_read import figures, words
 from tests.reporting.drawn_runs import DrawnRun, Fates, plain_run
+from tests.reporting.figures_read import figures, words
 
 
 def drawn(*runs: RunRecord) -> dict[str, Drawing]:

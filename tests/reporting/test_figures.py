@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from formalimg.cli.report import report_command
 from formalimg.errors import FormalimgError
 from formalimg.reporting import Comparison, Drawing, compare, drawing_formats, drawings_of, write_drawings
-from formalimg.reporting.figures.svg import WIDTH, breadth, fitting
+from formalimg.reporting.figures.svg import WIDTH, fit_text, text_width
 from formalimg.runs import open_run
 from tests.reporting.concept_runs import concept_item, concept_run
 from tests.reporting.counterfactual_runs import groups_of, judge_by, scored_run
@@ -113,12 +113,12 @@ def test_hostile_names_stay_words_and_stay_inside() -> None:
         assert "://" not in drawing.svg().replace("http://www.w3.org/2000/svg", "", 1)
         name = next(word for word in words(drawing) if word.startswith("<script>"))
         assert name.endswith("…")
-        assert breadth(name) < WIDTH
+        assert text_width(name) < WIDTH
 
 
 def test_words_are_cut_only_where_they_do_not_fit() -> None:
-    assert fitting("as it is", breadth("as it is")) == "as it is"
-    assert fitting("as it is", breadth("as it is") - 1) == "as it…"
+    assert fit_text("as it is", text_width("as it is")) == "as it is"
+    assert fit_text("as it is", text_width("as it is") - 1) == "as it…"
 
 
 def test_more_runs_than_colours_can_be_told_apart() -> None:

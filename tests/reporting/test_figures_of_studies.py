@@ -39,7 +39,7 @@ from formalimg.analysis import (
 )
 from formalimg.cli.calibrate import calibrate_command
 from formalimg.reporting import Drawing, drawings_of_study, write_drawings
-from formalimg.reporting.figures.axes import counting_scale
+from formalimg.reporting.figures.axes import count_axis
 from formalimg.reporting.figures.distributions import five_numbers
 from formalimg.runs import open_run
 from formalimg.scenes import Box, Scene, SceneObject
@@ -48,7 +48,7 @@ from formalimg.suites import Category
 from tests.analysis.concept_runs import PlannedJudge, concept_item, concept_run
 from tests.analysis.counterfactual_runs import scored_item, scored_run
 from tests.analysis.voted_runs import ITEMS, JUDGED, voted_runs
-from tests.reporting.drawings_read import SVG, TAGS, axis, figures, marks, parsed, place, words
+from tests.reporting.figures_read import SVG, TAGS, axis, figures, marks, parsed, place, words
 
 HOSTILE = '<script>alert(1)</script> "x" \x00 ]]>'
 RATERS = ("ann", "bob", HOSTILE)
@@ -249,7 +249,7 @@ def test_boxes_end_at_the_quartiles(values: list[float]) -> None:
 
 @given(st.integers(1, 10**9))
 def test_counts_have_an_axis_of_whole_numbers_that_they_nearly_fill(most: int) -> None:
-    scale = counting_scale(most)
+    scale = count_axis(most)
     steps = [value for value, _ in scale.ticks]
     assert 1 <= len(steps) - 1 <= 5
     assert scale.high >= most > scale.high - steps[1]

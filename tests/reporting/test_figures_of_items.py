@@ -20,7 +20,7 @@ from formalimg.cli.census import census_command
 from formalimg.errors import FormalimgError
 from formalimg.reporting import Drawing, drawings_of_items
 from formalimg.suites import Item, load
-from tests.reporting.drawings_read import figures
+from tests.reporting.figures_read import figures
 
 
 @cache
