@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from formalimg.analysis.captions.chat import CaptionEstimate, estimate_study
     from formalimg.analysis.captions.files import Caption, read_captions
     from formalimg.analysis.captions.mentions import CategoryMention, find_categories, find_mentions
-    from formalimg.analysis.captions.study import CaptionStudy, study_captions, study_csv, study_json
-    from formalimg.analysis.captions.tables import study_table
+    from formalimg.analysis.captions.study import CaptionStudy, study_captions, study_csv, study_json, study_table
     from formalimg.analysis.consistency import ImageScores, ScoreGaps, ScoresStudied, study_scores
     from formalimg.analysis.consistency_tables import scores_table, scores_text
     from formalimg.analysis.counterfactual_scores import (
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
         read_points,
         read_votes,
     )
-    from formalimg.analysis.human_study import HumanRatings, StudyOfPeople, study_people
     from formalimg.analysis.judge_agreement import (
         Disagreement,
         JudgesCompared,
@@ -76,8 +74,17 @@ if TYPE_CHECKING:
         ScoresCompared,
         compare_scores,
     )
+    from formalimg.analysis.studies import (
+        HumanRatings,
+        StudyOfPeople,
+        agreement_table,
+        agreement_text,
+        people_table,
+        people_tables,
+        people_text,
+        study_people,
+    )
     from formalimg.analysis.study_tables import AgreementFormat
-    from formalimg.analysis.study_text import agreement_table, agreement_text, people_table, people_tables, people_text
     from formalimg.analysis.vote_study import (
         Divergence,
         LikertImage,
@@ -91,7 +98,16 @@ if TYPE_CHECKING:
 __getattr__ = lazy_exports(
     "formalimg.analysis",
     {
-        "study_text": ["agreement_table", "agreement_text", "people_table", "people_tables", "people_text"],
+        "studies": [
+            "HumanRatings",
+            "StudyOfPeople",
+            "agreement_table",
+            "agreement_text",
+            "people_table",
+            "people_tables",
+            "people_text",
+            "study_people",
+        ],
         "study_tables": ["AgreementFormat"],
         "boxes": ["Boxes", "BoxesStudied", "Correction", "RaterBoxAgreement", "study_boxes"],
         "calibration": [
@@ -110,23 +126,22 @@ __getattr__ = lazy_exports(
         "captions.mentions": ["CategoryMention", "find_categories", "find_mentions"],
         "captions.chat": ["CaptionEstimate", "estimate_study"],
         "captions.files": ["Caption", "read_captions"],
-        "captions.study": ["CaptionStudy", "study_captions", "study_csv", "study_json"],
-        "captions.tables": ["study_table"],
-        "rater_agreement": ["CaseAnswers", "CronbachAlpha", "JUDGE", "MAJORITY", "Panel", "RaterScore", "PanelScore"],
+        "captions.study": ["CaptionStudy", "study_captions", "study_csv", "study_json", "study_table"],
+        "rater_agreement": ["CaseAnswers", "CronbachAlpha", "JUDGE", "MAJORITY", "Panel", "PanelScore", "RaterScore"],
         "judge_agreement": [
             "Disagreement",
-            "MeanFraction",
             "JudgeScores",
             "JudgesCompared",
+            "MeanFraction",
             "ScoredCounts",
             "compare_judges",
             "compare_records",
             "judge_named",
         ],
         "score_agreement": [
+            "JudgeScoreDifference",
             "QuestionScores",
             "ScoreDisagreement",
-            "JudgeScoreDifference",
             "ScoresCompared",
             "compare_scores",
         ],
@@ -141,20 +156,19 @@ __getattr__ = lazy_exports(
             "score_gap",
         ],
         "consistency_tables": ["scores_table", "scores_text"],
-        "consistency": ["ScoreGaps", "ImageScores", "ScoresStudied", "study_scores"],
-        "diagnosis": ["Contrast", "Diagnosis", "LexicalProbe", "ContrastSide", "diagnose"],
+        "consistency": ["ImageScores", "ScoreGaps", "ScoresStudied", "study_scores"],
+        "diagnosis": ["Contrast", "ContrastSide", "Diagnosis", "LexicalProbe", "diagnose"],
         "diagnosis_tables": ["diagnosis_table", "diagnosis_text"],
         "run_judges": ["judge_named", "judge_names"],
         "vote_study": [
             "Divergence",
             "LikertImage",
             "LikertMean",
-            "PeopleStudied",
             "LikertStudy",
+            "PeopleStudied",
             "study_likert",
             "study_votes",
         ],
-        "human_study": ["HumanRatings", "StudyOfPeople", "study_people"],
         "human_ratings": [
             "PointsGiven",
             "Rating",

@@ -35,10 +35,7 @@ def calibration_text(found: GateCalibrated, format: AgreementFormat) -> str:  # 
         format: terminal and md: the thresholds of the paper, and the best; csv: all thresholds; json: everything.
     """
     return render_study(
-        format,
-        lambda: _tables(found),
-        lambda: study_csv_text(_CSV_COLUMNS, _rows(found)),
-        lambda: export_json(found),
+        format, lambda: _tables(found), lambda: study_csv_text(_CSV_COLUMNS, _rows(found)), lambda: export_json(found)
     )
 
 

@@ -48,11 +48,7 @@ def judge_agreement_tables(found: JudgesCompared) -> Iterator[Table]:
     note = f"{names} In percent, {intervals}."
     passed = [*by_level(found.passed_by_level, level), ("all", found.passed)]
     yield build_agreement_table(f"{found.run}: agreement on whole images", note, passed, name="judges")
-    questions = [
-        *found.questions_by_kind.items(),
-        *by_level(found.questions_by_level, level),
-        ("all", found.questions),
-    ]
+    questions = [*found.questions_by_kind.items(), *by_level(found.questions_by_level, level), ("all", found.questions)]
     yield build_agreement_table(f"{found.run}: agreement on questions", note, questions, name="judges")
     if found.disagreements:
         more = f" The first {_MAX_SHOWN} of {len(found.disagreements):,}; the JSON holds all of them."

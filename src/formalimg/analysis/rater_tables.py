@@ -175,13 +175,7 @@ def panel_rows(panel: Panel) -> Iterator[dict[str, object]]:
         yield {"figure": "r from run to run", "level": level, **pair, **estimate_columns(r)}
     yield from rank_rows(panel.ranks)
     for own in panel.by_rater:
-        yield {
-            "figure": "score",
-            "run": own.run,
-            "level": own.level,
-            "first": own.rater,
-            **estimate_columns(own.rate),
-        }
+        yield {"figure": "score", "run": own.run, "level": own.level, "first": own.rater, **estimate_columns(own.rate)}
 
 
 def rank_rows(ranks: RankAgreement) -> Iterator[dict[str, object]]:

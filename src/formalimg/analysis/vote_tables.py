@@ -144,12 +144,7 @@ def _scores_of_both(name: str, panel: Panel, found: PeopleStudied, level: str) -
             "the judge; where that is everything, the scores are those above. Correlations and figures are of these.",
             ("run", level, *(Column(head, "percent") for head in ("human", "judge")), Column("both", "scored")),
             (
-                (
-                    *_run_and_level(it),
-                    number(it.human_of_both),
-                    number(it.judge_of_both),
-                    Number.of(it.human_of_both),
-                )
+                (*_run_and_level(it), number(it.human_of_both), number(it.judge_of_both), Number.of(it.human_of_both))
                 for it in others
             ),
             "detail",
