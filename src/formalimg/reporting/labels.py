@@ -137,7 +137,7 @@ SCORE_RULES: dict[Missing, str] = {
 """The rule for images without a score."""
 
 
-FAILURES_COUNTED = "Only scored images count, without those that failed by rule, in which nobody looked for anything."
+FAILURES_COUNTED = "Only scored images count, without those that failed by rule, which no judge looked at."
 """Which images the shares of failures are about."""
 
 
