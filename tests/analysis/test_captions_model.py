@@ -177,10 +177,10 @@ def test_the_text_does_not_change_without_a_new_version() -> None:
 
 def test_every_format_has_all_figures(file: Path) -> None:
     study = study_captions(file)
-    told = json.loads(study_json(study))
-    assert told["all"]["histogram"] == {str(size): count for size, count in enumerate(study.counts.histogram)}
-    assert told["all"]["together"]["object"]["color"] == study.counts.together("object", "color") == 2
-    assert told["with_object"]["captions"] == 5
+    data = json.loads(study_json(study))
+    assert data["all"]["histogram"] == {str(size): count for size, count in enumerate(study.counts.histogram)}
+    assert data["all"]["together"]["object"]["color"] == study.counts.together("object", "color") == 2
+    assert data["with_object"]["captions"] == 5
     rows = [row.split(",") for row in study_csv(study).splitlines()]
     assert {len(row) for row in rows} == {6}
     assert sum(int(row[4]) for row in rows if row[:2] == ["all", "histogram"]) == 6

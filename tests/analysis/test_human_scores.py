@@ -215,8 +215,8 @@ def test_the_command_prints_and_writes(folder: Path, tmp_path: Path) -> None:
         return CliRunner().invoke(app, command, env={"COLUMNS": "120"}).output
 
     printed = run()
-    for told in ("-0.125 to +0.125", "33.3 (0.8–90.6)", "Not all questions scored by raters: 1"):
-        assert told in printed
+    for expected in ("-0.125 to +0.125", "33.3 (0.8–90.6)", "Not all questions scored by raters: 1"):
+        assert expected in printed
     assert len(json.loads(run("--format", "json"))["scores"][0]["questions"]["overall"]["histogram"]) == 41
     rows = list(csv.DictReader(io.StringIO(run("--format", "csv"))))
     assert [float(row["difference"]) for row in rows if row["kind"] == "logic"] == [pytest.approx(-0.125)]

@@ -221,9 +221,9 @@ def test_mistakes_are_told(runs: list[StoredRun], tmp_path: Path) -> None:
     table.write_text("model,item,rater,rating,question\none,a1,ann,5,all\none,a2,ann,4,\n")
     assert [it.points for it in read_points(table)] == [5, 4]
     table.write_text("model,item,rater,rating,question\none,a1,ann,6,all\none,a2,ann,4,1\n")
-    with pytest.raises(RatingsError, match="the rating is '6': write 1, 2, 3, 4 or 5") as told:
+    with pytest.raises(RatingsError, match="the rating is '6': write 1, 2, 3, 4 or 5") as caught:
         read_points(table)
-    assert len(told.value.findings) == 2
+    assert len(caught.value.findings) == 2
     with pytest.raises(VotesError, match="ann votes twice"):
         study_likert([PointsGiven("one", "a1", 0, "ann", 5)] * 2, runs)
     with pytest.raises(VotesError, match=r"^one has no item zz"):

@@ -110,12 +110,12 @@ def test_every_format_tells_scores_and_not_full_marks(folder: Path) -> None:
     for form in ("terminal", "md", "csv"):
         assert "full mark" not in said("--format", form)
     text = " ".join(said("--format", "md").split())
-    for told in (
+    for expected in (
         "| score 1 | score 2 | difference | sd | near | r |",
         "with a score of 0.5 or more",
         "| c-l1 | 0 | 1 |",
     ):
-        assert told in text
+        assert expected in text
     data = json.loads(said("--format", "json", "--profile", "official-code"))
     assert data["judges"] == []
     assert data["scores_of_judges"][0]["profile"] == "official-code"

@@ -189,10 +189,10 @@ def test_alpha_and_the_measured_judge_are_told(study: PeopleStudied) -> None:
     measured, relied, ranked, *_ = people_tables(study)
     assert ("Krippendorff's, whole images", "0.192", "10", "0") in _texts(relied)
     assert _texts(ranked)[-1][:2] == ("mean", "0.866")
-    told = {row[0]: row[1] for row in _texts(measured)}
-    assert told["recall (sensitivity)"].startswith("66.7 (20.")
-    assert told["F1"].startswith("80.0 (")
-    assert (told["false negatives"], told["left out, no majority"], told["left out, no verdict"]) == ("2", "1", "0")
+    cells = {row[0]: row[1] for row in _texts(measured)}
+    assert cells["recall (sensitivity)"].startswith("66.7 (20.")
+    assert cells["F1"].startswith("80.0 (")
+    assert (cells["false negatives"], cells["left out, no majority"], cells["left out, no verdict"]) == ("2", "1", "0")
 
 
 def test_unscored_verdicts_and_ties_are_told_apart(tmp_path: Path) -> None:
@@ -205,8 +205,8 @@ def test_unscored_verdicts_and_ties_are_told_apart(tmp_path: Path) -> None:
     study = studied({"one": folder}, "\n".join(["model,item,rater,vote", *rows]), tmp_path)
     assert study.unscored == {"not understood": 3}
     first, *_ = people_tables(study)
-    told = {row[0]: row[1] for row in _texts(first)}
-    assert (told["left out, no majority"], told["left out, no verdict"]) == ("2", "2")
+    cells = {row[0]: row[1] for row in _texts(first)}
+    assert (cells["left out, no majority"], cells["left out, no verdict"]) == ("2", "2")
     assert "Images without a verdict of the judge: 3 (not understood 3)." in first.notes[0]
 
 
