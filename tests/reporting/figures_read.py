@@ -24,14 +24,14 @@ def words(drawing: Drawing) -> list[str]:
 def marks(drawing: Drawing) -> dict[str, ElementTree.Element]:
     """The marks, by what they say of themselves; no two say the same."""
     found = [one for one in parsed(drawing).iter(f"{SVG}g") if one.find(f"{SVG}title") is not None]
-    told = {one.findtext(f"{SVG}title", ""): one for one in found}
-    assert len(told) == len(found)
-    return told
+    titles = {one.findtext(f"{SVG}title", ""): one for one in found}
+    assert len(titles) == len(found)
+    return titles
 
 
 def figures(drawing: Drawing) -> dict[str, str]:
     """The figures that the marks tell, by what stands before them."""
-    return dict(told.rsplit(": ", 1) for told in marks(drawing))
+    return dict(title.rsplit(": ", 1) for title in marks(drawing))
 
 
 def place(mark: ElementTree.Element) -> tuple[float, float]:
@@ -47,5 +47,5 @@ def place(mark: ElementTree.Element) -> tuple[float, float]:
 def axis(drawing: Drawing, which: str, *, anchor: str) -> tuple[float, float]:
     """Where 0 and 100 stand on the uppermost or leftmost axis whose numbers are anchored so, by x or y."""
     numbers = [one for one in parsed(drawing).iter(f"{SVG}text") if one.get("text-anchor") == anchor]
-    zero, hundred = (min(float(one.attrib[which]) for one in numbers if one.text == told) for told in ("0", "100"))
+    zero, hundred = (min(float(one.attrib[which]) for one in numbers if one.text == label) for label in ("0", "100"))
     return zero, hundred

@@ -115,11 +115,11 @@ def test_a_terminal_shows_the_tables_if_asked_and_breaks_no_figure(comparison: C
 
 @pytest.mark.parametrize("format_", get_args(Format))
 def test_nothing_is_told_in_the_words_of_formulas(comparison: Comparison, format_: Format) -> None:
-    told = (
+    report = (
         render(comparison, format_, details=True).replace('"clauses_by_kind"', "").replace("clauses_by_predicate", "")
     )
-    told = re.sub(r"<(style|script)>.*?</\1>|class=\"[^\"]*\"", "", told, flags=re.DOTALL)
-    assert not re.search(r"clause|predicate|formula\b|G0|generalizability\": \d", told)
+    report = re.sub(r"<(style|script)>.*?</\1>|class=\"[^\"]*\"", "", report, flags=re.DOTALL)
+    assert not re.search(r"clause|predicate|formula\b|G0|generalizability\": \d", report)
 
 
 def test_the_page_speaks_of_concepts(run: StoredRun, tmp_path: Path) -> None:

@@ -161,9 +161,11 @@ def test_images_that_fail_by_rule_show_none_of_their_concepts(tmp_path: Path) ->
     """Else a model could raise its concept fraction by empty images."""
     complete: dict[str, Answers] = {**ANSWERS, "d": [True, True]}
     empty = {name: [False] * len(answers) for name, answers in complete.items()}
-    told = concept_run(tmp_path / "told", "lab/one", ITEMS, {**complete, "a": empty["a"], "f": empty["f"]}, COSTS)
+    without_parts = concept_run(
+        tmp_path / "plain", "lab/one", ITEMS, {**complete, "a": empty["a"], "f": empty["f"]}, COSTS
+    )
     flat = concept_run(tmp_path / "flat", "lab/one", ITEMS, complete, COSTS, flat=["a", "f"])
-    with_flat, without = tables(flat, missing="error"), tables(told, missing="error")
+    with_flat, without = tables(flat, missing="error"), tables(without_parts, missing="error")
     for name in ("full mark", "concept fraction", "categories", "values"):
         assert texts(with_flat[name]) == texts(without[name])
     assert texts(with_flat["cost of grading"])[0][1] == "4", "nobody was asked about the others"

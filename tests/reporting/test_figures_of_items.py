@@ -35,11 +35,11 @@ def drawn(*suites: str) -> dict[str, Drawing]:
 
 def test_predicates_of_two_suites_stand_side_by_side() -> None:
     found = drawn("knolling", "natural")
-    told = figures(found["knolling-natural-predicates"])
+    labels = figures(found["knolling-natural-predicates"])
     for suite, title in (("knolling", "FormalImg Knolling"), ("natural", "FormalImg Natural")):
         used = Counter(name for item in some(suite) for name in re.findall(r"\(([A-Z]\w+)", str(item.spec.formula)))
         del used["Is"], used["IsStyle"]
-        shares = {what: figure for what, figure in told.items() if what.startswith(title)}
+        shares = {what: figure for what, figure in labels.items() if what.startswith(title)}
         assert shares == {f"{title}, {name}": f"{count / used.total():.3f}" for name, count in used.items()}
 
 
@@ -53,26 +53,26 @@ def test_predicates_by_level_and_classes() -> None:
     assert by_level["LeftOf, 4"] == f"{100 * using / len(at_four):.0f}"
     assert by_level["Is, 1"] == "100"
     named = Counter(name for item in items for name in re.findall(r"\(Is \?\w+ '(.+?)'\)", str(item.spec.formula)))
-    told = figures(found["knolling-classes"])
-    assert {name: figure for name, figure in told.items() if named[name]} == {
+    labels = figures(found["knolling-classes"])
+    assert {name: figure for name, figure in labels.items() if named[name]} == {
         name: f"{100 * count / named.total():.2f} %" for name, count in named.items()
     }
 
 
 def test_prompts_of_conceptmix_by_length() -> None:
-    told = figures(drawn("conceptmix")["conceptmix-prompt-length"])
-    assert set(told) == {f"k {level}" for level in range(1, 8)}
+    labels = figures(drawn("conceptmix")["conceptmix-prompt-length"])
+    assert set(labels) == {f"k {level}" for level in range(1, 8)}
     for level in (1, 7):
         lengths = [len(item.prompt.split()) for item in some("conceptmix") if item.level == level]
-        numbers = [float(part) for part in told[f"k {level}"].split(", ")]
+        numbers = [float(part) for part in labels[f"k {level}"].split(", ")]
         assert (numbers[0], numbers[2], numbers[4]) == (min(lengths), median(lengths), max(lengths))
 
 
 def test_fields_of_cf_world_count_groups_and_not_images() -> None:
-    told = figures(drawn("cf-world")["cf-world-fields"])
+    labels = figures(drawn("cf-world")["cf-world-fields"])
     groups = {item.spec.group: ", ".join(item.tags) for item in some("cf-world")}
     counts = Counter(groups.values())
-    assert told == {f"{name}: {count}": f"{count / len(groups):.3f}" for name, count in counts.items()}
+    assert labels == {f"{name}: {count}": f"{count / len(groups):.3f}" for name, count in counts.items()}
 
 
 def test_no_items_have_no_figures() -> None:

@@ -129,10 +129,10 @@ def test_rates_of_people_and_judge_are_those_of_the_study(people: PeopleStudied)
             assert title in words(drawing)
     assert figures(drawing) == expected
     zero, hundred = axis(drawing, "y", anchor="end")
-    first = {told: mark for told, mark in marks(drawing).items() if told.startswith(people.whole.scores[0].run)}
-    for told, mark in first.items():
+    first = {title: mark for title, mark in marks(drawing).items() if title.startswith(people.whole.scores[0].run)}
+    for title, mark in first.items():
         share = (zero - 2.4 - place(mark)[1]) / (zero - hundred)
-        assert share == pytest.approx(float(told.rsplit(" ", 1)[1]), abs=0.01)
+        assert share == pytest.approx(float(title.rsplit(" ", 1)[1]), abs=0.01)
 
 
 def test_the_shade_spans_from_person_to_person(people: PeopleStudied) -> None:
@@ -184,8 +184,8 @@ def test_runs_whose_names_begin_alike_can_be_told_apart_and_keep_their_r(people:
     scores = tuple(score._replace(run=long[score.run]) for score in people.whole.scores)
     r_by_level = {long[run]: pearson([(0, 0), (1, 2), (2, 1)]) for run in long}
     panel = replace(people.whole, scores=scores, by_rater=(), r_by_level=r_by_level)
-    told = words(drawn(replace(people, whole=panel))["conceptmix-people-whole-rates"])
-    assert {f"…{run}, r = 0.50" for run in long} <= set(told)
+    labels = words(drawn(replace(people, whole=panel))["conceptmix-people-whole-rates"])
+    assert {f"…{run}, r = 0.50" for run in long} <= set(labels)
 
 
 def test_many_raters_have_names_that_do_not_lie_on_each_other(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_runs_stand_where_people_and_judge_put_them(people: PeopleStudied) -> No
     drawing = drawn(people)["conceptmix-people-questions-runs"]
     left, right = axis(drawing, "x", anchor="middle")
     zero, hundred = axis(drawing, "y", anchor="end")
-    spots = {told: mark for told, mark in marks(drawing).items() if told.startswith("all levels")}
+    spots = {title: mark for title, mark in marks(drawing).items() if title.startswith("all levels")}
     assert len(spots) == 3
     for score in (one for one in people.questions.scores if one.level is None):
         said, judged = score.people_of_both.value, score.judge_of_both.value
@@ -222,9 +222,9 @@ def test_runs_stand_where_people_and_judge_put_them(people: PeopleStudied) -> No
 
 def test_pairs_are_those_of_the_study(people: PeopleStudied) -> None:
     assert people.all_questions is not None
-    told = figures(drawn(people)["conceptmix-people-all-questions-pairs"])
+    labels = figures(drawn(people)["conceptmix-people-all-questions-pairs"])
     shown = {name: name.replace("\x00", "·") for name in (*RATERS, MAJORITY, JUDGE)}
-    assert told == {
+    assert labels == {
         f"{shown[one]}, {shown[other]}": f"{found.value:.2f}"
         for one, row in people.all_questions.matrix.items()
         for other, found in row.items()
@@ -233,13 +233,13 @@ def test_pairs_are_those_of_the_study(people: PeopleStudied) -> None:
 
 
 def test_steps_have_a_box_for_each_level_and_a_point_for_each_person(people: PeopleStudied) -> None:
-    told = figures(drawn(people)["conceptmix-people-steps"])
+    labels = figures(drawn(people)["conceptmix-people-steps"])
     for level in (1, 2, 3):
         own = [people.divergence_by_rater[rater][level].agreement.value for rater in RATERS]
         for rater, value in zip(RATERS, own, strict=True):
-            assert told[f"k {level}, {rater}".replace("\x00", "·")] == f"{value:.3f}"
+            assert labels[f"k {level}, {rater}".replace("\x00", "·")] == f"{value:.3f}"
         expected = np.quantile([value for value in own if value is not None], (0, 0.25, 0.5, 0.75, 1))
-        assert [float(part) for part in told[f"k {level}"].split(", ")] == pytest.approx(list(expected), abs=1e-5)
+        assert [float(part) for part in labels[f"k {level}"].split(", ")] == pytest.approx(list(expected), abs=1e-5)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
@@ -261,15 +261,15 @@ def test_differences_of_scores_are_those_of_the_study(scores: ScoresStudied) -> 
     gap = scores.questions.overall
     found = drawn(scores)
     drawing = found["cf-world-people-differences"]
-    told = figures(drawing)
-    assert told == {f"{low:+.3f} to {high:+.3f}": f"{there:,}" for low, high, there in gap.histogram}
+    labels = figures(drawing)
+    assert labels == {f"{low:+.3f} to {high:+.3f}": f"{there:,}" for low, high, there in gap.histogram}
     heights = {name.rsplit(": ", 1)[0]: mark.find(f"{SVG}rect") for name, mark in marks(drawing).items()}
     dark = [name for name, bar in heights.items() if bar is not None and bar.get("fill") == "#1d5ba6"]
-    assert sum(int(told[name]) for name in dark) == gap.near.happened
+    assert sum(int(labels[name]) for name in dark) == gap.near.happened
     high = [
-        float(bar.attrib["height"]) / int(told[name])
+        float(bar.attrib["height"]) / int(labels[name])
         for name, bar in heights.items()
-        if bar is not None and int(told[name])
+        if bar is not None and int(labels[name])
     ]
     assert high == pytest.approx([high[0]] * len(high), rel=0.01)
     assert figures(found["cf-world-people-levels"]) == {
@@ -288,12 +288,12 @@ def test_the_gate_is_drawn_in_steps_that_are_right_at_every_threshold(
     study, known = gate
     drawing = drawn(study)["cf-world-gate"]
     name = "accuracy" if measure == "accuracy" else "F1"
-    told = figures(drawing)
-    assert {at.threshold: told[f"{name} at {at.threshold:g}"] for at in study.table} == {
+    labels = figures(drawing)
+    assert {at.threshold: labels[f"{name} at {at.threshold:g}"] for at in study.table} == {
         at.threshold: f"{getattr(at, measure):.3f}" for at in study.table
     }
     assert study.best is not None
-    assert told[f"best accuracy: {study.best.value:.2f}"] == f"{study.best.value:g}"
+    assert labels[f"best accuracy: {study.best.value:.2f}"] == f"{study.best.value:g}"
     zero, hundred = axis(drawing, "y", anchor="end")
     color = "#1d5ba6" if measure == "accuracy" else "#ad4c22"
     line = next(
