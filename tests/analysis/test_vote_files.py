@@ -44,7 +44,7 @@ def test_all_bad_rows_are_named_by_line(tmp_path: Path) -> None:
         "'-1'",
         "5 cells for 6 columns",
     ):
-        assert expected in str(caught.value)
+        assert text in str(caught.value)
 
 
 @pytest.mark.parametrize(
