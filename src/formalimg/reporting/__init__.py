@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from formalimg.reporting.figures.runs import drawings_of
     from formalimg.reporting.figures.studies import drawings_of_study
     from formalimg.reporting.figures.svg import Drawing
+    from formalimg.reporting.formats import Format, format_of
     from formalimg.reporting.gallery import image
     from formalimg.reporting.images import thumbnail_of
     from formalimg.reporting.labels import Words, level_name, level_word, words_of
     from formalimg.reporting.model import Comparison, PublishedRow, Row, Section, Tally
     from formalimg.reporting.page import more_table, page_style, table, theme_script
     from formalimg.reporting.reference import ReferenceRow, reference_rows
-    from formalimg.reporting.report import Format, format_of, render, terminal_table, write_html
+    from formalimg.reporting.report import render, terminal_table, write_html
 
 __getattr__ = lazy_exports(
     "formalimg.reporting",
@@ -34,13 +35,14 @@ __getattr__ = lazy_exports(
         "figures.runs": ["drawings_of"],
         "figures.studies": ["drawings_of_study"],
         "figures.svg": ["Drawing"],
+        "formats": ["Format", "format_of"],
         "gallery": ["image"],
         "images": ["thumbnail_of"],
         "labels": ["Words", "level_name", "level_word", "words_of"],
         "model": ["Comparison", "PublishedRow", "Row", "Section", "Tally"],
         "page": ["more_table", "page_style", "table", "theme_script"],
         "reference": ["ReferenceRow", "reference_rows"],
-        "report": ["Format", "format_of", "render", "terminal_table", "write_html"],
+        "report": ["render", "terminal_table", "write_html"],
     },
 )
 

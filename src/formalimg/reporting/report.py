@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
 from formalimg.reporting.comparison import compare
 from formalimg.reporting.examples import examples_of
 from formalimg.reporting.export import CSV_COLUMNS, comparison_csv, comparison_json
+from formalimg.reporting.formats import Format
 from formalimg.reporting.images import (
     Images,
     LinkedImage,
@@ -41,34 +42,8 @@ if TYPE_CHECKING:
 
     from formalimg.analysis import StudyOfPeople
 
-Format: TypeAlias = Literal["terminal", "md", "latex", "csv", "json", "html"]
-
-_BY_SUFFIX: dict[str, Format] = {
-    ".html": "html",
-    ".md": "md",
-    ".tex": "latex",
-    ".csv": "csv",
-    ".json": "json",
-    ".txt": "terminal",
-}
-
 _MEGABYTE = 1_000_000
 _ROOM_FOR_REMARK = 1000
-
-
-def format_of(path: Path) -> Format:
-    """Return the format for the suffix of a file.
-
-    Raises:
-        FormalimgError: if no format has this suffix.
-    """
-    found = _BY_SUFFIX.get(path.suffix.lower())
-    if found is None:
-        suffixes = ", ".join(_BY_SUFFIX)
-        raise FormalimgError(
-            f"cannot tell the format from the name {path.name or path}: end it in {suffixes}, or give --format"
-        )
-    return found
 
 
 def render(
