@@ -98,9 +98,9 @@ def _exported_images(images: Sequence[Judged], items: Mapping[str, Item[object]]
         item = items[outcome.item]
         assert isinstance(item.spec, ConceptSpec), "a run of conceptmix has no others"
         if judged.image is not None:
-            words = re.sub(r"\W", "", item.prompt[:_MAX_NAME].replace(" ", "_"))
+            prompt = re.sub(r"\W", "", item.prompt[:_MAX_NAME].replace(" ", "_"))
             sample = f"_{outcome.sample}" if outcome.sample else ""
-            name = f"{outcome.level}/{index}{words}{sample}{judged.image.suffix}"
+            name = f"{outcome.level}/{index}{prompt}{sample}{judged.image.suffix}"
             yield _ExportedImage(judged, outcome.level, name, item.prompt, item.spec)
 
 

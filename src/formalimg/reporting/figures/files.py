@@ -17,9 +17,9 @@ from formalimg.errors import FormalimgError
 from formalimg.reporting.figures.svg import Drawing
 
 
-def slug(words: str) -> str:
+def slug(text: str) -> str:
     """Return text as a part of a file name: lower-case letters from a to z, digits, and dashes for all else."""
-    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-") or "unnamed"
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "unnamed"
 
 
 DrawingFormat: TypeAlias = Literal["svg", "png", "pdf"]
