@@ -15,7 +15,7 @@ from formalimg.analysis.captions.chat import estimate_study, load_question
 from formalimg.analysis.captions.mentions import find_categories
 from formalimg.analysis.captions.study import study_captions, study_csv, study_json
 from formalimg.errors import FormalimgError
-from formalimg.models import Answered, AnswerType, Message, Reply, Unanswered, ParseFailure, parse_answer
+from formalimg.models import Answered, AnswerType, Message, ParseFailure, Reply, Unanswered, parse_answer
 
 CAPTIONS = ["a red cat", "two dogs", "nothing to see", "a red cat", "a huge glass house behind a tree", "a round table"]
 
