@@ -17,7 +17,7 @@ import typer
 from formalimg.cli import app
 from formalimg.logic import vocabulary
 from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO
-from tests.test_rooms import MAY_IMPORT
+from tests.test_imports import MAY_IMPORT
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -113,15 +113,15 @@ def test_every_predicate_is_defined_in_the_semantics() -> None:
 
 def test_the_architecture_tells_who_may_import_whom() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    told = {
-        room: set(re.findall(r"`(\w+)`", imports))
-        for room, imports in re.findall(
+    stated = {
+        package: set(re.findall(r"`(\w+)`", imports))
+        for package, imports in re.findall(
             r"^\| `([\w.]+)/` \|[^|]*\|([^|]*)\|$", page.partition("### The contracts")[0], re.MULTILINE
         )
     }
-    assert told.pop("rewards.server") == {"web", "rewards"} == MAY_IMPORT["rewards.server"] - MAY_IMPORT["web"]
-    assert told.pop("cli") == set()  # "all"
-    assert told == {room: imports for room, imports in MAY_IMPORT.items() if room not in ("rewards.server", "cli")}
+    assert stated.pop("rewards.server") == {"web", "rewards"} == MAY_IMPORT["rewards.server"] - MAY_IMPORT["web"]
+    assert stated.pop("cli") == set()  # "all"
+    assert stated == {package: imports for package, imports in MAY_IMPORT.items() if package not in ("rewards.server", "cli")}
 
 
 def test_nothing_speaks_of_the_workshop() -> None:

@@ -1,4 +1,4 @@
-"""The rooms of the house and the doors between them: who may import whom."""
+"""Import rules: which package may import which, and only through its public names; unique class names; module names."""
 
 from __future__ import annotations
 
@@ -46,43 +46,43 @@ MAY_IMPORT["rewards.server"] = {*MAY_IMPORT["web"], "web", "rewards"}
 MAY_IMPORT["cli"] = set(MAY_IMPORT)
 
 OPEN_TO_ALL = {"_util", "errors", "prompts"}
-ROOF = {"__init__", "__main__", "evaluation", *OPEN_TO_ALL} - {"_util"}
-"""Modules beside the rooms: some are open to all, the others export, start, and put the rooms together."""
+TOP_LEVEL = {"__init__", "__main__", "evaluation", *OPEN_TO_ALL} - {"_util"}
+"""Modules beside the packages: some are open to all, the others export, start, and put the packages together."""
 
 
-def test_every_room_is_known() -> None:
-    rooms = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
-    assert rooms <= {*MAY_IMPORT, *OPEN_TO_ALL}
-    assert {path.stem for path in SOURCE.glob("*.py")} == ROOF
+def test_every_package_is_known() -> None:
+    packages = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert packages <= {*MAY_IMPORT, *OPEN_TO_ALL}
+    assert {path.stem for path in SOURCE.glob("*.py")} == TOP_LEVEL
 
 
-def test_imports_keep_to_the_doors() -> None:
+def test_imports_keep_to_the_allowed_directions() -> None:
     for path in SOURCE.rglob("*.py"):
-        room = _room(path)
+        package = _package(path)
         for module in _imports_of_ours(path):
-            target = _room_of_module(module)
-            if room in (ROOF | {"_util"}) - OPEN_TO_ALL or target in (*OPEN_TO_ALL, room):
+            target = _package_of_module(module)
+            if package in (TOP_LEVEL | {"_util"}) - OPEN_TO_ALL or target in (*OPEN_TO_ALL, package):
                 continue
-            allowed = MAY_IMPORT.get(room, set())
+            allowed = MAY_IMPORT.get(package, set())
             # The command line may also read the package itself, for its version.
-            assert target in allowed or (room == "cli" and target == ""), f"{path} imports {module}"
+            assert target in allowed or (package == "cli" and target == ""), f"{path} imports {module}"
 
 
-def test_rooms_are_entered_by_the_front_door() -> None:
-    """From another room one imports the package's public names, never a file inside it."""
+def test_imports_are_entered_by_the_public_names() -> None:
+    """From another package one imports the package's public names, never a file inside it."""
     for path in SOURCE.rglob("*.py"):
-        room = _room(path)
+        package = _package(path)
         for module in _imports_of_ours(path):
-            target = _room_of_module(module)
-            if target not in (room, "_util") and module not in ("formalimg", f"formalimg.{target}"):
+            target = _package_of_module(module)
+            if target not in (package, "_util") and module not in ("formalimg", f"formalimg.{target}"):
                 raise AssertionError(f"{path} imports {module}, not formalimg.{target}")
 
 
-def test_rooms_export_what_they_name() -> None:
-    for room in MAY_IMPORT:
-        if not (SOURCE / room.replace(".", "/")).is_dir() or room == "cli":
+def test_imports_export_what_they_name() -> None:
+    for package in MAY_IMPORT:
+        if not (SOURCE / package.replace(".", "/")).is_dir() or package == "cli":
             continue
-        module = __import__(f"formalimg.{room}", fromlist=["__all__"])
+        module = __import__(f"formalimg.{package}", fromlist=["__all__"])
         assert module.__all__ == sorted(module.__all__, key=_export_order)
         for name in module.__all__:
             value = getattr(module, name)
@@ -90,12 +90,12 @@ def test_rooms_export_what_they_name() -> None:
                 assert value.__doc__, name
 
 
-def _room(path: Path) -> str:
+def _package(path: Path) -> str:
     parts = path.relative_to(SOURCE).with_suffix("").parts
     return "rewards.server" if parts[:2] == ("rewards", "server") else parts[0]
 
 
-def _room_of_module(module: str) -> str:
+def _package_of_module(module: str) -> str:
     if module.startswith("formalimg.rewards.server"):
         return "rewards.server"
     return module.split(".")[1] if "." in module else ""
@@ -109,7 +109,7 @@ def _export_order(name: str) -> tuple[int, str]:
 def _imports_of_ours(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative imports hide which room is entered"
+            assert node.level == 0, f"{path}: relative imports hide which package is entered"
             names = [node.module or ""]
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
