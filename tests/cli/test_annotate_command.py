@@ -188,10 +188,10 @@ def test_the_study_of_one_run_has_a_usual_place(run: Path, tmp_path: Path, monke
 
 def test_mistakes_are_told_in_one_line(run: Path, tmp_path: Path) -> None:
     for words, told in (
-        ([str(run)], "say where the study is to be kept, with --study DIR"),
-        ([str(run), str(run), "--protocol", "likert"], "say where the study is to be kept, with --study DIR"),
-        ([str(tmp_path / "nowhere"), "--status"], "nowhere is not there: name the folder of a study"),
-        ([str(run), "--study", str(tmp_path / "new")], "choose how people judge: --protocol"),
+        ([str(run)], "name the folder of the study with --study DIR"),
+        ([str(run), str(run), "--protocol", "likert"], "name the folder of the study with --study DIR"),
+        ([str(tmp_path / "nowhere"), "--status"], "nowhere does not exist: name the folder of a study"),
+        ([str(run), "--study", str(tmp_path / "new")], "choose how raters judge: --protocol"),
         ([str(run), "--study", str(tmp_path)], "is no study: it has no study.toml"),
         ([str(run), "--study", str(tmp_path / "new"), "--protocol", "scores"], "take runs of cf-world"),
         ([str(run), "--study", str(tmp_path / "new"), "--status"], "is no study"),

@@ -14,7 +14,7 @@ import uvicorn
 
 from formalimg.human_eval import RatedTask, RatingProtocol, open_study, read_study
 from formalimg.scenes import Scene
-from formalimg.web.annotate.app import make_annotation_app
+from formalimg.web.annotate.app import create_annotation_app
 from tests.support.browser import PATIENCE, needs_browser
 from tests.web.rated_studies import studied
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 pytestmark = needs_browser
 
 
-class Served:
+class ServerLocation:
     """A study that is served, and can be away for a while."""
 
     def __init__(self, folder: Path, links: dict[str, str]) -> None:
@@ -33,7 +33,7 @@ class Served:
 
     def start(self) -> None:
         self._study = open_study(self.folder)
-        app = make_annotation_app(self._study, token=None)
+        app = create_annotation_app(self._study, token=None)
         self._server = uvicorn.Server(
             uvicorn.Config(app, port=self._port, log_level="critical", timeout_graceful_shutdown=1)
         )
@@ -57,16 +57,16 @@ class Served:
         return sorted(done, key=lambda task: task.finished)
 
 
-Serve = Callable[..., Served]
+Serve = Callable[..., ServerLocation]
 
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
     with ExitStack() as stack:
 
-        def start(protocol: RatingProtocol, **how: Any) -> Served:
+        def start(protocol: RatingProtocol, **how: Any) -> ServerLocation:
             made = studied(tmp_path, protocol, **how)
-            served = Served(made.folder, dict(made.links))
+            served = ServerLocation(made.folder, dict(made.links))
             stack.callback(served.stop)
             return served
 
@@ -133,7 +133,7 @@ def test_five_points_by_keyboard(serve: Serve, new_page: Callable[[], Page]) -> 
 def test_questions_by_keyboard_and_a_reload_in_the_middle(serve: Serve, new_page: Callable[[], Page]) -> None:
     served = serve("questions", count=2)
     page = _open(new_page(), served.address())
-    assert page.locator(".asked").count() == 1
+    assert page.locator(".rating-step").count() == 1
     page.keyboard.press("n")
     page.get_by_text("You said no.").wait_for()
     _at(page, 1)
@@ -303,7 +303,9 @@ def test_answers_that_wait_survive_a_closed_window_and_a_lost_confirmation(
 
 
 @pytest.mark.parametrize("protocol", ["questions", "boxes"])
-def test_narrow_windows_do_not_scroll_sideways(serve: Serve, new_page: Callable[[], Page], protocol: RatingProtocol) -> None:
+def test_narrow_windows_do_not_scroll_sideways(
+    serve: Serve, new_page: Callable[[], Page], protocol: RatingProtocol
+) -> None:
     served = serve(protocol, count=1)
     page = new_page()
     page.set_viewport_size({"width": 360, "height": 700})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from formalimg.web import Site, make_app
+from formalimg.web import Site, create_viewer_app
 from tests.support.browser import PATIENCE, needs_browser, served_at
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ pytestmark = needs_browser
 
 @pytest.fixture(scope="module")
 def address(runs: Path) -> Iterator[str]:
-    with served_at(make_app(Site(runs), token=None)) as found:
+    with served_at(create_viewer_app(Site(runs), token=None)) as found:
         yield found
 
 

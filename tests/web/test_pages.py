@@ -55,10 +55,10 @@ def test_a_run_with_damaged_results_hides_no_other(tmp_path: Path, harm: str) ->
     assert answer.status_code == 200
     assert "/run?run=good" in answer.text
     assert guest.get("/item?run=good&item=item-0").status_code == 200
-    told = guest.get("/run?run=bad")
-    assert told.status_code in (422, 500)
-    assert "This cannot be shown" in told.text
-    assert "default-src 'none'" in told.headers["content-security-policy"]
+    page = guest.get("/run?run=bad")
+    assert page.status_code in (422, 500)
+    assert "This cannot be shown" in page.text
+    assert "default-src 'none'" in page.headers["content-security-policy"]
 
 
 def test_scores_are_summed_up_as_their_mean_and_not_as_a_ratio(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from formalimg.logic import verify
 from formalimg.scenes import Box, Scene, SceneObject, draw
 from formalimg.web.playground import playground_routes
-from formalimg.web.server import assemble
+from formalimg.web.server import build_app
 from tests.support.browser import PATIENCE, needs_browser, served_at, started_browser
 from tests.web.sites import HARM
 
@@ -47,7 +47,7 @@ LATE = """() => {
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    with served_at(assemble(playground_routes(), token=None, command="formalimg view")) as found:
+    with served_at(build_app(playground_routes(), token=None, command="formalimg view")) as found:
         yield found
 
 

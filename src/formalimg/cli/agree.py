@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from formalimg.cli.comparisons import judges_compared, people_studied, ratings_studied, scores_studied
+from formalimg.cli.comparisons import compare_judge_pairs, compare_with_ratings, compare_with_scores, compare_with_votes
 from formalimg.cli.output import (
     Figures,
     FiguresAs,
-    StudyFile,
-    StudyFormat,
-    formats_of_figures,
-    put_figures,
-    put_out,
-    studied_format,
+    OutputFile,
+    OutputFormat,
+    figure_formats,
+    output_format,
+    write_figures,
+    write_output,
 )
 from formalimg.errors import FormalimgError
 
@@ -89,12 +89,12 @@ def agree_command(
     ] = "paper",
     figures: Figures = None,
     figures_as: FiguresAs = "svg,png",
-    format: StudyFormat = None,  # noqa: A002  # what users call it
-    out: StudyFile = None,
+    format: OutputFormat = None,  # noqa: A002  # what users call it
+    out: OutputFile = None,
 ) -> None:
     """Measure how far two judges, or human raters and a judge, agree on the same images."""
-    form = studied_format(format, out, "the agreement")
-    drawn_as = formats_of_figures(figures, figures_as)
+    form = output_format(format, out, "the agreement")
+    drawn_as = figure_formats(figures, figures_as)
     if sum(map(bool, (votes, scores, ratings))) > 1:
         raise FormalimgError("these are different studies: give --votes, --scores or --ratings, not both")
     if not ratings and (exclude_inattentive is not None or iou is not None):
@@ -103,23 +103,23 @@ def agree_command(
     if ratings:
         from formalimg.analysis import people_table, people_text  # here, so that other commands start faster
 
-        people = ratings_studied(runs, judges, ratings, exclude_inattentive, iou, profile)
-        put_out(form, out, lambda: people_text(people, form), lambda: people_table(people))
+        people = compare_with_ratings(runs, judges, ratings, exclude_inattentive, iou, profile)
+        write_output(form, out, lambda: people_text(people, form), lambda: people_table(people))
         _draw(people, figures, drawn_as)
     elif scores:
         from formalimg.analysis import scores_table, scores_text
 
-        found = scores_studied(runs, judges, scores, profile)
-        put_out(form, out, lambda: scores_text(found, form), lambda: scores_table(found))
+        found = compare_with_scores(runs, judges, scores, profile)
+        write_output(form, out, lambda: scores_text(found, form), lambda: scores_table(found))
         _draw(found, figures, drawn_as)
     else:
         from formalimg.analysis import agreement_table, agreement_text
 
         studies: list[JudgesCompared | ScoresCompared | PeopleStudied] = [
-            *(judges_compared(runs, judges, profile) if judges or not votes else []),
-            *(people_studied(runs, judges, votes) if votes else []),
+            *(compare_judge_pairs(runs, judges, profile) if judges or not votes else []),
+            *(compare_with_votes(runs, judges, votes) if votes else []),
         ]
-        put_out(form, out, lambda: agreement_text(studies, form), lambda: agreement_table(studies))
+        write_output(form, out, lambda: agreement_text(studies, form), lambda: agreement_table(studies))
         _draw(studies, figures, drawn_as)
 
 
@@ -135,4 +135,4 @@ def _draw(
 
     for number, study in enumerate(studies, 1):
         folder = figures / str(number) if len(studies) > 1 else figures
-        put_figures(drawings_of_study(study), folder, formats, "no image has both")
+        write_figures(drawings_of_study(study), folder, formats, "no image has both")

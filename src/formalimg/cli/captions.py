@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from formalimg.cli.options import DryRun, Prompts, read_options
-from formalimg.cli.output import Figures, FiguresAs, formats_of_figures, print_table, put_figures
-from formalimg.cli.progress import progress_of
+from formalimg.cli.output import Figures, FiguresAs, figure_formats, print_table, write_figures
+from formalimg.cli.progress import progress_bar
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -76,15 +76,15 @@ def captions_command(
 
     if model is None and (model_options or prompts or dry_run):
         raise FormalimgError("-M, --prompts and --dry-run are for a chat model: name it with --model")
-    drawn_as = formats_of_figures(figures, figures_as)
+    drawn_as = figure_formats(figures, figures_as)
     asked = _opened(model, model_options)
     if asked is not None and dry_run:
         _show_outlook(file, asked, column, limit, out, prompts)
         return
     try:
-        with _progress(file, column, limit, 1 if model else _BETWEEN_STEPS) as told:
+        with _progress(file, column, limit, 1 if model else _BETWEEN_STEPS) as on_progress:
             study = study_captions(
-                file, model=asked, column=column, limit=limit, out=out, prompts=prompts, on_progress=told
+                file, model=asked, column=column, limit=limit, out=out, prompts=prompts, on_progress=on_progress
             )
     except KeyboardInterrupt:
         kept = f"all answers so far are kept in {out}, and the same command goes on from there" if model and out else ""
@@ -93,7 +93,7 @@ def captions_command(
     if figures is not None:
         from formalimg.reporting import drawings_of_study
 
-        put_figures(drawings_of_study(study), figures, drawn_as, "no caption names an object")
+        write_figures(drawings_of_study(study), figures, drawn_as, "no caption names an object")
     _show(study, format)
     if out is not None:
         typer.echo(f"all that was found is in {out}", err=True)
@@ -109,8 +109,8 @@ def _progress(file: Path, column: str | None, limit: int | None, step: int) -> I
     from formalimg.analysis import read_captions
 
     total = sum(bool(caption.text) for caption in read_captions(file, column=column, limit=limit))
-    with progress_of("reading captions", total) as told:
-        yield lambda done: told(done) if done % step == 0 or done == total else None
+    with progress_bar("reading captions", total) as on_progress:
+        yield lambda done: on_progress(done) if done % step == 0 or done == total else None
 
 
 def _opened(model: str | None, options: list[str] | None) -> ChatModel | None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from formalimg.cli.output import Figures, FiguresAs, formats_of_figures, put_figures
+from formalimg.cli.output import Figures, FiguresAs, figure_formats, write_figures
 from formalimg.suites import CATEGORIES, TAGGED_BY_FIELD, Item, load
 from formalimg.suites import suite as suite_of
 
@@ -26,7 +26,7 @@ def census_command(
 
     Predicates and classes, concepts, or fields and questions, and how often each comes up.
     """
-    drawn_as = formats_of_figures(figures, figures_as)
+    drawn_as = figure_formats(figures, figures_as)
     counted: Sequence[Item[Any]]
     tidied: Sequence[str] = ()
     if items is not None and suite_of(suite).kind == "counterfactual" and _is_published(items):
@@ -39,7 +39,7 @@ def census_command(
     if figures is not None:
         from formalimg.reporting import drawings_of_items
 
-        put_figures(drawings_of_items(counted), figures, drawn_as, "there are no items")
+        write_figures(drawings_of_items(counted), figures, drawn_as, "there are no items")
     show_census(suite, counted)
     for line in tidied:
         typer.echo(line)
@@ -99,8 +99,8 @@ def _show_concepts(items: Sequence[Item[Any]]) -> None:
 def _show_counterfactuals(suite: str, items: Sequence[Item[Any]]) -> None:
     levels = Counter(item.level for item in items)
     groups = len({item.spec.group for item in items})
-    told = ", ".join(f"L{level}: {count}" for level, count in sorted(levels.items()))
-    typer.echo(f"{len(items)} items of {suite} in {groups} groups ({told})")
+    counts = ", ".join(f"L{level}: {count}" for level, count in sorted(levels.items()))
+    typer.echo(f"{len(items)} items of {suite} in {groups} groups ({counts})")
     if suite in TAGGED_BY_FIELD:
         tagged = Counter(", ".join(item.tags) or "without a field" for item in items)
         for field, count in sorted(tagged.items()):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from formalimg.stats import ScoreProfile
 
 
-def judges_compared(
+def compare_judge_pairs(
     runs: list[Path], judges: tuple[str, str] | None, profile: ScoreProfile
 ) -> Iterator[JudgesCompared | ScoresCompared]:
     """What two judges say about each run: whether images pass, or how they score."""
@@ -34,14 +34,14 @@ def judges_compared(
             yield compare_judges(folder, first, second)
 
 
-def people_studied(runs: list[Path], judges: tuple[str, str] | None, votes: Path) -> list[PeopleStudied]:
+def compare_with_votes(runs: list[Path], judges: tuple[str, str] | None, votes: Path) -> list[PeopleStudied]:
     """One study for each judge to compare with."""
     from formalimg.analysis import study_votes
 
     return [study_votes(votes, there) for there in _opened(runs, judges)]
 
 
-def scores_studied(
+def compare_with_scores(
     runs: list[Path], judges: tuple[str, str] | None, scores: Path, profile: ScoreProfile
 ) -> list[ScoresStudied]:
     """One study for each judge to compare with."""
@@ -50,7 +50,7 @@ def scores_studied(
     return [study_scores(scores, there, profile=profile) for there in _opened(runs, judges)]
 
 
-def ratings_studied(
+def compare_with_ratings(
     runs: list[Path],
     judges: tuple[str, str] | None,
     ratings: Path,

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from formalimg.cli.output import StudyFile, StudyFormat, put_out, runs_judged_by, studied_format
+from formalimg.cli.output import OutputFile, OutputFormat, open_runs, output_format, write_output
 
 
 def diagnose_command(
@@ -47,8 +47,8 @@ def diagnose_command(
             help="official-code: each question has its full weight, and a gate that is not known counts as closed."
         ),
     ] = "paper",
-    format: StudyFormat = None,  # noqa: A002  # what users call it
-    out: StudyFile = None,
+    format: OutputFormat = None,  # noqa: A002  # what users call it
+    out: OutputFile = None,
 ) -> None:
     """Explain why a model fails on CF-World.
 
@@ -60,7 +60,7 @@ def diagnose_command(
         diagnosis_text,
     )
 
-    form = studied_format(format, out, "a diagnosis")
-    with runs_judged_by(runs, judge) as opened:
+    form = output_format(format, out, "a diagnosis")
+    with open_runs(runs, judge) as opened:
         found = diagnose(opened, model=model, threshold=threshold, profile=profile)
-    put_out(form, out, lambda: diagnosis_text(found, form), lambda: diagnosis_table(found))
+    write_output(form, out, lambda: diagnosis_text(found, form), lambda: diagnosis_table(found))

@@ -65,11 +65,11 @@ def formula_argument(argument: str) -> Instruction:
     except FormalimgError as error:
         if not isinstance(error.__cause__, FileNotFoundError):
             raise
-        told = f"cannot read {argument}: there is no such file, and a formula begins with a parenthesis"
-        raise FormalimgError(told) from error
+        message = f"cannot read {argument}: there is no such file, and a formula begins with a parenthesis"
+        raise FormalimgError(message) from error
 
 
-def checked(instruction: Instruction, suite: str | None = None) -> Vocabulary:
+def detect_vocabulary(instruction: Instruction, suite: str | None = None) -> Vocabulary:
     """The vocabulary that a formula is written in, of those it could be; an error with all problems if it fits none."""
     choices = [vocabulary(name) for name in ([suite] if suite else vocabulary_names())]
     findings = [check(instruction.text, words) for words in choices]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -264,3 +265,45 @@ def read_levels(text: str) -> tuple[int, ...]:
             raise FormalimgError(f"cannot read the levels {text!r}: {first} is larger than {last}")
         found.update(range(int(first), int(last or first) + 1))
     return tuple(sorted(found))
+
+
+Host = Annotated[
+    str,
+    typer.Option(
+        metavar="ADDRESS",
+        help="The address to listen on. With any other than this machine's own, the site can be reached from "
+        "outside, and only by the link with its token.",
+    ),
+]
+
+Port = Annotated[
+    int, typer.Option(min=0, max=65535, metavar="PORT", help="The port to listen on; 0 for any that is free.")
+]
+
+OpenBrowser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser, or do not.")]
+
+LOOPBACK = "127.0.0.1"
+"""The address of this machine that nobody else can reach: the default of every site."""
+
+
+@contextmanager
+def require_web_extra(what: str) -> Iterator[None]:
+    """Say in one line what to install, if one of the packages that sites are made with is missing.
+
+    Args:
+        what: what needs them, as in "the viewer".
+
+    Raises:
+        FormalimgError: if a package that is not our own is missing.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is not None and error.name.startswith("formalimg"):
+            raise
+        raise FormalimgError(f"{what} needs {error.name}: pip install 'formalimg[web]'") from error
+
+
+def print_address(address: str) -> None:
+    """Print where a site is, and how it is ended."""
+    typer.echo(f"{address}  (Ctrl+C ends it)")

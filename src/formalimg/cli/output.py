@@ -54,20 +54,20 @@ def save_image(image: Image, path: Path) -> None:
 _BY_ENDING: dict[str, AgreementFormat] = {".md": "md", ".csv": "csv", ".json": "json", ".txt": "terminal"}
 
 
-StudyFormat = Annotated[
+OutputFormat = Annotated[
     Literal["terminal", "md", "csv", "json"] | None,
     typer.Option(
         help="csv and json hold everything. Default: by the ending of --out (md, csv, json, txt); terminal without it.",
         show_default=False,
     ),
 ]
-StudyFile = Annotated[
+OutputFile = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="The file to write. Default: standard output.", show_default=False),
 ]
 
 
-def studied_format(format: AgreementFormat | None, out: Path | None, what: str) -> AgreementFormat:  # noqa: A002
+def output_format(format: AgreementFormat | None, out: Path | None, what: str) -> AgreementFormat:  # noqa: A002
     """The format that was asked for, by name or by the ending of a file.
 
     Raises:
@@ -83,7 +83,7 @@ def studied_format(format: AgreementFormat | None, out: Path | None, what: str) 
     return found
 
 
-def put_out(
+def write_output(
     form: AgreementFormat, out: Path | None, text: Callable[[], str], table: Callable[[], RenderableType]
 ) -> None:
     """Write a text to a file and tell its name, or print it; tables for the terminal are as wide as it is."""
@@ -99,7 +99,7 @@ def put_out(
 
 
 @contextmanager
-def runs_judged_by(folders: Sequence[Path], judge: str | None) -> Iterator[list[StoredRun]]:
+def open_runs(folders: Sequence[Path], judge: str | None) -> Iterator[list[StoredRun]]:
     """Run folders, opened with the judge of this name or number; None for the last judge of each."""
     from formalimg.analysis import judge_named
     from formalimg.runs import open_run
@@ -121,7 +121,7 @@ FiguresAs = Annotated[
 ]
 
 
-def formats_of_figures(figures: Path | None, listed: str) -> tuple[DrawingFormat, ...]:
+def figure_formats(figures: Path | None, listed: str) -> tuple[DrawingFormat, ...]:
     """The formats, known to be possible before anything else is done; none if no figures are wanted.
 
     Raises:
@@ -134,7 +134,7 @@ def formats_of_figures(figures: Path | None, listed: str) -> tuple[DrawingFormat
     return drawing_formats(listed)
 
 
-def put_figures(drawings: Sequence[Drawing], folder: Path, formats: Sequence[DrawingFormat], why_none: str) -> None:
+def write_figures(drawings: Sequence[Drawing], folder: Path, formats: Sequence[DrawingFormat], why_none: str) -> None:
     """Write figures, and say so where no table is disturbed by it.
 
     Raises:

@@ -16,7 +16,7 @@ _BETWEEN_LINES = 15
 
 
 @contextmanager
-def progress_of(title: str, total: int) -> Iterator[Callable[[int], None]]:
+def progress_bar(title: str, total: int) -> Iterator[Callable[[int], None]]:
     """A bar that is shown from the first step on; what is given back is called with the steps done so far."""
     from rich.console import Console  # here, so that other commands start faster
     from rich.progress import Progress as Bar
@@ -56,13 +56,13 @@ def run_progress(title: str, workers: Callable[[], str] = lambda: "") -> Iterato
         # Below, where there is room for it: beside the bar it would be cut off.
         return Group(bar, *[Text(line) for line in (figures, workers(), ending) if line])
 
-    def told(progress: Progress) -> None:
+    def update(progress: Progress) -> None:
         nonlocal figures, ending
-        figures, ending = _told(progress), _ending(progress)
+        figures, ending = _progress_text(progress), _ending(progress)
         bar.update(task, completed=progress.done, total=progress.steps, visible=True)
 
     with Live(get_renderable=shown, transient=True, console=console, refresh_per_second=4):
-        yield told
+        yield update
 
 
 class _Lines:
@@ -78,11 +78,11 @@ class _Lines:
         ending = _ending(progress)
         if ending != self._ending or time.monotonic() - self._last >= _BETWEEN_LINES:
             self._last, self._ending = time.monotonic(), ending
-            told = "; ".join(filter(None, [_told(progress), self._workers(), ending]))
-            print(f"{self._title}: {told}", file=sys.stderr, flush=True)
+            line = "; ".join(filter(None, [_progress_text(progress), self._workers(), ending]))
+            print(f"{self._title}: {line}", file=sys.stderr, flush=True)
 
 
-def _told(progress: Progress) -> str:
+def _progress_text(progress: Progress) -> str:
     parts = []
     if progress.images:
         parts.append(f"{progress.made:,}/{progress.images:,} made")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from formalimg.cli.comparisons import ratings_studied, runs_of_rated_suite
-from formalimg.cli.output import Figures, FiguresAs, formats_of_figures, print_table, put_figures
+from formalimg.cli.comparisons import compare_with_ratings, runs_of_rated_suite
+from formalimg.cli.output import Figures, FiguresAs, figure_formats, print_table, write_figures
 from formalimg.errors import FormalimgError
 from formalimg.reporting import Format
 from formalimg.stats import Missing
@@ -119,7 +119,7 @@ def report_command(
 
     if ratings is None and exclude_inattentive is not None:
         raise FormalimgError("--exclude-inattentive is about a study of people: give it with --ratings")
-    drawn_as = formats_of_figures(figures, figures_as)
+    drawn_as = figure_formats(figures, figures_as)
     form: Format = format or (format_of(out) if out else "terminal")
     with ExitStack() as opened:
         records = [
@@ -169,7 +169,7 @@ def _studied(
     runs: list[Path], ratings: Path, exclude_inattentive: float | None, profile: Profile
 ) -> list[StudyOfPeople]:
     rated = runs_of_rated_suite(runs, ratings)
-    return ratings_studied(rated, None, ratings, exclude_inattentive, None, profile)
+    return compare_with_ratings(rated, None, ratings, exclude_inattentive, None, profile)
 
 
 def _draw(
@@ -178,18 +178,18 @@ def _draw(
     from formalimg.reporting import drawings_of, drawings_of_study
 
     drawings = [*drawings_of(comparison), *(drawing for study in studied for drawing in drawings_of_study(study))]
-    put_figures(drawings, folder, formats, "no image of these runs is scored yet")
+    write_figures(drawings, folder, formats, "no image of these runs is scored yet")
 
 
 def _without_effect(suites: set[str], epsilon: float | None, threshold: float | None) -> Iterator[str]:
     """Which of the options that were given change nothing, because of the suites."""
     from formalimg.suites import CF_WORLD, suite
 
-    told = ", ".join(sorted(suites))
+    listed = ", ".join(sorted(suites))
     if epsilon is not None and all(suite(name).kind == "counterfactual" for name in suites):
-        yield f"--epsilon has no effect on {told}: there are mean scores, and no rates to be held"
+        yield f"--epsilon has no effect on {listed}: there are mean scores, and no rates to be held"
     if threshold is not None and CF_WORLD not in suites:
-        yield f"--threshold has no effect on {told}: only {CF_WORLD} has a gate"
+        yield f"--threshold has no effect on {listed}: only {CF_WORLD} has a gate"
 
 
 def _opened(folder: Path, by_every_judge: bool) -> Iterator[StoredRun]:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from formalimg.cli.options import read_options
-from formalimg.cli.web_options import HERE, Port, needing_web
+from formalimg.cli.options import LOOPBACK, Port, read_options, require_web_extra
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def serve_command(
         typer.Option(
             metavar="ADDRESS", help="The address to listen on. Any other than this machine's own needs a token."
         ),
-    ] = HERE,
+    ] = LOOPBACK,
     token_file: Annotated[
         Path | None,
         typer.Option(
@@ -77,10 +76,12 @@ def serve_command(
             show_default=False,
         ),
     ] = None,
-    most_megabytes: Annotated[int, typer.Option(min=1, metavar="N", help="How large a request may be.")] = 64,
-    most_items: Annotated[int, typer.Option(min=1, metavar="N", help="How many images a request may ask about.")] = 256,
-    at_once: Annotated[int, typer.Option(min=1, metavar="N", help="How many requests are worked on at once.")] = 16,
-    most_waiting: Annotated[
+    max_megabytes: Annotated[int, typer.Option(min=1, metavar="N", help="How large a request may be.")] = 64,
+    max_items: Annotated[int, typer.Option(min=1, metavar="N", help="How many images a request may ask about.")] = 256,
+    max_concurrent: Annotated[
+        int, typer.Option(min=1, metavar="N", help="How many requests are worked on at once.")
+    ] = 16,
+    max_queue: Annotated[
         int, typer.Option(min=0, metavar="N", help="How many more wait for their turn; others are told to come back.")
     ] = 256,
     timeout: Annotated[
@@ -106,12 +107,12 @@ def serve_command(
 
     It ends, with what it has begun finished, when it is interrupted or told to (SIGTERM).
     """
-    with needing_web("the reward server"):
+    with require_web_extra("the reward server"):
         from formalimg import __version__
         from formalimg.rewards.server import Limits, Root, make_reward_app, serve_rewards
     from formalimg.rewards import Scorer
 
-    limits = Limits(most_megabytes * _MEGABYTE, most_items, at_once, most_waiting, timeout=timeout)
+    limits = Limits(max_megabytes * _MEGABYTE, max_items, max_concurrent, max_queue, timeout=timeout)
     allowed = None if root is None else Root(root)
     workers = _workers(grounder, grounder_option, processes)
     scorer = Scorer(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from formalimg.cli.inputs import checked, formula_argument
+from formalimg.cli.inputs import detect_vocabulary, formula_argument
 from formalimg.cli.output import require_image_name, save_image
 from formalimg.logic import parse
 
@@ -24,7 +24,7 @@ def solve_command(
         int,
         typer.Option(min=0, metavar="N", help="How far relations are to be from tipping over, on the canvas of 1000."),
     ] = 20,
-    up_to: Annotated[
+    max_objects: Annotated[
         int,
         typer.Option(
             min=1, max=20, metavar="N", help="How many objects to consider where the formula sets no bound itself."
@@ -46,8 +46,8 @@ def solve_command(
     if image is not None:
         require_image_name(image)
     instruction = formula_argument(formula)
-    checked(instruction, "knolling")
-    result = solve(parse(instruction.text), instances=instances, margin=margin, seed=seed, up_to=up_to)
+    detect_vocabulary(instruction, "knolling")
+    result = solve(parse(instruction.text), instances=instances, margin=margin, seed=seed, up_to=max_objects)
     if as_json:
         print(json.dumps(result.to_json(), indent=2, ensure_ascii=False))
     else:

@@ -11,7 +11,7 @@ import typer
 
 from formalimg.cli.census import show_census
 from formalimg.cli.options import ConceptsFolder, DifficultyName, OnlyCategory, ProfileName, read_levels
-from formalimg.cli.progress import progress_of
+from formalimg.cli.progress import progress_bar
 from formalimg.errors import FormalimgError
 from formalimg.suites import Category, Item, Kind, suite_names, write_items, write_published
 from formalimg.suites import suite as suite_of
@@ -103,8 +103,8 @@ def _formulas(
     from formalimg.suites import Recipe, make_items  # here, so that other commands start faster
 
     recipe = Recipe(suite, levels or tuple(range(1, 11)), per_level or 200, seed, objects, connectives)
-    with progress_of(f"making {suite}", len(recipe.levels) * recipe.per_level) as told:
-        made = make_items(recipe, jobs=jobs or os.cpu_count() or 1, on_progress=told)
+    with progress_bar(f"making {suite}", len(recipe.levels) * recipe.per_level) as on_progress:
+        made = make_items(recipe, jobs=jobs or os.cpu_count() or 1, on_progress=on_progress)
     return made.items, made.given_up
 
 
@@ -120,8 +120,8 @@ def _concepts(
     from formalimg.suites import ConceptRecipe, make_concept_items
 
     recipe = ConceptRecipe(levels or tuple(range(1, 8)), per_level or 300, seed, concepts, only, difficulty, profile)
-    with progress_of("making conceptmix", len(recipe.levels) * recipe.per_level) as told:
-        made = make_concept_items(recipe, on_progress=told)
+    with progress_bar("making conceptmix", len(recipe.levels) * recipe.per_level) as on_progress:
+        made = make_concept_items(recipe, on_progress=on_progress)
     return made.items, made.given_up
 
 
@@ -148,6 +148,6 @@ def _write_published(suite: str, items: Sequence[Item[Any]], folder: Path) -> No
 def _show_made(items: Sequence[Item[Any]], given_up: Mapping[str, int], path: Path) -> None:
     from formalimg.suites import instruction_digest
 
-    told = ", ".join(f"{count} {reason}" for reason, count in sorted(given_up.items())) or "none"
-    typer.echo(f"\ndraws given up: {told}")
+    reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(given_up.items())) or "none"
+    typer.echo(f"\ndraws given up: {reasons}")
     typer.echo(f"{len(items)} item{'s' * (len(items) != 1)} in {path}, instructions {instruction_digest(items)}")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from formalimg.cli.inputs import checked, formula_argument, read_scene
+from formalimg.cli.inputs import detect_vocabulary, formula_argument, read_scene
 from formalimg.errors import FormalimgError
 from formalimg.logic import Semantics, parse, verify
 
@@ -38,7 +38,7 @@ def verify_command(
     Exit code 0: it holds. 1: it does not hold. 2: wrong use, or the question cannot be decided.
     """
     instruction = formula_argument(formula)
-    words = checked(instruction, suite)
+    words = detect_vocabulary(instruction, suite)
     if style is not None and style not in words.words.get("style", (style,)):
         raise FormalimgError(f"unknown style {style!r}: {words.name} knows {', '.join(words.words['style'])}")
     grounded = read_scene(scene)

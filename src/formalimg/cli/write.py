@@ -16,7 +16,7 @@ from formalimg.cli.options import (
     read_levels,
     read_options,
 )
-from formalimg.cli.progress import progress_of
+from formalimg.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from formalimg.authoring import WritingPlan, Written
@@ -152,7 +152,7 @@ def write_command(
         _show_outlook(plan, writing, checking, out, prompts)
         return
     try:
-        with progress_of(f"writing {suite}", len(plan.slots)) as told:
+        with progress_bar(f"writing {suite}", len(plan.slots)) as told:
             written = write_suite(plan, writing, out, checker=checking, prompts=prompts, on_progress=told)
     except KeyboardInterrupt:
         typer.echo(f"stopped; all answers so far are kept in {out}, and the same command goes on from there", err=True)

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from formalimg.stats import Band, Rate
 from formalimg.suites import Suite
-from formalimg.web.viewer.urls import address
+from formalimg.web.viewer.urls import build_url
 
 
 def page(template: str, status: int = 200, **values: object) -> Response:
@@ -20,7 +20,7 @@ def page(template: str, status: int = 200, **values: object) -> Response:
     return Response(words.encode("utf-8", "replace"), status, media_type="text/html; charset=utf-8")
 
 
-def drawn(markup: str) -> Markup:
+def trusted_markup(markup: str) -> Markup:
     """Markup that the report has built, in which all that is foreign is escaped already."""
     return Markup(markup)
 
@@ -34,7 +34,7 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.globals["address"] = address
+    found.globals["build_url"] = build_url
     return found
 
 

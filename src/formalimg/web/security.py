@@ -34,7 +34,7 @@ _HEADERS = {
 }
 
 
-class Guard:
+class AccessGuard:
     """Stands in front of the site and turns away whom it is not meant for.
 
     Without a token, only requests to names of this machine are answered, so that no foreign page can reach the site
@@ -42,16 +42,16 @@ class Guard:
     got it from.
     """
 
-    def __init__(self, app: ASGIApp, token: str | None, command: str, open_below: tuple[str, ...] = ()) -> None:
-        """Guard an application.
+    def __init__(self, app: ASGIApp, token: str | None, command: str, public_prefixes: tuple[str, ...] = ()) -> None:
+        """AccessGuard an application.
 
         Args:
             app: what is guarded.
             token: what a visitor must know; None for a site that only this machine can reach.
             command: the command that prints the link with the token.
-            open_below: beginnings of paths that are answered without the token, because a secret is in them.
+            public_prefixes: beginnings of paths that are answered without the token, because a secret is in them.
         """
-        self._app, self._token, self._command, self._open_below = app, token, command, open_below
+        self._app, self._token, self._command, self._public_prefixes = app, token, command, public_prefixes
         self._cookie = "" if token is None else f"formalimg-{hashlib.sha256(token.encode()).hexdigest()[:12]}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -66,7 +66,7 @@ class Guard:
         headers = Headers(scope=scope)
         if self._token is None and not is_loopback(host_name(headers.get("host", ""))):
             return _refusal("this site answers only on this machine: open it as http://127.0.0.1")
-        if self._token is not None and not scope["path"].startswith(self._open_below):
+        if self._token is not None and not scope["path"].startswith(self._public_prefixes):
             query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
             shown = [value for name, value in query if name == "token"]
             if shown and scope["method"] in _SAFE_METHODS and _same(shown[0], self._token):
@@ -132,35 +132,35 @@ def _with_headers(send: Send) -> Send:
 Body: TypeAlias = Mapping[str, object]
 """An object of JSON; what is in it is as yet unchecked."""
 
-SMALL = 256 * 1024
+MAX_BODY = 256 * 1024
 """Enough for answers and texts, in bytes."""
 
-WITH_IMAGE = 24 * 1024 * 1024
+MAX_BODY_WITH_IMAGE = 24 * 1024 * 1024
 """Enough for an image of 16 MB, in base64, in bytes."""
 
 
-_MOST_UNREAD = 8
+_MAX_DISCARD_FACTOR = 8
 """Up to so many times the limit, what is too large is taken and thrown away: browsers read answers only after that."""
 
 
-def taking_json(
-    work: Callable[[Request, Body], Response], *, most: int = SMALL
+def json_endpoint(
+    work: Callable[[Request, Body], Response], *, max_bytes: int = MAX_BODY
 ) -> Callable[[Request], Awaitable[Response]]:
     """A handler that reads an object of JSON and has `work` answer it, in a thread of its own.
 
     Args:
         work: what is done with the request and what it sent.
-        most: how long the body may be, in bytes.
+        max_bytes: how long the body may be, in bytes.
     """
 
     async def handle(request: Request) -> Response:
-        sent = _object(await _read(request, most))
+        sent = _object(await _read(request, max_bytes))
         return await run_in_threadpool(work, request, sent)
 
     return handle
 
 
-def text_in(body: Body, name: str, *, longest: int = 20_000) -> str:
+def require_text(body: Body, name: str, *, max_length: int = 20_000) -> str:
     """A text that must be there.
 
     Raises:
@@ -169,26 +169,26 @@ def text_in(body: Body, name: str, *, longest: int = 20_000) -> str:
     value = body.get(name)
     if not isinstance(value, str):
         raise HTTPException(400, f"{name} is missing: send a text")
-    if len(value) > longest:
-        raise HTTPException(413, f"{name} has {len(value):,} characters: send no more than {longest:,}")
+    if len(value) > max_length:
+        raise HTTPException(413, f"{name} has {len(value):,} characters: send no more than {max_length:,}")
     return value
 
 
-async def _read(request: Request, most: int) -> bytes:
+async def _read(request: Request, max_bytes: int) -> bytes:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise HTTPException(415, "this is no JSON: send it with the content type application/json")
     read, length = bytearray(), 0
     try:
         async for chunk in request.stream():
             length += len(chunk)
-            if length <= most:
+            if length <= max_bytes:
                 read += chunk
-            elif length > _MOST_UNREAD * most:
+            elif length > _MAX_DISCARD_FACTOR * max_bytes:
                 break
     except ClientDisconnect as error:
         raise HTTPException(400, "the connection ended before everything was sent") from error
-    if length > most:
-        raise _too_long(most)
+    if length > max_bytes:
+        raise _too_long(max_bytes)
     return bytes(read)
 
 
@@ -202,6 +202,6 @@ def _object(sent: bytes) -> Body:
     return found
 
 
-def _too_long(most: int) -> HTTPException:
-    limit = f"{most // 2**20} MB" if most >= 2**20 else f"{most // 1024} KB"
+def _too_long(max_bytes: int) -> HTTPException:
+    limit = f"{max_bytes // 2**20} MB" if max_bytes >= 2**20 else f"{max_bytes // 1024} KB"
     return HTTPException(413, f"this is too large: send no more than {limit}")

@@ -14,20 +14,20 @@ from starlette.routing import Route
 from formalimg.errors import FormalimgError
 from formalimg.human_eval import RaterSummary, Study, StudyRecord, export_files, read_study, summarize_raters
 from formalimg.web.annotate.raters import (
-    keep_answer,
-    keep_finished,
-    nowhere_page,
-    put_off,
+    finish_task,
+    postpone_task,
+    rater_error_page,
     rater_image,
     rater_page,
-    told_on_a_page,
+    store_answer,
+    unknown_rater_page,
 )
 from formalimg.web.rendering import page
-from formalimg.web.security import Body, taking_json
-from formalimg.web.server import Served, assemble, serve_app
+from formalimg.web.security import Body, json_endpoint
+from formalimg.web.server import ServerLocation, build_app, serve_app
 
 
-def make_annotation_app(study: Study, *, token: str | None) -> Starlette:
+def create_annotation_app(study: Study, *, token: str | None) -> Starlette:
     """The site of a study as an ASGI application.
 
     Raters come by `/rate/` and the secret part of their link, which is all they need. Everything else is for whoever
@@ -46,7 +46,7 @@ def make_annotation_app(study: Study, *, token: str | None) -> Starlette:
             try:
                 return show(study, request)
             except HTTPException as error:
-                return told_on_a_page(error)
+                return rater_error_page(error)
 
         return answer
 
@@ -58,12 +58,12 @@ def make_annotation_app(study: Study, *, token: str | None) -> Starlette:
         Route("/export/{name}", showing(export_file), methods=["GET"]),
         Route("/rate/{link}", to_raters(rater_page), methods=["GET"]),
         Route("/rate/{link}/image/{token}", to_raters(rater_image), methods=["GET"]),
-        Route("/rate/{link}/answer", taking_json(keeping(keep_answer)), methods=["POST"]),
-        Route("/rate/{link}/finish", taking_json(keeping(keep_finished)), methods=["POST"]),
-        Route("/rate/{link}/later", taking_json(keeping(put_off)), methods=["POST"]),
-        Route("/rate/{rest:path}", to_raters(nowhere_page), methods=["GET"]),
+        Route("/rate/{link}/answer", json_endpoint(keeping(store_answer)), methods=["POST"]),
+        Route("/rate/{link}/finish", json_endpoint(keeping(finish_task)), methods=["POST"]),
+        Route("/rate/{link}/later", json_endpoint(keeping(postpone_task)), methods=["POST"]),
+        Route("/rate/{rest:path}", to_raters(unknown_rater_page), methods=["GET"]),
     ]
-    return assemble(routes, token=token, command="formalimg annotate", open_below=("/rate/", "/static/"))
+    return build_app(routes, token=token, command="formalimg annotate", public_prefixes=("/rate/", "/static/"))
 
 
 def serve_study(
@@ -72,36 +72,36 @@ def serve_study(
     *,
     host: str = "127.0.0.1",
     port: int = 0,
-    opens_browser: bool = True,
-    tell: Callable[[str, Mapping[str, str]], None],
+    open_browser: bool = True,
+    on_ready: Callable[[str, Mapping[str, str]], None],
 ) -> None:
     """Take answers for a study until it is interrupted.
 
     Args:
         study: the study, opened for taking answers.
-        links: the secret part of the link of each rater whose link is to be told, by pseudonym.
+        links: the secret part of the link of each rater whose link is to be on_listening, by pseudonym.
         host: the address to listen on. Raters need nothing but their links. The page with everyone's progress names
             models, and needs a token, which is made here and is part of its address.
         port: the port; 0 for any that is free. Links that were sent hold only as long as it stays the same.
-        opens_browser: whether a browser is opened at the page with everyone's progress.
-        tell: what is done with the address of that page and with the links of the raters.
+        open_browser: whether a browser is opened at the page with everyone's progress.
+        on_ready: what is done with the address of that page and with the links of the raters.
 
     Raises:
         FormalimgError: if nothing can listen there.
     """
 
-    def told(place: Served) -> None:
-        tell(
-            place.address(),
-            {rater: place.address(f"/rate/{link}", secret=False) for rater, link in links.items()},
+    def on_listening(location: ServerLocation) -> None:
+        on_ready(
+            location.url(),
+            {rater: location.url(f"/rate/{link}", secret=False) for rater, link in links.items()},
         )
 
     serve_app(
-        lambda token: make_annotation_app(study, token=token),
+        lambda token: create_annotation_app(study, token=token),
         host=host,
         port=port,
-        opens_browser=opens_browser,
-        on_listening=told,
+        open_browser=open_browser,
+        on_listening=on_listening,
         always_token=True,
     )
 
@@ -109,7 +109,7 @@ def serve_study(
 _TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
 
-class _Line(NamedTuple):
+class _RaterRow(NamedTuple):
     """How a rater does, and when the last answer came (UTC)."""
 
     summary: RaterSummary
@@ -120,7 +120,7 @@ def progress_page(study: Study, _request: Request) -> Response:
     """How far raters are, as of now."""
     record = read_study(study.folder)
     last = {it.rater: it.last for it in study.progress()}
-    lines = [_Line(summary, last[summary.rater]) for summary in summarize_raters(record)]
+    lines = [_RaterRow(summary, last[summary.rater]) for summary in summarize_raters(record)]
     return page(
         "rating-progress.html",
         name=study.folder.resolve().name,

@@ -29,10 +29,10 @@ from formalimg.scenes import (
     read_layout,
     solve,
 )
-from formalimg.web.playground.worker_pool import TooLargeError
+from formalimg.web.playground.worker_pool import InputTooLargeError
 
 MAX_OBJECTS = 200
-"""Scenes of more objects are not verified here."""
+"""Scenes of more objects are not verify_scene here."""
 
 _SIZE = 640
 """Drawings have so many pixels across and down."""
@@ -41,29 +41,29 @@ _GROUNDED = "knolling"
 """The vocabulary whose images the embedded grounder can read."""
 
 
-class _Seen(NamedTuple):
+class _GroundedScene(NamedTuple):
     """A scene, and who saw it in what."""
 
     scene: Scene
     by: str
 
 
-def in_words(given: Mapping[str, Any]) -> dict[str, object]:
+def realize_formula(arguments: Mapping[str, Any]) -> dict[str, object]:
     """The formula as an instruction in English, or why it cannot be said."""
     from formalimg.suites import WordingError, realize
 
     try:
-        return {"words": realize(parse(given["formula"]), given["vocabulary"]), "wordless": ""}
+        return {"words": realize(parse(arguments["formula"]), arguments["vocabulary"]), "wordless": ""}
     except WordingError as error:
         return {"words": "", "wordless": str(error)}
     except FormulaError as error:  # a sound formula, but too large to be laid out
         return {"words": "", "wordless": error.problems[0].message}
 
 
-def solved(given: Mapping[str, Any]) -> dict[str, object]:
+def solve_formula(arguments: Mapping[str, Any]) -> dict[str, object]:
     """A witness with its drawing, a proof that there is none, or neither."""
     try:
-        result = solve(given["formula"], seed=given["seed"])
+        result = solve(arguments["formula"], seed=arguments["seed"])
     except SolverLimitError as error:
         return {"outcome": "unknown", "words": str(error)}
     if isinstance(result, Unsatisfiable):
@@ -77,29 +77,29 @@ def solved(given: Mapping[str, Any]) -> dict[str, object]:
     }
 
 
-def verified(given: Mapping[str, Any]) -> dict[str, object]:
+def verify_scene(arguments: Mapping[str, Any]) -> dict[str, object]:
     """The verdict on a scene, or on what is seen in an image."""
-    formula = parse(given["formula"])
-    seen = _in_image(given) if "image" in given else _Seen(_read(given["scene"]), "")
+    formula = parse(arguments["formula"])
+    seen = _in_image(arguments) if "image" in arguments else _GroundedScene(_read(arguments["scene"]), "")
     if len(seen.scene) > MAX_OBJECTS:
-        raise TooLargeError(f"the scene has {len(seen.scene):,} objects: verify no more than {MAX_OBJECTS} here")
-    verdict = verify(formula, seen.scene, given["semantics"], given["style"])
+        raise InputTooLargeError(f"the scene has {len(seen.scene):,} objects: verify no more than {MAX_OBJECTS} here")
+    verdict = verify(formula, seen.scene, arguments["semantics"], arguments["style"])
     return {
         "passed": verdict.passed,
-        "things": len(seen.scene),
+        "objects": len(seen.scene),
         "by": seen.by,
         "explanation": verdict.explain(),
-        "warnings": seen.scene.unknown_words(given["vocabulary"]),
+        "warnings": seen.scene.unknown_words(arguments["vocabulary"]),
         "scene": scene_text(seen.scene),
-        **(_image_of(seen.scene) if given["draws"] else {}),
+        **(_image_of(seen.scene) if arguments["draws"] else {}),
         **_clauses(verdict),
     }
 
 
-ERRANDS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, object]]] = {
-    "words": in_words,
-    "solve": solved,
-    "verify": verified,
+JOBS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, object]]] = {
+    "words": realize_formula,
+    "solve": solve_formula,
+    "verify": verify_scene,
 }
 """All that can be asked for, by name."""
 
@@ -122,42 +122,42 @@ def _read(text: str) -> Scene:
         raise FormalimgError(f"the scene is not valid JSON: {error}") from error
 
 
-def _in_image(given: Mapping[str, Any]) -> _Seen:
+def _in_image(arguments: Mapping[str, Any]) -> _GroundedScene:
     from formalimg.judges import IconGrounder, Unscored, ground_icons
     from formalimg.runs import inspect
 
     try:
-        data = base64.b64decode(given["image"], validate=True)
+        data = base64.b64decode(arguments["image"], validate=True)
     except (binascii.Error, ValueError) as error:
         raise FormalimgError("the image is no base64") from error
     image = inspect(data)
     if isinstance(image, Unscored):
-        refused = TooLargeError if image.reason == "too large" else FormalimgError
+        refused = InputTooLargeError if image.reason == "too large" else FormalimgError
         raise refused(f"{image.reason}: {image.detail}")
     try:
-        return _Seen(read_layout(image.pil), "the layout that is written into the file")
+        return _GroundedScene(read_layout(image.pil), "the layout that is written into the file")
     except (SceneError, RecursionError):  # an ordinary image
-        if given["vocabulary"] != _GROUNDED:
+        if arguments["vocabulary"] != _GROUNDED:
             raise FormalimgError(
-                f"images of {given['vocabulary']} need a judge that can see, and there is none here: drop a scene"
+                f"images of {arguments['vocabulary']} need a judge that can see, and there is none here: drop a scene"
             ) from None
     grounding = ground_icons(image.pil)
     if isinstance(grounding, Unscored):
         raise FormalimgError(grounding.detail)
-    return _Seen(grounding.scene, f"{IconGrounder.name}, confidence {grounding.confidence:.2f}")
+    return _GroundedScene(grounding.scene, f"{IconGrounder.name}, confidence {grounding.confidence:.2f}")
 
 
 def _clauses(verdict: Verification) -> dict[str, object]:
     """The clauses under the best binding, and the objects with those at fault marked."""
     best = _best(verdict)
     failed = [one for one in best.clauses if not one.holds] if best else []
-    at_fault = {bound.obj for clause in failed for bound in clause.bindings}
+    failed_objects = {bound.obj for clause in failed for bound in clause.bindings}
     scene = verdict.scene
     assert isinstance(scene, Scene)
     return {
         "clauses": None if best is None else [_clause(one) for one in best.clauses],
         "boxes": [
-            {"looks": obj.looks(), "box": list(obj.box), "at_fault": number in at_fault}
+            {"looks": obj.looks(), "box": list(obj.box), "failed": number in failed_objects}
             for number, obj in enumerate(scene.objects)
         ],
     }

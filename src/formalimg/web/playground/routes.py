@@ -30,40 +30,40 @@ from formalimg.logic import (
     vocabulary_names,
 )
 from formalimg.suites import FormulaSpec, load
-from formalimg.web.playground.worker_pool import Bench, BusyError, TooLargeError, TooLongError
+from formalimg.web.playground.worker_pool import InputTooLargeError, JobTimeoutError, WorkerPool, WorkersBusyError
 from formalimg.web.rendering import page
-from formalimg.web.security import WITH_IMAGE, Body, taking_json, text_in
+from formalimg.web.security import MAX_BODY_WITH_IMAGE, Body, json_endpoint, require_text
 from formalimg.web.viewer.item import WIDTH
 
-_FOR_WORDS, _FOR_SOLVING, _FOR_VERIFYING = 2.0, 8.0, 8.0
+_REALIZE_TIMEOUT, _SOLVE_TIMEOUT, _VERIFY_TIMEOUT = 2.0, 8.0, 8.0
 """How long each may take, in seconds."""
 
-_LARGEST_SEED = 2**31
+_MAX_SEED = 2**31
 
 
-def playground_routes(bench: Bench | None = None) -> list[Route]:
+def playground_routes(pool: WorkerPool | None = None) -> list[Route]:
     """The addresses of the playground.
 
     Args:
-        bench: where long work is done; None for one of its own.
+        pool: where long work is done; None for one of its own.
     """
-    at = bench or Bench()
+    at = pool or WorkerPool()
 
     def checked(request: Request, body: Body) -> Response:
-        return _json(_checked(at, question_in(body)))
+        return _json(_checked(at, parse_formula_query(body)))
 
-    def solved(request: Request, body: Body) -> Response:
-        return _json(_solved(at, question_in(body), _seed_in(body)))
+    def solve_formula(request: Request, body: Body) -> Response:
+        return _json(_solved(at, parse_formula_query(body), _seed_in(body)))
 
-    def verified(request: Request, body: Body) -> Response:
-        return _json(_verified(at, question_in(body), body))
+    def verify_scene(request: Request, body: Body) -> Response:
+        return _json(_verified(at, parse_formula_query(body), body))
 
     return [
         Route("/playground", _page, methods=["GET"]),
         Route("/playground/examples", _examples, methods=["GET"]),
-        Route("/playground/check", taking_json(checked), methods=["POST"]),
-        Route("/playground/solve", taking_json(solved), methods=["POST"]),
-        Route("/playground/verify", taking_json(verified, most=WITH_IMAGE), methods=["POST"]),
+        Route("/playground/check", json_endpoint(checked), methods=["POST"]),
+        Route("/playground/solve", json_endpoint(solve_formula), methods=["POST"]),
+        Route("/playground/verify", json_endpoint(verify_scene, max_bytes=MAX_BODY_WITH_IMAGE), methods=["POST"]),
     ]
 
 
@@ -72,8 +72,8 @@ def _page(request: Request) -> Response:
         "playground.html",
         vocabularies=vocabulary_names(),
         semantics=get_args(Semantics),
-        longest=LONGEST_FORMULA,
-        solved=SOLVED,
+        max_length=MAX_FORMULA_LENGTH,
+        solvable=SOLVABLE,
     )
 
 
@@ -84,87 +84,85 @@ def _examples(request: Request) -> Response:
     return _json({"examples": [one._asdict() for one in examples(suite)]})
 
 
-def _checked(bench: Bench, question: Question) -> dict[str, object]:
-    told = measured(question)
-    if told["problems"]:
-        return told
+def _checked(pool: WorkerPool, query: FormulaQuery) -> dict[str, object]:
+    analysis = analyze_formula(query)
+    if analysis["problems"]:
+        return analysis
     try:
-        return told | bench.do("words", _FOR_WORDS, formula=question.formula, vocabulary=question.words.name)
-    except TooLongError:
-        return {**told, "words": "", "wordless": "the words of this formula would take too long to find"}
-    except BusyError as error:
-        return {**told, "words": "", "wordless": str(error)}
+        return analysis | pool.run("words", _REALIZE_TIMEOUT, formula=query.formula, vocabulary=query.words.name)
+    except JobTimeoutError:
+        return {**analysis, "words": "", "wordless": "the words of this formula would take too long to find"}
+    except WorkersBusyError as error:
+        return {**analysis, "words": "", "wordless": str(error)}
 
 
-def _solved(bench: Bench, question: Question, seed: int) -> dict[str, object]:
-    _require_sound(question)
-    if question.words.name != SOLVED:
-        raise HTTPException(422, f"the solver places boxes, and solves formulas of {SOLVED} only")
+def _solved(pool: WorkerPool, query: FormulaQuery, seed: int) -> dict[str, object]:
+    _require_sound(query)
+    if query.words.name != SOLVABLE:
+        raise HTTPException(422, f"the solver workers boxes, and solves formulas of {SOLVABLE} only")
     try:
-        return bench.do("solve", _FOR_SOLVING, formula=question.formula, seed=seed)
-    except TooLongError:
-        words = (
-            f"neither a witness nor a proof was found in {_FOR_SOLVING:g} seconds: `formalimg solve` takes all its time"
-        )
+        return pool.run("solve", _SOLVE_TIMEOUT, formula=query.formula, seed=seed)
+    except JobTimeoutError:
+        words = f"neither a witness nor a proof was found in {_SOLVE_TIMEOUT:g} seconds: `formalimg solve` takes all its time"
         return {"outcome": "unknown", "words": words}
-    except BusyError as error:
+    except WorkersBusyError as error:
         raise HTTPException(503, str(error)) from error
 
 
-def _verified(bench: Bench, question: Question, body: Body) -> dict[str, object]:
-    _require_sound(question)
+def _verified(pool: WorkerPool, query: FormulaQuery, body: Body) -> dict[str, object]:
+    _require_sound(query)
     name = "image" if "image" in body else "scene"
-    shown = {name: whole(text_in(body, name, longest=WITH_IMAGE), name)}
+    shown = {name: require_unicode(require_text(body, name, max_length=MAX_BODY_WITH_IMAGE), name)}
     try:
-        return bench.do(
+        return pool.run(
             "verify",
-            _FOR_VERIFYING,
-            formula=question.formula,
-            vocabulary=question.words.name,
-            semantics=question.semantics,
-            style=question.style,
+            _VERIFY_TIMEOUT,
+            formula=query.formula,
+            vocabulary=query.words.name,
+            semantics=query.semantics,
+            style=query.style,
             draws=body.get("draws") is True,
             **shown,
         )
-    except TooLongError:
-        words = f"this could not be decided in {_FOR_VERIFYING:g} seconds: `formalimg verify` takes all its time"
+    except JobTimeoutError:
+        words = f"this could not be decided in {_VERIFY_TIMEOUT:g} seconds: `formalimg verify` takes all its time"
         raise HTTPException(422, words) from None
-    except TooLargeError as error:
+    except InputTooLargeError as error:
         raise HTTPException(413, str(error)) from error
-    except BusyError as error:
+    except WorkersBusyError as error:
         raise HTTPException(503, str(error)) from error
 
 
-def _require_sound(question: Question) -> None:
-    problems = check(question.formula, question.words)
+def _require_sound(query: FormulaQuery) -> None:
+    problems = check(query.formula, query.words)
     if problems:
         raise FormulaError(problems)
 
 
 def _seed_in(body: Body) -> int:
     seed = body.get("seed", 0)
-    if type(seed) is not int or not 0 <= seed < _LARGEST_SEED:
-        raise HTTPException(400, f"seed must be a whole number from 0 to {_LARGEST_SEED - 1}")
+    if type(seed) is not int or not 0 <= seed < _MAX_SEED:
+        raise HTTPException(400, f"seed must be a require_unicode number from 0 to {_MAX_SEED - 1}")
     return seed
 
 
-def _json(told: dict[str, object]) -> Response:
+def _json(analysis: dict[str, object]) -> Response:
     # In ASCII: labels of scenes may hold halves of characters, which no other text can.
-    return Response(json.dumps(told), media_type="application/json")
+    return Response(json.dumps(analysis), media_type="application/json")
 
 
-LONGEST_FORMULA = 20_000
+MAX_FORMULA_LENGTH = 20_000
 """In characters; the instructions of the suites have up to a thousand."""
 
 
-class Question(NamedTuple):
+class FormulaQuery(NamedTuple):
     """A formula as somebody wrote it, and how it is to be read.
 
     Attributes:
         formula: the text, right or wrong.
         words: the vocabulary.
         semantics: how `forall` reads.
-        style: the style of the image; None if it was not told.
+        style: the style of the image; None if it was not analysis.
     """
 
     formula: str
@@ -173,21 +171,21 @@ class Question(NamedTuple):
     style: str | None
 
 
-def question_in(body: Body) -> Question:
-    """The question in what a page sent.
+def parse_formula_query(body: Body) -> FormulaQuery:
+    """The query in what a page sent.
 
     Raises:
         HTTPException: if it is none.
     """
-    formula = whole(text_in(body, "formula", longest=LONGEST_FORMULA), "formula")
+    formula = require_unicode(require_text(body, "formula", max_length=MAX_FORMULA_LENGTH), "formula")
     suite = _one_of(body, "vocabulary", vocabulary_names())  # a name of ours: it could also be that of a file
     semantics = _one_of(body, "semantics", get_args(Semantics), otherwise="strict")
     words = vocabulary(suite)
     style = _one_of(body, "style", ("", *words.words.get("style", ())), otherwise="") or None
-    return Question(formula, words, "classical" if semantics == "classical" else "strict", style)
+    return FormulaQuery(formula, words, "classical" if semantics == "classical" else "strict", style)
 
 
-def whole(text: str, name: str) -> str:
+def require_unicode(text: str, name: str) -> str:
     """The text, unless it holds halves of characters, which can be neither shown nor stored."""
     try:
         text.encode()
@@ -223,29 +221,29 @@ def examples(suite: str) -> tuple[Example, ...]:
     return tuple(Example(level, first[level]) for level in _LEVELS if level in first)
 
 
-SOLVED = "knolling"
+SOLVABLE = "knolling"
 """The vocabulary that the solver has rules for."""
 
-_MOST_PROBLEMS = 30
+_MAX_PROBLEMS = 30
 """So many are shown; whoever mends them sees the others."""
 
 
-def measured(question: Question) -> dict[str, object]:
+def analyze_formula(query: FormulaQuery) -> dict[str, object]:
     """The problems of a formula; of one without problems K, its components and its clauses."""
-    problems = check(question.formula, question.words)
-    told: dict[str, object] = {"problems": [_problem(one) for one in problems[:_MOST_PROBLEMS]], "more": 0}
+    problems = check(query.formula, query.words)
+    analysis: dict[str, object] = {"problems": [_problem(one) for one in problems[:_MAX_PROBLEMS]], "more": 0}
     if problems:
-        return {**told, "more": max(len(problems) - _MOST_PROBLEMS, 0)}
-    formula = parse(question.formula)
+        return {**analysis, "more": max(len(problems) - _MAX_PROBLEMS, 0)}
+    formula = parse(query.formula)
     sizes = _component_sizes(formula)
     about_style = any(atom.predicate == STYLE for atom in atoms(formula))
     return {
-        **told,
+        **analysis,
         "k": None if sizes is None else max(sizes, default=0),
         "components": list(sizes or ()),
         "variables": len(bound_variables(formula)),
-        "styles": list(question.words.words.get("style", ())) if about_style else [],
-        "solvable": question.words.name == SOLVED,
+        "styles": list(query.words.words.get("style", ())) if about_style else [],
+        "solvable": query.words.name == SOLVABLE,
         **_clauses(formula),
     }
 
@@ -262,7 +260,7 @@ def _problem(problem: Problem) -> dict[str, object]:
 def _component_sizes(formula: Formula) -> tuple[int, ...] | None:
     try:
         return tuple(component_sizes(formula))
-    except FormulaError:  # too large to be taken apart; why is told with the clauses
+    except FormulaError:  # too large to be taken apart; why is analysis with the clauses
         return None
 
 

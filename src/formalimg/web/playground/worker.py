@@ -11,27 +11,27 @@ from pathlib import Path
 from typing import IO
 
 from formalimg.errors import FormalimgError
-from formalimg.web.playground.jobs import ERRANDS
-from formalimg.web.playground.worker_pool import TooLargeError
+from formalimg.web.playground.jobs import JOBS
+from formalimg.web.playground.worker_pool import InputTooLargeError
 
 
-def serve(given: IO[bytes], answers: IO[bytes]) -> None:
+def serve(arguments: IO[bytes], answers: IO[bytes]) -> None:
     """Do what is asked, line by line, until whoever asks is gone."""
     with Path(os.devnull).open("wb") as nowhere:
-        for line in given:
+        for line in arguments:
             asked = json.loads(line)
             # It ends the process whatever the process is doing, and needs nobody who watches from outside.
             faulthandler.dump_traceback_later(asked["seconds"], exit=True, file=nowhere)
-            answer = _answer(asked["errand"], asked["given"])
+            answer = _answer(asked["job"], asked["arguments"])
             faulthandler.cancel_dump_traceback_later()
             answers.write(json.dumps(answer).encode("ascii") + b"\n")
             answers.flush()
 
 
-def _answer(errand: str, given: dict[str, object]) -> dict[str, object]:
+def _answer(job: str, arguments: dict[str, object]) -> dict[str, object]:
     try:
-        return ERRANDS[errand](given)
-    except TooLargeError as error:
+        return JOBS[job](arguments)
+    except InputTooLargeError as error:
         return {"too large": _words(error)}
     except FormalimgError as error:
         return {"error": _words(error)}

@@ -1,4 +1,4 @@
-"""The words of a prompt, with those marked that failed parts speak of."""
+"""The words of a prompt, with those highlight_prompt that failed parts speak of."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ _NUMBERS = {"1": "one", "2": "two", "3": "three", "4": "four", "5": "five", "6":
 _PREDICATE = re.compile(r"\(([A-Z]\w*)")
 
 
-class Phrase(NamedTuple):
+class PromptSpan(NamedTuple):
     """Some words of a prompt; do they speak of something that failed?"""
 
     text: str
-    is_at_fault: bool
+    failed: bool
 
 
-def marked(prompt: str, parts: Sequence[Part], suite: Suite) -> list[Phrase]:
+def highlight_prompt(prompt: str, parts: Sequence[Part], suite: Suite) -> list[PromptSpan]:
     """The prompt in pieces.
 
-    What also stands in a part that holds is marked only where the words themselves tell which of the two is meant.
+    What also stands in a part that holds is highlight_prompt only where the words themselves tell which of the two is meant.
     """
     at_fault = bytearray(len(prompt))
-    found = dict(_spoken_of(prompt, parts, suite))
-    for start, end in (*found.items(), *_said(prompt, parts, suite, found)):
+    found = dict(_named_only_in_failures(prompt, parts, suite))
+    for start, end in (*found.items(), *_mentioned(prompt, parts, suite, found)):
         at_fault[start:end] = b"\1" * (end - start)
     edges = [0, *(n for n in range(1, len(prompt)) if at_fault[n] != at_fault[n - 1]), len(prompt)]
-    return [Phrase(prompt[start:end], bool(at_fault[start])) for start, end in pairwise(edges) if end]
+    return [PromptSpan(prompt[start:end], bool(at_fault[start])) for start, end in pairwise(edges) if end]
 
 
-def _spoken_of(prompt: str, parts: Sequence[Part], suite: Suite) -> Iterator[tuple[int, int]]:
+def _named_only_in_failures(prompt: str, parts: Sequence[Part], suite: Suite) -> Iterator[tuple[int, int]]:
     """Where phrases stand that only failed parts speak of."""
     failed = {phrase.lower() for part in parts if part.score < 1 for phrase in _phrases(part, suite)}
     held = {phrase.lower() for part in parts if part.score >= 1 for phrase in _phrases(part, suite)}
@@ -76,16 +76,16 @@ def _forms(value: str) -> Iterator[str]:
         yield from (value.removesuffix("ism") + ending for ending in ("ist", "istic"))
 
 
-def _said(prompt: str, parts: Sequence[Part], suite: Suite, known: Collection[int]) -> Iterator[tuple[int, int]]:
+def _mentioned(prompt: str, parts: Sequence[Part], suite: Suite, known: Collection[int]) -> Iterator[tuple[int, int]]:
     """Where else the prompt says what failed, by its meaning; several parts may speak of it in the same words."""
     if suite.kind != "formula":
         return
-    claims = claims_of([part.name for part in parts])
+    claims = atoms_of_clauses([part.name for part in parts])
     failed = {claim for part, found in zip(parts, claims, strict=True) if part.score < 1 for claim in found}
     held = {claim for part, found in zip(parts, claims, strict=True) if part.score >= 1 for claim in found}
     only_failed = failed - held
     predicates = {claim.predicate for claim in only_failed}
-    for said in said_in(prompt, suite, predicates, but_at=known) if predicates else ():
+    for said in find_mentions(prompt, suite, predicates, except_at=known) if predicates else ():
         if only_failed & {*said.claims}:
             yield said.start, said.end
 
@@ -95,26 +95,26 @@ _ARGUMENT = re.compile(r"\?[^\s()']+|'[^']*'")
 _CONDITION = re.compile(r"\(not \([^()]*\)\)")
 _PRONOUNS = ("its", "his", "her", "their")
 
-_MOST_CHARACTERS = 4_000
+_MAX_PROMPT_LENGTH = 4_000
 """The prompt is read once for each phrase; the longest of ours have about 2,000 characters."""
 
 
-class Claim(NamedTuple):
+class AtomPattern(NamedTuple):
     """An atom without the names of its variables: its predicate, and its values or the classes of its objects."""
 
     predicate: str
     arguments: tuple[str, ...]
 
 
-class Said(NamedTuple):
+class AtomMention(NamedTuple):
     """The words from `start` to `end`, and what they say."""
 
     start: int
     end: int
-    claims: Collection[Claim]
+    claims: Collection[AtomPattern]
 
 
-class _Phrase(NamedTuple):
+class _LexiconPhrase(NamedTuple):
     """A phrase, what it means, and the predicates of the atoms that it says."""
 
     text: str
@@ -122,62 +122,64 @@ class _Phrase(NamedTuple):
     predicates: frozenset[str]
 
 
-class _Exchange(NamedTuple):
+class _Substitution(NamedTuple):
     """A phrase, and another one that stands in the same places and says something else."""
 
-    phrase: _Phrase
+    phrase: _LexiconPhrase
     instead: str
 
 
-def claims_of(clauses: Sequence[str]) -> list[set[Claim]]:
+def atoms_of_clauses(clauses: Sequence[str]) -> list[set[AtomPattern]]:
     """What each clause of a formula claims; under which condition it does is not part of it."""
     conditions = ["" if clause.startswith("(not") else "".join(_CONDITION.findall(clause)) for clause in clauses]
-    claims = _claims([*clauses, *conditions])
+    claims = _atom_patterns([*clauses, *conditions])
     return [{*claims[place]} - {*claims[len(clauses) + place]} for place in range(len(clauses))]
 
 
-def said_in(prompt: str, suite: Suite, predicates: Collection[str], *, but_at: Collection[int]) -> Iterator[Said]:
+def find_mentions(
+    prompt: str, suite: Suite, predicates: Collection[str], *, except_at: Collection[int]
+) -> Iterator[AtomMention]:
     """What the phrases of these predicates say, one by one, but for those that begin at some places.
 
     Nothing is told of prompts that are not in words of ours, or that are far longer than ours.
     """
-    if len(prompt) > _MOST_CHARACTERS:
+    if len(prompt) > _MAX_PROMPT_LENGTH:
         return
     try:
         before = _understood(prompt, suite)
     except WordingError:
         return
-    for phrase, instead in _exchanges(suite.name):
+    for phrase, instead in _substitutions(suite.name):
         for found in _places(phrase, prompt) if phrase.predicates & {*predicates} else ():
-            if found.start() in but_at:
+            if found.start() in except_at:
                 continue
             try:
                 after = _understood(prompt[: found.start()] + instead + prompt[found.end() :], suite)
             except WordingError:
                 continue  # the phrase is part of a longer one, or it tells objects apart
-            yield Said(found.start(), found.end(), {*(before - after)})
+            yield AtomMention(found.start(), found.end(), {*(before - after)})
 
 
-def _claims(texts: Sequence[str]) -> list[list[Claim]]:
+def _atom_patterns(texts: Sequence[str]) -> list[list[AtomPattern]]:
     atoms = [[(name, _ARGUMENT.findall(rest)) for name, rest in _ATOM.findall(text)] for text in texts]
     classes: dict[str, set[str]] = {}
     for name, arguments in (atom for found in atoms for atom in found):
         if name == "Is" and len(arguments) > 1:
             classes.setdefault(arguments[0], set()).add(arguments[1])
     named = {obj: " ".join(sorted(found)) for obj, found in classes.items()}
-    return [[Claim(name, tuple(named.get(one, one) for one in rest)) for name, rest in found] for found in atoms]
+    return [[AtomPattern(name, tuple(named.get(one, one) for one in rest)) for name, rest in found] for found in atoms]
 
 
-def _understood(prompt: str, suite: Suite) -> Counter[Claim]:
-    return Counter(_claims([str(understand(prompt, suite.name))])[0])
+def _understood(prompt: str, suite: Suite) -> Counter[AtomPattern]:
+    return Counter(_atom_patterns([str(understand(prompt, suite.name))])[0])
 
 
-def _places(phrase: _Phrase, prompt: str) -> Iterator[re.Match[str]]:
+def _places(phrase: _LexiconPhrase, prompt: str) -> Iterator[re.Match[str]]:
     return re.finditer(rf"(?i)(?<![\w-]){re.escape(phrase.text)}(?![\w-])", prompt)
 
 
 @cache
-def _exchanges(suite: str) -> list[_Exchange]:
+def _substitutions(suite: str) -> list[_Substitution]:
     words = lexicon(suite)
     relations = words.relations.items()
     near = [(name, relation.near) for name, relation in relations if relation.near and "{its}" in relation.near]
@@ -188,15 +190,19 @@ def _exchanges(suite: str) -> list[_Exchange]:
         *([_phrase(form.format(its=its), name) for name, form in near] for its in _PRONOUNS),
         [_phrase(phrase, name) for name, phrases in words.places.items() for phrase in phrases],
         [_phrase(corner.phrase, *corner.places) for corner in words.corners],
-        [_Phrase(one.before, frozenset({one.word}), frozenset({one.predicate})) for one in adjectives if one.before],
-        [_Phrase(one.after, frozenset({one.word}), frozenset({one.predicate})) for one in adjectives],
+        [
+            _LexiconPhrase(one.before, frozenset({one.word}), frozenset({one.predicate}))
+            for one in adjectives
+            if one.before
+        ],
+        [_LexiconPhrase(one.after, frozenset({one.word}), frozenset({one.predicate})) for one in adjectives],
     ]
     return [
-        _Exchange(phrase, next(other.text for other in phrases if not other.meaning & phrase.meaning))
+        _Substitution(phrase, next(other.text for other in phrases if not other.meaning & phrase.meaning))
         for phrases in exchangeable
         for phrase in phrases
     ]
 
 
-def _phrase(text: str, *predicates: str) -> _Phrase:
-    return _Phrase(text, frozenset(predicates), frozenset(predicates))
+def _phrase(text: str, *predicates: str) -> _LexiconPhrase:
+    return _LexiconPhrase(text, frozenset(predicates), frozenset(predicates))

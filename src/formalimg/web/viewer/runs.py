@@ -15,8 +15,8 @@ from formalimg.runs import RunManifest, Spent
 from formalimg.stats import Rate
 from formalimg.suites import Suite
 from formalimg.web.rendering import page, percent, rate_text
-from formalimg.web.viewer.run import Fact, card_facts
-from formalimg.web.viewer.site import UNREADABLE, FoundRun, Site
+from formalimg.web.viewer.run import ManifestField, manifest_fields
+from formalimg.web.viewer.site import READ_ERRORS, FoundRun, Site
 
 
 class _ListedRun(NamedTuple):
@@ -31,7 +31,7 @@ class _ListedRun(NamedTuple):
     manifest: RunManifest
     suite: Suite
     judges: tuple[str, ...]
-    facts: list[Fact]
+    fields: list[ManifestField]
     curve: Sparkline
     overall: str
     overall_of: str
@@ -61,17 +61,17 @@ def overview_page(site: Site, request: Request) -> Response:
 
 def _listed(site: Site, found: FoundRun) -> _ListedRun | _UnreadableRun:
     try:
-        with site.opened(found.name) as run:
+        with site.open(found.name) as run:
             judges = tuple(dict.fromkeys(judge.name for judge in run.judges()))
-        return _in_short(found.name, site.compared(found.name), judges)
+        return _summarized(found.name, site.comparison(found.name), judges)
     except FormalimgError as error:
         return _UnreadableRun(found.name, str(error))
-    except UNREADABLE as error:
+    except READ_ERRORS as error:
         logging.getLogger(__name__).warning("cannot read %s", found.folder, exc_info=True)
         return _UnreadableRun(found.name, f"cannot be read ({type(error).__name__}: {error})")
 
 
-def _in_short(name: str, compared: Comparison, judges: tuple[str, ...]) -> _ListedRun:
+def _summarized(name: str, compared: Comparison, judges: tuple[str, ...]) -> _ListedRun:
     (section,) = compared.sections
     (row,) = section.rows
     summary = row.summary
@@ -82,7 +82,7 @@ def _in_short(name: str, compared: Comparison, judges: tuple[str, ...]) -> _List
         row.manifest,
         section.suite,
         judges,
-        card_facts(row.manifest, row.items, row.spent),
+        manifest_fields(row.manifest, row.items, row.spent),
         sparkline(summary.levels, section.levels),
         rate_text(band if band and is_of_levels else summary.overall, section.suite),
         "" if is_of_levels or summary.overall.value is None else "of all its images",

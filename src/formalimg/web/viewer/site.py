@@ -18,20 +18,20 @@ from formalimg.reporting import Comparison, compare
 from formalimg.runs import StoredRun, open_run
 from formalimg.web.server import NotFoundError
 
-_MARKS = ("run.toml", "results.sqlite")
+_RUN_FILES = ("run.toml", "results.sqlite")
 """A folder that has one of these is, or was meant to be, a run."""
 
-_DEEPEST = 2
-_KEPT = 256
+_MAX_DEPTH = 2
+_MAX_CACHED_RUNS = 256
 """The numbers of so many runs are kept in memory."""
 
 
-_KEPT_TOGETHER = 32
+_MAX_CACHED_COMPARISONS = 32
 """What was worked out from several runs together is kept for so many choices of runs."""
 
 Found = TypeVar("Found")
 
-UNREADABLE = (FormalimgError, sqlite3.Error, OSError, ValueError, LookupError, TypeError)
+READ_ERRORS = (FormalimgError, sqlite3.Error, OSError, ValueError, LookupError, TypeError)
 """What may come of reading a folder, which can hold anything. No run may hide the others because of it."""
 
 
@@ -58,17 +58,17 @@ class Site:
         self.folder = Path(folder)
         if not self.folder.is_dir():
             raise FormalimgError(f"there is no folder {self.folder}: name the folder that holds your runs")
-        self._compared: Remembered[Comparison] = Remembered(_KEPT)
-        self._together: Remembered[Any] = Remembered(_KEPT_TOGETHER)
+        self._compared: StampedCache[Comparison] = StampedCache(_MAX_CACHED_RUNS)
+        self._together: StampedCache[Any] = StampedCache(_MAX_CACHED_COMPARISONS)
         self._one_at_a_time = Lock()
 
     def runs(self) -> list[FoundRun]:
         """The folders to show, by name: runs, damaged ones, and folders without any run in them."""
-        if _is_marked(self.folder):
+        if _is_run(self.folder):
             return [FoundRun(self.folder.resolve().name or "run", self.folder)]
         return [FoundRun(path.relative_to(self.folder).as_posix(), path) for path in _runs_below(self.folder, 1)]
 
-    def found(self, name: str) -> FoundRun:
+    def find(self, name: str) -> FoundRun:
         """The run of this name, which must be one of `runs()`: names are never taken for paths."""
         for run in self.runs():
             if run.name == name:
@@ -76,9 +76,9 @@ class Site:
         raise UnknownRunError(f"there is no run {name!r} here: it may have been moved or deleted")
 
     @contextmanager
-    def opened(self, name: str, judge: int | None = None) -> Iterator[StoredRun]:
+    def open(self, name: str, judge: int | None = None) -> Iterator[StoredRun]:
         """A run, opened for reading, by one of its judges (by number) or by the one that looked last."""
-        folder = self.found(name).folder
+        folder = self.find(name).folder
         with closing(open_run(folder)) as run:
             if judge is None:
                 yield run
@@ -89,22 +89,22 @@ class Site:
         with closing(open_run(folder, judges[judge])) as run:
             yield run
 
-    def compared(self, name: str, judge: int | None = None) -> Comparison:
+    def comparison(self, name: str, judge: int | None = None) -> Comparison:
         """The numbers of a run, as its report has them; worked out again only when the run has changed."""
-        folder = self.found(name).folder
+        folder = self.find(name).folder
 
         def work_out() -> Comparison:
-            with self.opened(name, judge) as run:
+            with self.open(name, judge) as run:
                 return compare([run])
 
         return self._compared.get((name, judge), _state(folder), work_out)
 
-    def together(self, names: Sequence[str], work_out: Callable[[], Found]) -> Found:
+    def cached(self, names: Sequence[str], work_out: Callable[[], Found]) -> Found:
         """What is worked out from several runs; again only when one of them has changed.
 
         One such object is worked out at a time, because of all that is held in memory meanwhile.
         """
-        state = tuple(_state(self.found(name).folder) for name in names)
+        state = tuple(_state(self.find(name).folder) for name in names)
 
         def alone() -> Found:
             with self._one_at_a_time:
@@ -117,10 +117,10 @@ class Site:
 def _runs_below(folder: Path, depth: int) -> Iterator[Path]:
     """Runs, and folders of the first level in which there are none."""
     for path in sorted(_folders(folder)):
-        if _is_marked(path):
+        if _is_run(path):
             yield path
             continue
-        inside = list(_runs_below(path, depth + 1)) if depth < _DEEPEST else []
+        inside = list(_runs_below(path, depth + 1)) if depth < _MAX_DEPTH else []
         yield from inside
         if not inside and depth == 1:
             yield path
@@ -134,13 +134,13 @@ def _folders(folder: Path) -> Iterator[Path]:
         return  # not ours to read; the folder itself is still listed
 
 
-def _is_marked(folder: Path) -> bool:
-    return any((folder / mark).is_file() for mark in _MARKS)
+def _is_run(folder: Path) -> bool:
+    return any((folder / mark).is_file() for mark in _RUN_FILES)
 
 
 def _state(folder: Path) -> tuple[tuple[int, int], ...]:
     """What changes when a run does."""
-    return tuple(_stamp(folder / name) for name in (*_MARKS, f"{_MARKS[1]}-wal"))
+    return tuple(_stamp(folder / name) for name in (*_RUN_FILES, f"{_RUN_FILES[1]}-wal"))
 
 
 def _stamp(path: Path) -> tuple[int, int]:
@@ -154,25 +154,25 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 Value = TypeVar("Value")
 
-_REST = 10
+_STALE_FACTOR = 10
 """After a value was worked out, it stands for so many times as long as that took, even if its source has changed: a
 run that goes on changes all the time."""
 
 
 @dataclass(frozen=True)
-class _Kept(Generic[Value]):
+class _CacheEntry(Generic[Value]):
     state: Hashable
     value: Value
-    stands_until: float
+    fresh_until: float
 
 
-class Remembered(Generic[Value]):
+class StampedCache(Generic[Value]):
     """The values that were worked out last, each with the state of the world it belongs to."""
 
     def __init__(self, most: int) -> None:
         """Keep so many values."""
         self._most = most
-        self._kept: OrderedDict[Hashable, _Kept[Value]] = OrderedDict()
+        self._kept: OrderedDict[Hashable, _CacheEntry[Value]] = OrderedDict()
         self._lock = Lock()
         self._locks: dict[Hashable, Lock] = {}
 
@@ -184,12 +184,12 @@ class Remembered(Generic[Value]):
             with self._lock:
                 kept = self._kept.get(key)
             begun = monotonic()
-            if kept is not None and (kept.state == state or begun < kept.stands_until):
+            if kept is not None and (kept.state == state or begun < kept.fresh_until):
                 return kept.value
             value = work_out()
             ended = monotonic()
             with self._lock:
-                self._kept[key] = _Kept(state, value, ended + _REST * (ended - begun))
+                self._kept[key] = _CacheEntry(state, value, ended + _STALE_FACTOR * (ended - begun))
                 self._kept.move_to_end(key)
                 while len(self._kept) > self._most:
                     gone, _ = self._kept.popitem(last=False)
