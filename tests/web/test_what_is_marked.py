@@ -19,7 +19,7 @@ PARTS = (
 
 def test_atoms_are_told_apart_by_the_clauses_they_stand_in() -> None:
     pieces = highlight_formula(FORMULA, PARTS)
-    sorts = {piece.text: piece.sort for piece in pieces if piece.text.startswith("(") and piece.sort}
+    sorts = {piece.text: piece.kind for piece in pieces if piece.text.startswith("(") and piece.sort}
     assert sorts == {
         "(Is ?cup 'cup')": "holds",
         "(Is ?hat 'hat')": "holds",
@@ -31,7 +31,7 @@ def test_atoms_are_told_apart_by_the_clauses_they_stand_in() -> None:
 
 def test_an_atom_that_fails_in_one_clause_is_not_shown_as_holding() -> None:
     parts = [Part("(or (Is ?x 'cup') (Is ?x 'hat'))", "object", 1.0), Part("(Is ?x 'cup')", "object", 0.0)]
-    sorts = {piece.text: piece.sort for piece in highlight_formula("(exists ?x (Is ?x 'cup'))", parts)}
+    sorts = {piece.text: piece.kind for piece in highlight_formula("(exists ?x (Is ?x 'cup'))", parts)}
     assert sorts["(Is ?x 'cup')"] == "fails"
 
 

@@ -1,4 +1,4 @@
-"""The viewer: a local site that shows runs, images and the reasons behind every verdict."""
+"""Browser sites: the viewer of runs, human ratings, the review of written items, and the formula playground."""
 
 from typing import TYPE_CHECKING
 

@@ -32,7 +32,7 @@ from formalimg.web.security import AccessGuard, is_loopback
 
 
 class ServerLocation(NamedTuple):
-    """The place where a site is served.
+    """The address at which a site is served.
 
     Attributes:
         host: the address it listens on.
@@ -55,7 +55,7 @@ class ServerLocation(NamedTuple):
 
 
 def serve_app(
-    make: Callable[[str | None], ASGIApp],
+    build: Callable[[str | None], ASGIApp],
     *,
     host: str,
     port: int,
@@ -66,7 +66,7 @@ def serve_app(
     """Serve a site until it is interrupted.
 
     Args:
-        make: builds the application, given the token that visitors need.
+        build: builds the application, given the token that visitors need.
         host: the address to listen on; any other than a loopback address requires a token.
         port: the port; 0 for any free one.
         open_browser: whether to open a browser at the first page.
@@ -80,7 +80,7 @@ def serve_app(
     token = None if is_loopback(host) and not always_token else secrets.token_urlsafe(24)
     listening = listen(host, port)
     location = ServerLocation(host, listening.getsockname()[1], token)
-    server = uvicorn.Server(uvicorn.Config(make(token), log_level="warning", server_header=False))
+    server = uvicorn.Server(uvicorn.Config(build(token), log_level="warning", server_header=False))
     on_listening(location)
     if open_browser:
         threading.Thread(target=webbrowser.open, args=(location.url(),), daemon=True).start()
@@ -122,7 +122,7 @@ def _error_response(request: Request, error: Exception) -> Response | Awaitable[
         status, message = (404 if isinstance(error, NotFoundError) else 422), str(error)
     if request.method not in ("GET", "HEAD"):
         return JSONResponse({"error": message}, status)
-    return page("error.html", status, words=message)
+    return page("error.html", status, message=message)
 
 
 def _static(request: Request) -> Response:
@@ -131,11 +131,11 @@ def _static(request: Request) -> Response:
         return Response(page_style(), media_type="text/css")
     if name == "theme.js":
         return Response(theme_script(), media_type="text/javascript")
-    there = {found.name: found for found in (files("formalimg.web") / "static").iterdir()}
+    available = {file.name: file for file in (files("formalimg.web") / "static").iterdir()}
     suffix = name[name.rfind(".") :]
-    if name not in there or suffix not in _TYPES:
+    if name not in available or suffix not in _TYPES:
         raise HTTPException(404, "file not found")
-    return Response(there[name].read_bytes(), media_type=_TYPES[suffix])
+    return Response(available[name].read_bytes(), media_type=_TYPES[suffix])
 
 
 def listen(host: str, port: int) -> socket.socket:

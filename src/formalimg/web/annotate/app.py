@@ -1,4 +1,4 @@
-"""A study as an application."""
+"""The annotation site as an ASGI application, `serve_study`, and the organiser's progress page."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from formalimg.web.server import ServerLocation, build_app, serve_app
 
 
 def create_annotation_app(study: Study, *, token: str | None) -> Starlette:
-    """The site of a study as an ASGI application.
+    """Build the site of a rating study.
 
-    Raters come by `/rate/` and the secret part of their link, which is all they need. Everything else is for whoever
-    runs the study.
+    Raters enter at `/rate/` with the secret part of their link, which is all they need. Everything else is for the
+    organiser of the study.
 
     Args:
-        study: the study, opened for taking answers.
-        token: what whoever runs the study must know; None for a site that only this machine can reach.
+        study: the study, opened for writing answers.
+        token: the token the organiser needs; None for a site that only this machine can reach.
     """
 
-    def showing(show: Callable[[Study, Request], Response]) -> Callable[[Request], Response]:
+    def organiser_page(show: Callable[[Study, Request], Response]) -> Callable[[Request], Response]:
         return lambda request: show(study, request)
 
-    def to_raters(show: Callable[[Study, Request], Response]) -> Callable[[Request], Response]:
+    def rater_route(show: Callable[[Study, Request], Response]) -> Callable[[Request], Response]:
         def answer(request: Request) -> Response:
             try:
                 return show(study, request)
@@ -50,18 +50,18 @@ def create_annotation_app(study: Study, *, token: str | None) -> Starlette:
 
         return answer
 
-    def keeping(keep: Callable[[Study, Request, Body], Response]) -> Callable[[Request, Body], Response]:
+    def with_study(keep: Callable[[Study, Request, Body], Response]) -> Callable[[Request, Body], Response]:
         return lambda request, body: keep(study, request, body)
 
     routes = [
-        Route("/", showing(progress_page), methods=["GET"]),
-        Route("/export/{name}", showing(export_file), methods=["GET"]),
-        Route("/rate/{link}", to_raters(rater_page), methods=["GET"]),
-        Route("/rate/{link}/image/{token}", to_raters(rater_image), methods=["GET"]),
-        Route("/rate/{link}/answer", json_endpoint(keeping(store_answer)), methods=["POST"]),
-        Route("/rate/{link}/finish", json_endpoint(keeping(finish_task)), methods=["POST"]),
-        Route("/rate/{link}/later", json_endpoint(keeping(postpone_task)), methods=["POST"]),
-        Route("/rate/{rest:path}", to_raters(unknown_rater_page), methods=["GET"]),
+        Route("/", organiser_page(progress_page), methods=["GET"]),
+        Route("/export/{name}", organiser_page(export_file), methods=["GET"]),
+        Route("/rate/{link}", rater_route(rater_page), methods=["GET"]),
+        Route("/rate/{link}/image/{token}", rater_route(rater_image), methods=["GET"]),
+        Route("/rate/{link}/answer", json_endpoint(with_study(store_answer)), methods=["POST"]),
+        Route("/rate/{link}/finish", json_endpoint(with_study(finish_task)), methods=["POST"]),
+        Route("/rate/{link}/later", json_endpoint(with_study(postpone_task)), methods=["POST"]),
+        Route("/rate/{rest:path}", rater_route(unknown_rater_page), methods=["GET"]),
     ]
     return build_app(routes, token=token, command="formalimg annotate", public_prefixes=("/rate/", "/static/"))
 
@@ -75,19 +75,19 @@ def serve_study(
     open_browser: bool = True,
     on_ready: Callable[[str, Mapping[str, str]], None],
 ) -> None:
-    """Take answers for a study until it is interrupted.
+    """Collect ratings for a study until interrupted.
 
     Args:
-        study: the study, opened for taking answers.
-        links: the secret part of the link of each rater whose link is to be on_listening, by pseudonym.
-        host: the address to listen on. Raters need nothing but their links. The page with everyone's progress names
-            models, and needs a token, which is made here and is part of its address.
-        port: the port; 0 for any that is free. Links that were sent hold only as long as it stays the same.
-        open_browser: whether a browser is opened at the page with everyone's progress.
-        on_ready: what is done with the address of that page and with the links of the raters.
+        study: the study, opened for writing answers.
+        links: the secret part of each rater's link to announce, by pseudonym.
+        host: the address to listen on. Raters need only their links. The progress page names models and needs a token,
+            which is generated here and is part of its URL.
+        port: the port; 0 for any free one. Links stay valid only as long as it is the same.
+        open_browser: whether to open a browser at the progress page.
+        on_ready: called with the URL of the progress page, and the links of the raters.
 
     Raises:
-        FormalimgError: if nothing can listen there.
+        FormalimgError: if the address or port cannot be used.
     """
 
     def on_listening(location: ServerLocation) -> None:
@@ -110,31 +110,31 @@ _TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
 
 class _RaterRow(NamedTuple):
-    """How a rater does, and when the last answer came (UTC)."""
+    """Progress of a rater, and the time of the last answer (UTC)."""
 
     summary: RaterSummary
     last: str
 
 
 def progress_page(study: Study, _request: Request) -> Response:
-    """How far raters are, as of now."""
+    """Return the page with the progress of all raters."""
     record = read_study(study.folder)
     last = {it.rater: it.last for it in study.progress()}
-    lines = [_RaterRow(summary, last[summary.rater]) for summary in summarize_raters(record)]
+    rows = [_RaterRow(summary, last[summary.rater]) for summary in summarize_raters(record)]
     return page(
         "rating-progress.html",
         name=study.folder.resolve().name,
         manifest=study.manifest,
-        lines=lines,
-        finished=sum(line.summary.finished for line in lines),
-        of=sum(line.summary.of for line in lines),
+        rows=rows,
+        finished=sum(row.summary.finished for row in rows),
+        of=sum(row.summary.of for row in rows),
         checks=any(task.is_check for task in record.tasks),
         files=list(_files(record)),
     )
 
 
 def export_file(study: Study, request: Request) -> Response:
-    """One of the files of an export, as of now."""
+    """Return one of the export files, with the answers so far."""
     name = request.path_params["name"]
     texts = _files(read_study(study.folder))
     if name not in texts:

@@ -1,4 +1,4 @@
-"""What raters see: one image at a time, and what is asked about it."""
+"""Pages of a rater: one image at a time with its rating steps, and the endpoints that store answers."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from formalimg.web.rendering import page
 from formalimg.web.security import Body, require_text
 
 _LIKERT_POINT = re.compile(r"(?<!\S)([1-5]): (.*?)\.?(?=\s[1-5]: |$)", re.DOTALL)
-"""What one of five points stands for, as the criteria of a step say it."""
+"""The meaning of one of five points, as the criteria of a step list it."""
 
 _CACHE_ONE_DAY = {"Cache-Control": "private, max-age=86400, immutable"}
 
 
 class _ShownStep(NamedTuple):
-    """A step as it is shown.
+    """A rating step as shown.
 
     Attributes:
-        step: what is asked.
-        answer: what the rater has said so far, as JSON; empty if nothing.
-        is_closed: it is answered for good.
-        points: what each of five points stands for, if that is asked.
-        criteria: which answer is for what, where it is not said point by point.
+        step: the step.
+        answer: the rater's answer so far, as JSON; empty if there is none.
+        is_closed: whether the answer is final.
+        points: the meaning of each of five points, for Likert steps.
+        criteria: other criteria, where they are not listed by point.
     """
 
     step: RatingStep
@@ -49,10 +49,10 @@ class _ShownStep(NamedTuple):
 
 
 def require_rater(study: Study, request: Request) -> str:
-    """The rater whose link it is.
+    """Return the rater of the link in the URL.
 
     Raises:
-        HTTPException: if it is nobody's.
+        HTTPException: if the link is unknown.
     """
     try:
         with hide_study_errors():
@@ -62,7 +62,7 @@ def require_rater(study: Study, request: Request) -> str:
 
 
 def rater_page(study: Study, request: Request) -> Response:
-    """The page of a rater: what is asked now, or thanks."""
+    """Return the page of a rater: the current task, or thanks."""
     rater = require_rater(study, request)
     with hide_study_errors():
         task = study.next_task(rater)
@@ -80,7 +80,7 @@ def rater_page(study: Study, request: Request) -> Response:
 
 
 def rater_image(study: Study, request: Request) -> Response:
-    """One of the rater's images, its pixels only."""
+    """Return one of the rater's images, without metadata."""
     rater = require_rater(study, request)
     try:
         with hide_study_errors():
@@ -91,23 +91,23 @@ def rater_image(study: Study, request: Request) -> Response:
 
 
 def unknown_rater_page(_study: Study, _request: Request) -> Response:
-    """What is said below `/rate/` where there is nothing."""
+    """Answer unknown paths below `/rate/`."""
     raise HTTPException(404, "there is no such page: open the link that you were sent")
 
 
 def rater_error_page(error: HTTPException) -> Response:
-    """A mistake, on_listening to a rater: without a way to pages that are none of a rater's."""
-    return page("rating-error.html", error.status_code, words=error.detail)
+    """Return an error page for raters, without links to the organiser's pages."""
+    return page("rating-error.html", error.status_code, message=error.detail)
 
 
 def _shown_step(step: RatingStep, task: RatingTask) -> _ShownStep:
-    given = json.dumps(task.answers[step.name]) if step.name in task.answers else ""
+    answer = json.dumps(task.answers[step.name]) if step.name in task.answers else ""
     points = tuple(_LIKERT_POINT.findall(step.criteria)) if step.kind == "likert" else ()
-    return _ShownStep(step, given, step.once and bool(given), points, "" if points else step.criteria)
+    return _ShownStep(step, answer, step.once and bool(answer), points, "" if points else step.criteria)
 
 
 def _label_choices(suite: str, task: RatingTask) -> dict[str, list[str]]:
-    """The classes and colours to choose from, with those that a grounder used here."""
+    """Return the classes and colours to choose from, including those that the grounder used here."""
     try:
         known = vocabulary(suite).words
     except FormalimgError:
@@ -122,7 +122,7 @@ _MAX_NAME_LENGTH = 200
 
 
 def store_answer(study: Study, request: Request, body: Body) -> Response:
-    """Keep an answer; it is on the disk when this is confirmed."""
+    """Store an answer; it is on disk when the response is sent."""
     rater = require_rater(study, request)
     task, step, key = (require_text(body, name, max_length=_MAX_NAME_LENGTH) for name in ("task", "step", "key"))
     value, seconds = body.get("value"), body.get("seconds")
@@ -139,15 +139,15 @@ def store_answer(study: Study, request: Request, body: Body) -> Response:
 
 
 def finish_task(study: Study, request: Request, body: Body) -> Response:
-    """Finish the rater's current task, if the answers that count are those in sight."""
+    """Finish the rater's current task, if the stored answers are those on the page."""
     rater = require_rater(study, request)
     task = require_text(body, "task", max_length=_MAX_NAME_LENGTH)
-    seen = body.get("answers")
-    if seen is not None and not isinstance(seen, dict):
-        raise HTTPException(400, "answers are none: send them by the names of their steps")
+    answers = body.get("answers")
+    if answers is not None and not isinstance(answers, dict):
+        raise HTTPException(400, "answers is not an object: send answers by the names of their steps")
     try:
         with hide_study_errors():
-            study.finish(rater, task, seen)
+            study.finish(rater, task, answers)
     except OtherAnswersError as error:
         return JSONResponse({"error": str(error), "moved_on": True, "differs": True}, 409)
     except AnswerError as error:
@@ -156,7 +156,7 @@ def finish_task(study: Study, request: Request, body: Body) -> Response:
 
 
 def postpone_task(study: Study, request: Request, body: Body) -> Response:
-    """Let the rater go on with the next image, because this one cannot be shown."""
+    """Move on to the next image, because this one cannot be shown."""
     rater = require_rater(study, request)
     task = require_text(body, "task", max_length=_MAX_NAME_LENGTH)
     try:
@@ -168,27 +168,27 @@ def postpone_task(study: Study, request: Request, body: Body) -> Response:
 
 
 def _refused(study: Study, rater: str, task: str, error: AnswerError, step: str = "") -> Response:
-    """Why nothing was kept, and whether the rater is further on by now, as with two windows or a second click."""
+    """Report why nothing was stored, and whether the rater has moved on, as with two windows or a second click."""
     with hide_study_errors():
         current = study.next_task(rater)
     at_task = current is not None and current.id == task
     closed = [it.name for it in current.steps if it.once and it.name in current.answers] if current else []
-    words = str(error).encode("utf-8", "replace").decode()  # it may quote halves of characters
-    return JSONResponse({"error": words, "moved_on": not at_task or step in closed}, 409)
+    message = str(error).encode("utf-8", "replace").decode()  # it may quote lone surrogates
+    return JSONResponse({"error": message, "moved_on": not at_task or step in closed}, 409)
 
 
 _COMPRESS_LEVEL = 3
-"""How hard PNG files are pressed, of 9: people wait for them, and they go a short way."""
+"""PNG compression, from 0 to 9: low, because raters wait for it."""
 
 _decoding = BoundedSemaphore(2)
-"""A large image takes hundreds of megabytes while it is decoded: not all at once."""
+"""Decoding a large image takes hundreds of megabytes: at most two at a time."""
 
 
 def strip_metadata(data: bytes) -> bytes:
-    """The pixels of an image and nothing else, as PNG.
+    """Return the pixels of an image as PNG, without metadata.
 
-    Image models write their names and prompts into their files, and not all give the same kind of file. What is left is
-    what judges see: upright, in RGB, transparent parts on white.
+    Image models write their names and prompts into their files, and file formats differ. What is left is what judges
+    see: upright, in RGB, transparent parts on white.
 
     Raises:
         FormalimgError: if the image cannot be decoded.
@@ -198,7 +198,7 @@ def strip_metadata(data: bytes) -> bytes:
         if isinstance(image, Unscored):
             raise FormalimgError(f"an image cannot be shown to raters: {image.detail}")
         bare = image.pil.copy()
-        bare.info.clear()  # colour profiles too: no reader of ours minds them
+        bare.info.clear()  # colour profiles too: judges ignore them
         file = io.BytesIO()
         bare.save(file, "PNG", compress_level=_COMPRESS_LEVEL)
     return file.getvalue()
@@ -206,7 +206,7 @@ def strip_metadata(data: bytes) -> bytes:
 
 @contextmanager
 def hide_study_errors() -> Iterator[None]:
-    """Failures of the study itself name folders, and folders name models: only the organiser gets to read them."""
+    """Replace errors of the study by a neutral one: they name folders, and folders name models. The log has them."""
     try:
         yield
     except AnswerError:

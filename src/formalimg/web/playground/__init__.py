@@ -1,4 +1,4 @@
-"""The playground: formulas checked as they are written, solve_formula and drawn; scenes and images verify_scene."""
+"""The playground: check, solve and draw formulas as they are written; verify scenes and images."""
 
 from typing import TYPE_CHECKING
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from formalimg.web.playground.routes import playground_routes
     from formalimg.web.playground.worker_pool import WorkerPool
 
-# The process that does the long work needs neither.
+# Lazy: the worker process needs neither.
 __getattr__ = lazy_exports("formalimg.web.playground", {"worker_pool": ["WorkerPool"], "routes": ["playground_routes"]})
 
 __all__ = ["WorkerPool", "playground_routes"]

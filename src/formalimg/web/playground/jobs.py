@@ -1,4 +1,4 @@
-"""What may take long: words for a formula, a witness, a verdict on a scene or an image. Plain data in and out."""
+"""Jobs of the worker processes: phrase a formula in English, solve it, verify a scene or image.."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ from formalimg.scenes import (
 from formalimg.web.playground.worker_pool import InputTooLargeError
 
 MAX_OBJECTS = 200
-"""Scenes of more objects are not verify_scene here."""
+"""Scenes with more objects are not verified here."""
 
 _SIZE = 640
-"""Drawings have so many pixels across and down."""
+"""Width and height of drawings, in pixels."""
 
 _GROUNDED = "knolling"
 """The vocabulary whose images the embedded grounder can read."""
 
 
 class _GroundedScene(NamedTuple):
-    """A scene, and who saw it in what."""
+    """A scene, and where it comes from."""
 
     scene: Scene
     by: str
 
 
 def realize_formula(arguments: Mapping[str, Any]) -> dict[str, object]:
-    """The formula as an instruction in English, or why it cannot be said."""
+    """Return the formula as an English instruction, or why it cannot be phrased."""
     from formalimg.suites import WordingError, realize
 
     try:
@@ -61,7 +61,7 @@ def realize_formula(arguments: Mapping[str, Any]) -> dict[str, object]:
 
 
 def solve_formula(arguments: Mapping[str, Any]) -> dict[str, object]:
-    """A witness with its drawing, a proof that there is none, or neither."""
+    """Return a witness with its drawing, a proof that there is none, or neither."""
     try:
         result = solve(arguments["formula"], seed=arguments["seed"])
     except SolverLimitError as error:
@@ -78,7 +78,7 @@ def solve_formula(arguments: Mapping[str, Any]) -> dict[str, object]:
 
 
 def verify_scene(arguments: Mapping[str, Any]) -> dict[str, object]:
-    """The verdict on a scene, or on what is seen in an image."""
+    """Return the verdict on a scene, or on the scene grounded in an image."""
     formula = parse(arguments["formula"])
     seen = _in_image(arguments) if "image" in arguments else _GroundedScene(_read(arguments["scene"]), "")
     if len(seen.scene) > MAX_OBJECTS:
@@ -101,11 +101,11 @@ JOBS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, object]]] = {
     "solve": solve_formula,
     "verify": verify_scene,
 }
-"""All that can be asked for, by name."""
+"""All jobs, by name."""
 
 
 def scene_text(scene: Scene) -> str:
-    """A scene as JSON for people: a line for each object."""
+    """Format a scene as readable JSON: one line per object."""
     written = scene.to_json()
     objects, relations = written["objects"], written.get("relations")
     lines = ",\n".join(f"  {json.dumps(one, ensure_ascii=False)}" for one in objects)  # type: ignore[attr-defined]
@@ -129,17 +129,17 @@ def _in_image(arguments: Mapping[str, Any]) -> _GroundedScene:
     try:
         data = base64.b64decode(arguments["image"], validate=True)
     except (binascii.Error, ValueError) as error:
-        raise FormalimgError("the image is no base64") from error
+        raise FormalimgError("the image is not valid base64") from error
     image = inspect(data)
     if isinstance(image, Unscored):
         refused = InputTooLargeError if image.reason == "too large" else FormalimgError
         raise refused(f"{image.reason}: {image.detail}")
     try:
-        return _GroundedScene(read_layout(image.pil), "the layout that is written into the file")
+        return _GroundedScene(read_layout(image.pil), "the layout stored in the file")
     except (SceneError, RecursionError):  # an ordinary image
         if arguments["vocabulary"] != _GROUNDED:
             raise FormalimgError(
-                f"images of {arguments['vocabulary']} need a judge that can see, and there is none here: drop a scene"
+                f"images of {arguments['vocabulary']} need a vision model, which is not available here: drop a scene"
             ) from None
     grounding = ground_icons(image.pil)
     if isinstance(grounding, Unscored):
@@ -148,7 +148,7 @@ def _in_image(arguments: Mapping[str, Any]) -> _GroundedScene:
 
 
 def _clauses(verdict: Verification) -> dict[str, object]:
-    """The clauses under the best binding, and the objects with those at fault marked."""
+    """Return the clauses under the best binding, and the boxes with failing objects marked."""
     best = _best(verdict)
     failed = [one for one in best.clauses if not one.holds] if best else []
     failed_objects = {bound.obj for clause in failed for bound in clause.bindings}
@@ -169,7 +169,7 @@ def _best(verdict: Verification) -> BestBinding | None:
     except FormulaError as error:
         if any(problem.kind != "size" for problem in error.problems):
             raise
-        return None  # its clauses are too many, or hang together too tightly
+        return None  # too many clauses, or too tightly connected
 
 
 def _clause(judged: JudgedClause) -> dict[str, object]:
@@ -183,14 +183,14 @@ def _clause(judged: JudgedClause) -> dict[str, object]:
 
 
 def _image_of(scene: Scene) -> dict[str, object]:
-    """The scene as an address of a PNG file; blank, for its boxes to be laid over, where an object has no drawing."""
+    """Return a drawing as a PNG data URL; blank, to lay boxes over, where an object has no drawing."""
     from PIL import Image
 
     try:
         image, is_drawn = draw(scene, _SIZE), True
     except DrawingError:
         image, is_drawn = Image.new("RGB", (_SIZE, _SIZE), "white"), False
-    page = io.BytesIO()
-    image.save(page, "PNG")
-    address = f"data:image/png;base64,{base64.b64encode(page.getvalue()).decode('ascii')}"
-    return {"image": address, "is_drawn": is_drawn}
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG")
+    url = f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
+    return {"image": url, "is_drawn": is_drawn}

@@ -1,4 +1,4 @@
-"""The page of the playground, and what it asks for."""
+"""The playground page and its endpoints: check, solve and verify."""
 
 from __future__ import annotations
 
@@ -36,27 +36,27 @@ from formalimg.web.security import MAX_BODY_WITH_IMAGE, Body, json_endpoint, req
 from formalimg.web.viewer.item import WIDTH
 
 _REALIZE_TIMEOUT, _SOLVE_TIMEOUT, _VERIFY_TIMEOUT = 2.0, 8.0, 8.0
-"""How long each may take, in seconds."""
+"""Timeouts of the jobs, in seconds."""
 
 _MAX_SEED = 2**31
 
 
 def playground_routes(pool: WorkerPool | None = None) -> list[Route]:
-    """The addresses of the playground.
+    """Return the routes of the playground.
 
     Args:
-        pool: where long work is done; None for one of its own.
+        pool: runs the long jobs; None for a pool of its own.
     """
-    at = pool or WorkerPool()
+    workers = pool or WorkerPool()
 
     def checked(request: Request, body: Body) -> Response:
-        return _json(_checked(at, parse_formula_query(body)))
+        return _json(_checked(workers, parse_formula_query(body)))
 
     def solve_formula(request: Request, body: Body) -> Response:
-        return _json(_solved(at, parse_formula_query(body), _seed_in(body)))
+        return _json(_solved(workers, parse_formula_query(body), _seed_in(body)))
 
     def verify_scene(request: Request, body: Body) -> Response:
-        return _json(_verified(at, parse_formula_query(body), body))
+        return _json(_verified(workers, parse_formula_query(body), body))
 
     return [
         Route("/playground", _page, methods=["GET"]),
@@ -91,26 +91,26 @@ def _checked(pool: WorkerPool, query: FormulaQuery) -> dict[str, object]:
     try:
         return analysis | pool.run("words", _REALIZE_TIMEOUT, formula=query.formula, vocabulary=query.words.name)
     except JobTimeoutError:
-        return {**analysis, "words": "", "wordless": "the words of this formula would take too long to find"}
+        return {**analysis, "words": "", "wordless": "phrasing this formula in English takes too long"}
     except WorkersBusyError as error:
         return {**analysis, "words": "", "wordless": str(error)}
 
 
 def _solved(pool: WorkerPool, query: FormulaQuery, seed: int) -> dict[str, object]:
-    _require_sound(query)
+    _require_valid(query)
     if query.words.name != SOLVABLE:
         raise HTTPException(422, f"the solver workers boxes, and solves formulas of {SOLVABLE} only")
     try:
         return pool.run("solve", _SOLVE_TIMEOUT, formula=query.formula, seed=seed)
     except JobTimeoutError:
-        words = f"neither a witness nor a proof was found in {_SOLVE_TIMEOUT:g} seconds: `formalimg solve` takes all its time"
-        return {"outcome": "unknown", "words": words}
+        message = f"no witness and no proof in {_SOLVE_TIMEOUT:g} seconds: `formalimg solve` has no time limit"
+        return {"outcome": "unknown", "words": message}
     except WorkersBusyError as error:
         raise HTTPException(503, str(error)) from error
 
 
 def _verified(pool: WorkerPool, query: FormulaQuery, body: Body) -> dict[str, object]:
-    _require_sound(query)
+    _require_valid(query)
     name = "image" if "image" in body else "scene"
     shown = {name: require_unicode(require_text(body, name, max_length=MAX_BODY_WITH_IMAGE), name)}
     try:
@@ -125,7 +125,7 @@ def _verified(pool: WorkerPool, query: FormulaQuery, body: Body) -> dict[str, ob
             **shown,
         )
     except JobTimeoutError:
-        words = f"this could not be decided in {_VERIFY_TIMEOUT:g} seconds: `formalimg verify` takes all its time"
+        words = f"this could not be decided in {_VERIFY_TIMEOUT:g} seconds: `formalimg verify` has no time limit"
         raise HTTPException(422, words) from None
     except InputTooLargeError as error:
         raise HTTPException(413, str(error)) from error
@@ -133,7 +133,7 @@ def _verified(pool: WorkerPool, query: FormulaQuery, body: Body) -> dict[str, ob
         raise HTTPException(503, str(error)) from error
 
 
-def _require_sound(query: FormulaQuery) -> None:
+def _require_valid(query: FormulaQuery) -> None:
     problems = check(query.formula, query.words)
     if problems:
         raise FormulaError(problems)
@@ -146,23 +146,23 @@ def _seed_in(body: Body) -> int:
     return seed
 
 
-def _json(analysis: dict[str, object]) -> Response:
-    # In ASCII: labels of scenes may hold halves of characters, which no other text can.
-    return Response(json.dumps(analysis), media_type="application/json")
+def _json(reply: dict[str, object]) -> Response:
+    # In ASCII: labels of scenes may contain lone surrogates, which cannot be encoded.
+    return Response(json.dumps(reply), media_type="application/json")
 
 
 MAX_FORMULA_LENGTH = 20_000
-"""In characters; the instructions of the suites have up to a thousand."""
+"""In characters; instructions of the suites have up to a thousand."""
 
 
 class FormulaQuery(NamedTuple):
-    """A formula as somebody wrote it, and how it is to be read.
+    """A formula as typed, and how to read it.
 
     Attributes:
-        formula: the text, right or wrong.
+        formula: the text, valid or not.
         words: the vocabulary.
         semantics: how `forall` reads.
-        style: the style of the image; None if it was not analysis.
+        style: the style of the image; None if unknown.
     """
 
     formula: str
@@ -172,13 +172,13 @@ class FormulaQuery(NamedTuple):
 
 
 def parse_formula_query(body: Body) -> FormulaQuery:
-    """The query in what a page sent.
+    """Parse the query that the page sent.
 
     Raises:
-        HTTPException: if it is none.
+        HTTPException: if it is invalid.
     """
     formula = require_unicode(require_text(body, "formula", max_length=MAX_FORMULA_LENGTH), "formula")
-    suite = _one_of(body, "vocabulary", vocabulary_names())  # a name of ours: it could also be that of a file
+    suite = _one_of(body, "vocabulary", vocabulary_names())  # only names: vocabulary() would also open files
     semantics = _one_of(body, "semantics", get_args(Semantics), otherwise="strict")
     words = vocabulary(suite)
     style = _one_of(body, "style", ("", *words.words.get("style", ())), otherwise="") or None
@@ -186,11 +186,11 @@ def parse_formula_query(body: Body) -> FormulaQuery:
 
 
 def require_unicode(text: str, name: str) -> str:
-    """The text, unless it holds halves of characters, which can be neither shown nor stored."""
+    """Return the text, unless it contains lone surrogates, which can be neither shown nor stored."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise HTTPException(400, f"{name} holds half a character: send Unicode text") from error
+        raise HTTPException(400, f"{name} contains a lone surrogate: send Unicode text") from error
     return text
 
 
@@ -205,7 +205,7 @@ _LEVELS = (1, 2, 4, 7, 10)
 
 
 class Example(NamedTuple):
-    """A formula to begin with, and its K."""
+    """An example formula and its K."""
 
     k: int
     formula: str
@@ -213,7 +213,7 @@ class Example(NamedTuple):
 
 @cache
 def examples(suite: str) -> tuple[Example, ...]:
-    """Some formulas of a suite, easy ones first."""
+    """Return some formulas of a suite, easy ones first."""
     first: dict[int, str] = {}
     for item in load(suite):
         if item.level not in first and isinstance(item.spec, FormulaSpec):
@@ -225,11 +225,11 @@ SOLVABLE = "knolling"
 """The vocabulary that the solver has rules for."""
 
 _MAX_PROBLEMS = 30
-"""So many are shown; whoever mends them sees the others."""
+"""Number of problems shown."""
 
 
 def analyze_formula(query: FormulaQuery) -> dict[str, object]:
-    """The problems of a formula; of one without problems K, its components and its clauses."""
+    """Return the problems of a formula; without problems its K, components and clauses."""
     problems = check(query.formula, query.words)
     analysis: dict[str, object] = {"problems": [_problem(one) for one in problems[:_MAX_PROBLEMS]], "more": 0}
     if problems:
@@ -260,7 +260,7 @@ def _problem(problem: Problem) -> dict[str, object]:
 def _component_sizes(formula: Formula) -> tuple[int, ...] | None:
     try:
         return tuple(component_sizes(formula))
-    except FormulaError:  # too large to be taken apart; why is analysis with the clauses
+    except FormulaError:  # too large to be split; `_clauses` reports why
         return None
 
 

@@ -1,4 +1,4 @@
-"""The review as an application, and serving it."""
+"""The review site as an ASGI application, `serve_review`, and the endpoints that store decisions."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ from formalimg.web.server import build_app, serve_app
 
 
 def create_review_app(desk: ReviewDesk, *, token: str | None) -> Starlette:
-    """The review of a queue as an ASGI application.
+    """Build the review site of a queue.
 
     Args:
         desk: the queue.
-        token: what a visitor must know; None for a site that only this machine can reach.
+        token: the token visitors need; None for a site that only this machine can reach.
     """
 
-    def showing(show: Callable[[ReviewDesk, Request], Response]) -> Callable[[Request], Response]:
+    def page_route(show: Callable[[ReviewDesk, Request], Response]) -> Callable[[Request], Response]:
         return lambda request: show(desk, request)
 
-    def taking(work: Callable[[ReviewDesk, Body], Response]) -> Callable[[Request, Body], Response]:
+    def endpoint(work: Callable[[ReviewDesk, Body], Response]) -> Callable[[Request, Body], Response]:
         return lambda _, body: work(desk, body)
 
     routes = [
-        Route("/", showing(queue_page), methods=["GET"]),
-        Route("/group", showing(group_page), methods=["GET"]),
-        Route("/decide", json_endpoint(taking(decide)), methods=["POST"]),
-        Route("/try", json_endpoint(taking(preview)), methods=["POST"]),
+        Route("/", page_route(queue_page), methods=["GET"]),
+        Route("/group", page_route(group_page), methods=["GET"]),
+        Route("/decide", json_endpoint(endpoint(decide)), methods=["POST"]),
+        Route("/try", json_endpoint(endpoint(preview)), methods=["POST"]),
     ]
     return build_app(routes, token=token, command="formalimg review open")
 
@@ -57,18 +57,18 @@ def serve_review(
     open_browser: bool = True,
     on_ready: Callable[[str], None] = print,
 ) -> None:
-    """Serve the review of a queue until it is interrupted.
+    """Serve the review of a queue until interrupted.
 
     Args:
         queue: the file, as `formalimg review export` writes it.
-        host: the address to listen on. Any other than this machine's own needs a token, which is made here and is
-            part of the address that is decision.
-        port: the port; 0 for any that is free.
-        open_browser: whether a browser is opened.
-        on_ready: what is done with the address of the site.
+        host: the address to listen on. Any other than a loopback address requires a token, which is generated here and
+            is part of the URL.
+        port: the port; 0 for any free one.
+        open_browser: whether to open a browser.
+        on_ready: called with the URL of the site.
 
     Raises:
-        FormalimgError: if the queue cannot be read, or nothing can listen there.
+        FormalimgError: if the queue cannot be read, or the address or port cannot be used.
     """
     desk = ReviewDesk(queue)
     serve_app(
@@ -85,7 +85,7 @@ _MAX_NOTE_LENGTH = 4_000
 
 
 def decide(desk: ReviewDesk, body: Body) -> Response:
-    """Keep a decision, a note or changes; the answer comes when they are on the disk."""
+    """Store a decision, a note or changes; they are on disk when the response is sent."""
     name, version = require_text(body, "group", max_length=200), require_text(body, "version", max_length=64)
     choice = require_text(body, "choice", max_length=20) if "choice" in body else None
     if choice is not None and choice not in _CHOICES:
@@ -107,7 +107,7 @@ def decide(desk: ReviewDesk, body: Body) -> Response:
 
 
 def preview(desk: ReviewDesk, body: Body) -> Response:
-    """Tell what the checker would find in a group with changes, and what would be asked; nothing is kept."""
+    """Return the checker's findings and the questions for a changed group; nothing is stored."""
     try:
         return JSONResponse(_shown(desk.tried(require_text(body, "group", max_length=200), _changes(body))))
     except FormalimgError as error:
@@ -129,7 +129,7 @@ def _changes(body: Body) -> Mapping[str, object]:
     try:
         json.dumps(changes, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise HTTPException(422, "there are halves of characters in the text: type them anew") from error
+        raise HTTPException(422, "the text contains lone surrogates: type it again") from error
     return changes
 
 

@@ -1,4 +1,4 @@
-"""One group: its prompts side by side, laws, questions and findings, to be decided about or mended."""
+"""Pages of the review: the filtered queue, and one group with its prompts, laws, questions and findings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DECISION_TEXTS: Mapping[str, str] = {
     "reject": "rejected",
     "": "undecided",
 }
-"""What has become of a group, by its decision."""
+"""The state of a group, by its decision."""
 
 
 class LevelQuestions(NamedTuple):
@@ -32,7 +32,7 @@ class LevelQuestions(NamedTuple):
     Attributes:
         title: which levels.
         level: as in the queue: 1, or 2 for 2 and 3 together.
-        questions: the questions in plain data.
+        questions: the questions as plain data.
     """
 
     title: str
@@ -41,13 +41,13 @@ class LevelQuestions(NamedTuple):
 
 
 def checker_findings(line: ReviewLine) -> list[str]:
-    """What the checker found; a file that was written by hand may hold anything there."""
+    """Return the findings of the checker; a file edited by hand may hold anything there."""
     given = line.problems
     return [str(each) for each in given] if isinstance(given, list) else [str(given)] * bool(given)
 
 
 def questions_by_level(line: ReviewLine) -> list[LevelQuestions]:
-    """The questions of a group with their weights; none if those in the file cannot score an image."""
+    """Return the weighted questions of a group; none if those in the file cannot score an image."""
     try:
         items = {item.level: item.spec.questions for item in WrittenGroup(line.group, line.questions()).items()}
     except FormalimgError:
@@ -59,7 +59,7 @@ def questions_by_level(line: ReviewLine) -> list[LevelQuestions]:
 
 
 def decision_counts(lines: Sequence[ReviewLine]) -> str:
-    """How many groups there are, and what has become of them."""
+    """Summarize the number of groups by decision."""
     found: Counter[str] = Counter(line.decision for line in lines)
     return ", ".join(f"{found[decision]:,} {words}" for decision, words in DECISION_TEXTS.items() if found[decision])
 
@@ -74,13 +74,13 @@ FOUND = ("some", "none")
 
 
 class GroupFilter(NamedTuple):
-    """The groups to be shown; what is empty does not matter.
+    """A filter of groups; empty fields match everything.
 
     Attributes:
         decision: undecided, accept, edit or reject.
-        findings: some for those that the checker objects to, none for the others.
+        findings: some for groups with findings of the checker, none for the others.
         field: the branch, or the discipline where there is none.
-        text: words that stand somewhere in the group.
+        text: a text that occurs somewhere in the group.
     """
 
     decision: str
@@ -89,7 +89,7 @@ class GroupFilter(NamedTuple):
     text: str
 
     def matches(self, line: ReviewLine) -> bool:
-        """Is the group group_filter?"""
+        """Return whether the group passes the filter."""
         return (
             self.decision in ("", line.decision or UNDECIDED)
             and self.findings in ("", "some" if checker_findings(line) else "none")
@@ -98,15 +98,15 @@ class GroupFilter(NamedTuple):
         )
 
     def url(self, path: str, **more: object) -> str:
-        """The address of another page on which the same groups are group_filter."""
+        """Return the URL of another page with the same filter."""
         return build_url(path, **more, **self._asdict())
 
 
 def parse_group_filter(request: Request) -> GroupFilter:
-    """What a request asks for.
+    """Parse the filter of a request.
 
     Raises:
-        HTTPException: if it asks for something that there is not.
+        HTTPException: if a value is invalid.
     """
     query = request.query_params
     group_filter = GroupFilter(*(query.get(name, "").strip() for name in GroupFilter._fields))
@@ -116,12 +116,12 @@ def parse_group_filter(request: Request) -> GroupFilter:
 
 
 def field_of(line: ReviewLine) -> str:
-    """What field of knowledge a group is about."""
+    """Return the field of knowledge of a group."""
     return line.group.branch or line.group.discipline
 
 
 def queue_page(desk: ReviewDesk, request: Request) -> Response:
-    """The list of groups."""
+    """Return the list of groups."""
     group_filter = parse_group_filter(request)
     lines = desk.lines()
     shown = [line for line in lines if group_filter.matches(line)]
@@ -151,7 +151,7 @@ def queue_page(desk: ReviewDesk, request: Request) -> Response:
 
 
 def group_page(desk: ReviewDesk, request: Request) -> Response:
-    """The page of one group, which the address names."""
+    """Return the page of the group that the URL names."""
     group_filter, name = parse_group_filter(request), require_value(request.query_params, "id")
     lines = desk.lines()
     place = next((place for place, line in enumerate(lines) if line.group.id == name), None)
@@ -178,7 +178,7 @@ def group_page(desk: ReviewDesk, request: Request) -> Response:
 
 
 def _nearest(lines: Sequence[ReviewLine], group_filter: GroupFilter) -> str | None:
-    """The address of the next group_filter group; the one it is looked for from may be decided by now, and not group_filter."""
+    """Return the URL of the next group that passes the filter; the current one may no longer do so."""
     return next((group_filter.url("/group", id=line.group.id) for line in lines if group_filter.matches(line)), None)
 
 

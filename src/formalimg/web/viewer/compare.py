@@ -1,4 +1,4 @@
-"""Several runs side by side: curves, tables, wins and losses item by item, and the items where they differ."""
+"""Compare several runs: curves, tables, wins and losses per item, and the items where they differ."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAX_RUNS = 12
 
 
 class _RunPair(NamedTuple):
-    """A run against the first of its suite, with its figures as they are written."""
+    """A paired comparison of a run with the first of its suite, with formatted numbers."""
 
     first: str
     second: str
@@ -48,14 +48,14 @@ class _Suite(NamedTuple):
 
 
 class _ComparedRuns(NamedTuple):
-    """What takes long: the figures of the runs, suite by suite, and the items that do not come out alike."""
+    """The expensive part: figures per suite, and the ids of items with different outcomes."""
 
     suites: tuple[_Suite, ...]
     differing: list[str]
 
 
 class _ItemInRun(NamedTuple):
-    """An item in one run: how it fared, what failed if it has one image, its page, and its first image."""
+    """An item in one run: its outcome, what failed if it has one image, its page, and its first image."""
 
     outcome: str
     sign: str
@@ -65,7 +65,7 @@ class _ItemInRun(NamedTuple):
     thumbnail: str
 
 
-class _Difference(NamedTuple):
+class _DifferingItem(NamedTuple):
     """An item that some runs pass and others fail."""
 
     item: str
@@ -74,7 +74,7 @@ class _Difference(NamedTuple):
 
 
 def compare_page(site: Site, request: Request) -> Response:
-    """The page of several runs."""
+    """Return the page that compares several runs."""
     names = list(dict.fromkeys(request.query_params.getlist("run")))
     if not names:
         raise HTTPException(400, "choose the runs to compare on the first page")
@@ -157,14 +157,16 @@ def _suite(
 
 
 def _pair(first: str, second: str, found: Paired, has_scores: bool) -> _RunPair:
-    """Differences of rates are written in percentage points, those of scores as they are."""
+    """Format a paired comparison: differences of rates in percentage points, those of scores as they are."""
     factor, places = (1, 3) if has_scores else (100, 1)
 
-    def signed(value: float) -> str:
+    def format_signed(value: float) -> str:
         return f"{factor * value:+.{places}f}".replace("-", "−")
 
-    difference = NOTHING if found.difference is None else signed(found.difference)
-    interval = f"{signed(found.interval.low)} to {signed(found.interval.high)}" if found.interval else NOTHING
+    difference = NOTHING if found.difference is None else format_signed(found.difference)
+    interval = (
+        f"{format_signed(found.interval.low)} to {format_signed(found.interval.high)}" if found.interval else NOTHING
+    )
     return _RunPair(first, second, found, difference, interval, _p_value(found.p_value))
 
 
@@ -175,7 +177,7 @@ def _p_value(value: float | None) -> str:
 
 
 def _paired_scores(first: StoredRun, second: StoredRun) -> Paired:
-    """The scores as the judges gave them, before any gate, which would count one image for another."""
+    """Compare scores as the judges gave them, before any gate, which would count one image for another."""
     same = same_items([first, second])
     here, there = (
         [
@@ -197,7 +199,7 @@ def _of_same_items(
 
 
 def _differing(outcomes: Mapping[str, Sequence[Observation]], same: set[str]) -> list[str]:
-    """Items that all runs have verdicts for and that do not come out alike, in the order of the suite."""
+    """Return items that all runs have verdicts for and whose outcomes differ, in the order of the suite."""
     shares = [_shares(seen) for seen in outcomes.values()]
     there = [item for item in shares[0] if item in same and all(item in share for share in shares)]
     return [item for item in there if len({share[item] for share in shares}) > 1]
@@ -216,25 +218,25 @@ def _prompt(item: str, runs: Mapping[str, StoredRun]) -> str:
     return first.prompt if first else ""
 
 
-def _differences(items: Sequence[str], runs: Mapping[str, StoredRun]) -> list[_Difference]:
+def _differences(items: Sequence[str], runs: Mapping[str, StoredRun]) -> list[_DifferingItem]:
     opening = common_opening([_prompt(item, runs) for item in items])
     return [_difference(item, runs, opening) for item in items]
 
 
-def _difference(item: str, runs: Mapping[str, StoredRun], opening: str) -> _Difference:
+def _difference(item: str, runs: Mapping[str, StoredRun], opening: str) -> _DifferingItem:
     prompt = _prompt(item, runs).removeprefix(opening)[:MAX_PROMPT_LENGTH]
-    return _Difference(item, prompt, tuple(_seen(item, name, run) for name, run in runs.items()))
+    return _DifferingItem(item, prompt, tuple(_item_in_run(item, name, run) for name, run in runs.items()))
 
 
-def _seen(item: str, name: str, run: StoredRun) -> _ItemInRun:
-    """How an item fared. Of several images some may pass; the first is shown."""
-    all_of_it = list(run.judged([(item, one) for one in range(run.manifest.samples)]))
-    passed = [judged.outcome.passed for judged in all_of_it if judged.outcome.passed is not None]
-    sort = outcome_name(passed[0]) if len(set(passed)) == 1 else "mixed"
-    words = sort if len(all_of_it) == 1 else f"{sum(passed)} of {len(passed)} pass"
-    failed = failure_text(all_of_it[0].verdict) if len(all_of_it) == 1 else ""
+def _item_in_run(item: str, name: str, run: StoredRun) -> _ItemInRun:
+    """Summarize an item of a run. Of several images some may pass; the first is shown."""
+    samples = list(run.judged([(item, one) for one in range(run.manifest.samples)]))
+    passed = [judged.outcome.passed for judged in samples if judged.outcome.passed is not None]
+    outcome = outcome_name(passed[0]) if len(set(passed)) == 1 else "mixed"
+    text = outcome if len(samples) == 1 else f"{sum(passed)} of {len(passed)} pass"
+    failed = failure_text(samples[0].verdict) if len(samples) == 1 else ""
     found = run.image_file(item, 0)
     small = "" if found is None else thumbnail_url(name, item, 0, found.sha256)
     return _ItemInRun(
-        sort, SIGNS.get(sort, "±"), words, failed, build_url("/item", run=name, item=item, sample=0), small
+        outcome, SIGNS.get(outcome, "±"), text, failed, build_url("/item", run=name, item=item, sample=0), small
     )

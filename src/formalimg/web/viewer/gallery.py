@@ -1,4 +1,4 @@
-"""The images of a run, page by page, as the filters want them."""
+"""The gallery: images of a run, filtered and paged."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from formalimg.web.viewer.urls import ViewState, build_url, parse_number, parse_
 PER_PAGE = 48
 
 MAX_PROMPT_LENGTH = 400
-"""So many characters are more than the lines below a small image hold."""
+"""Characters of a prompt below a thumbnail: more than its lines hold."""
 
 _ABOUT = {"formula": "class", "concepts": "object", "counterfactual": "field"}
-"""What objects that items speak of are called, by kind of suite."""
+"""Label of the subject filter, by kind of suite."""
 
 SIGNS = {"fail": "✗", "pass": "✓", "unscored": "?"}
 
 
 class _Tile(NamedTuple):
-    """An image of the wall."""
+    """An image of the gallery."""
 
     item: str
     sample: int
@@ -43,14 +43,14 @@ class _Tile(NamedTuple):
 
 
 class _FilterOption(NamedTuple):
-    """Something to choose among the filters."""
+    """A choice of a filter."""
 
     value: str
-    words: str
+    label: str
 
 
 def gallery_page(site: Site, request: Request) -> Response:
-    """One page of the gallery."""
+    """Return one page of the gallery."""
     view = parse_view_state(request)
     query = request.query_params
     (section,) = site.comparison(view.run, view.judge).sections
@@ -86,12 +86,12 @@ def gallery_page(site: Site, request: Request) -> Response:
 
 
 def _page_of(item: str, query: Mapping[str, str], view: ViewState, run: StoredRun) -> int:
-    """The page that an image is on."""
+    """Return the number of the page that an image is on."""
     return run.wanted_before(view.filter, item, parse_number(query, "sample") or 0) // PER_PAGE + 1
 
 
 def _known_about(run: StoredRun, row: Row, section: Section) -> list[str]:
-    """What items may speak of: classes, objects, or fields."""
+    """Return the subjects of items: classes, objects, or fields."""
     match section.suite.kind:
         case "formula":
             suite = section.suite.name
@@ -104,19 +104,19 @@ def _known_about(run: StoredRun, row: Row, section: Section) -> list[str]:
 
 
 def outcome_name(passed: bool | None) -> str:
-    """Pass, fail or unscored."""
+    """Return pass, fail or unscored."""
     return "unscored" if passed is None else "pass" if passed else "fail"
 
 
 def _tile(image: ListedImage, view: ViewState, section: Section, opening: str) -> _Tile:
     outcome = image.outcome
-    sort = outcome_name(outcome.passed)
+    label = outcome_name(outcome.passed)
     return _Tile(
         outcome.item,
         outcome.sample,
         level_name(section.suite, outcome.level),
-        sort,
-        SIGNS[sort],
+        label,
+        SIGNS[label],
         image.prompt.removeprefix(opening)[:MAX_PROMPT_LENGTH],
         outcome.reason,
         view.url("/item", item=outcome.item, sample=outcome.sample),
@@ -125,15 +125,15 @@ def _tile(image: ListedImage, view: ViewState, section: Section, opening: str) -
 
 
 def thumbnail_url(run: str, item: str, sample: int, sha256: str | None) -> str:
-    """Where the small image is; empty if there is none. The digest is in it, so browsers may keep it for good."""
+    """Return the URL of a thumbnail, with its digest so that browsers may cache it forever; empty without an image."""
     return "" if sha256 is None else build_url("/thumbnail", run=run, item=item, sample=sample, sha256=sha256[:16])
 
 
 def common_opening(prompts: Sequence[str]) -> str:
-    """Whole sentences that all prompts of a page begin with, such as one on style: they would hide what differs."""
+    """Return whole sentences that all prompts begin with, such as one on style: they would hide the differences."""
     if len(prompts) < 2:
         return ""
-    first, last = min(prompts), max(prompts)  # what these two share, all share
+    first, last = min(prompts), max(prompts)  # a prefix of these two is a prefix of all
     shared = "".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False)))
     return shared[: shared.rfind(". ") + 2] if ". " in shared else ""
 

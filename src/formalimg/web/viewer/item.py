@@ -1,4 +1,4 @@
-"""One image: what was asked, what was found, why it passes or fails, and what others made of the same item."""
+"""The page of one image: prompt, verdict and its reasons, and the same item by other samples, judges and runs."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from formalimg.web.viewer.site import READ_ERRORS, Site
 from formalimg.web.viewer.urls import ViewState, build_url, parse_number, parse_view_state, require_value
 
 _MAX_SIDE = 640
-"""Boxes and their labels are drawn as if the image were so large."""
+"""Boxes and labels are drawn as if the image had this size."""
 
 _SHOWN_ELSEWHERE = ("explanation",)
 
 
 class _HostedImage(NamedTuple):
-    """An image that the site has under an address."""
+    """An image that the site serves."""
 
     address: str
     width: int
@@ -39,7 +39,7 @@ class _HostedImage(NamedTuple):
 
 
 def item_page(site: Site, request: Request) -> Response:
-    """The page of an image."""
+    """Return the page of an image."""
     view = parse_view_state(request)
     name, sample = require_value(request.query_params, "item"), parse_number(request.query_params, "sample") or 0
     (section,) = site.comparison(view.run, view.judge).sections
@@ -87,7 +87,7 @@ def _image_url(listed: ListedImage | None, view: ViewState) -> str:
 
 
 def _factual(run: StoredRun, name: str, sample: int, view: ViewState) -> str:
-    """Where the factual image of the group is, whose score is the gate of the others."""
+    """Return the URL of the group's factual image, whose score is the gate of the others."""
     specs = counterfactual_specs(run)
     group = specs[name].group
     factual = next(one for one, spec in specs.items() if spec.group == group and run.items[one].level == 1)
@@ -95,13 +95,13 @@ def _factual(run: StoredRun, name: str, sample: int, view: ViewState) -> str:
 
 
 def _full(run: StoredRun, item: str, sample: int, name: str) -> str:
-    """Where the image is as it is stored; empty if there is none."""
+    """Return the URL of the image as stored; empty if there is none."""
     found = run.image_file(item, sample)
     return "" if found is None else build_url("/image", run=name, item=item, sample=sample, sha256=found.sha256[:16])
 
 
 def _playground(run: StoredRun, name: str) -> str:
-    """Where the formula can be tried out; empty if there is none, or its vocabulary is not one of ours."""
+    """Return the URL that opens the formula in the playground; empty without a formula or a known vocabulary."""
     item = run.suite_item(name)
     if item is None or not isinstance(item.spec, FormulaSpec) or item.suite not in vocabulary_names():
         return ""
@@ -110,7 +110,7 @@ def _playground(run: StoredRun, name: str) -> str:
 
 
 def _image(run: StoredRun, item: PlannedItem, judged: Judged, name: str) -> str:
-    """The image with its boxes, or why there is none."""
+    """Return the image with its boxes, or why there is none."""
     found = run.image_file(item.id, judged.outcome.sample)
     if found is None:
         return trusted_markup(image(Exhibit(item, judged, "no image")))
@@ -129,12 +129,12 @@ def _has_witness(run: StoredRun, name: str) -> bool:
 
 
 def _explanation(verdict: Verdict | Unscored) -> str:
-    told = verdict.evidence.get("explanation")
-    return told if isinstance(told, str) else ""
+    explanation = verdict.evidence.get("explanation")
+    return explanation if isinstance(explanation, str) else ""
 
 
 def _evidence(verdict: Verdict | Unscored) -> list[tuple[str, str]]:
-    """What the judge left besides, as it is: texts as texts, everything else as JSON."""
+    """Return the other evidence of the judge: texts as they are, everything else as JSON."""
     return [(name, _plain(value)) for name, value in verdict.evidence.items() if name not in _SHOWN_ELSEWHERE]
 
 
@@ -145,66 +145,66 @@ def _plain(value: object) -> str:
 
 
 WIDTH = 64
-"""Of formulas on pages, in characters."""
+"""Line width of formulas on pages, in characters."""
 
-_WORDS = r"(?<=\()(?:and|or|not|implies|iff|exists|forall)(?=[\s)])"
+_KEYWORDS = r"(?<=\()(?:and|or|not|implies|iff|exists|forall)(?=[\s)])"
 _ATOMS = r"\([A-Z]\w*(?:\s+[^()]*)?\)"
 
-Sort: TypeAlias = Literal["holds", "fails", "open", "word", ""]
+SpanKind: TypeAlias = Literal["holds", "fails", "open", "word", ""]
 
 
 class FormulaSpan(NamedTuple):
-    """Some text of a formula: an atom that holds, fails or is open, a word of the language, or what is between."""
+    """A span of a formula: an atom that holds, fails or is undecided, a keyword, or text between them."""
 
     text: str
-    sort: Sort
+    kind: SpanKind
 
 
 def highlight_formula(formula: str, parts: Sequence[Part]) -> list[FormulaSpan]:
-    """The formula, broken into lines, with its atoms told apart by the clauses that the judge decided."""
+    """Pretty-print a formula and split it into spans, with atoms marked by the clauses that the judge decided."""
     try:
         shown = to_pretty_text(parse(formula), WIDTH)
     except FormulaError:
         shown = formula
-    fared: dict[str, Sort] = {}
+    outcomes: dict[str, SpanKind] = {}
     for part in sorted(parts, key=lambda part: -part.score):  # what fails anywhere is shown as failed
-        fared |= dict.fromkeys(_atoms_of_clause(part.name), "holds" if part.score >= 1 else "fails")
-    return list(_formula_spans(shown, fared))
+        outcomes |= dict.fromkeys(_clause_atoms(part.name), "holds" if part.score >= 1 else "fails")
+    return list(_formula_spans(shown, outcomes))
 
 
-def _formula_spans(shown: str, fared: dict[str, Sort]) -> Iterator[FormulaSpan]:
+def _formula_spans(shown: str, outcomes: dict[str, SpanKind]) -> Iterator[FormulaSpan]:
     place = 0
-    for found in re.finditer(f"(?P<word>{_WORDS})|(?P<atom>{_ATOMS})", shown):
+    for found in re.finditer(f"(?P<word>{_KEYWORDS})|(?P<atom>{_ATOMS})", shown):
         yield FormulaSpan(shown[place : found.start()], "")
-        sort: Sort = "word" if found["word"] else fared.get(" ".join(found.group().split()), "open")
-        yield FormulaSpan(found.group(), sort)
+        kind: SpanKind = "word" if found["word"] else outcomes.get(" ".join(found.group().split()), "open")
+        yield FormulaSpan(found.group(), kind)
         place = found.end()
     yield FormulaSpan(shown[place:], "")
 
 
-def _atoms_of_clause(name: str) -> Iterator[str]:
+def _clause_atoms(name: str) -> Iterator[str]:
     try:
         clause = parse(name)
     except FormulaError:
-        return  # a question in words, or a clause that names its variables in another way
+        return  # a question, or a clause that names its variables in another way
     for literal in clause.parts if isinstance(clause, Or) else (clause,):
         yield str(literal.body if isinstance(literal, Not) else literal)
 
 
 _MAX_RELATED = 48
-"""So many images of the run, and so many of other runs, are shown beside."""
+"""Number of related images shown from the run, and from other runs."""
 
 
 class RelatedImage(NamedTuple):
-    """One of the other images or verdicts.
+    """Another image or verdict of the same item.
 
     Attributes:
-        name: what it is called here.
-        outcome, sign: how it fared.
+        name: its label.
+        outcome, sign: its outcome.
         why: what failed.
         url: its page.
-        thumbnail: where it is small; empty if there is none.
-        is_here: it is the one that is looked at.
+        thumbnail: the URL of its thumbnail; empty if there is none.
+        is_here: whether it is the one the page shows.
     """
 
     name: str
@@ -217,7 +217,7 @@ class RelatedImage(NamedTuple):
 
 
 class RelatedImages(NamedTuple):
-    """All that is shown beside an image; nothing where there is only the image itself."""
+    """Related images of a page; empty lists where there is only the image itself."""
 
     samples: list[RelatedImage]
     judges: list[RelatedImage]
@@ -225,7 +225,7 @@ class RelatedImages(NamedTuple):
 
 
 def related_images(site: Site, run: StoredRun, item: PlannedItem, sample: int, view: ViewState) -> RelatedImages:
-    """What is shown beside an image."""
+    """Return other samples, judges and runs of the item."""
     return RelatedImages(
         list(_samples(run, item.id, sample, view)),
         list(_other_judges(site, run, item.id, sample, view)),
@@ -234,14 +234,14 @@ def related_images(site: Site, run: StoredRun, item: PlannedItem, sample: int, v
 
 
 def verdict_reason(verdict: Verdict | Unscored) -> str:
-    """Why there is no verdict, or which rule made it; empty if the parts say all."""
+    """Return why there is no verdict, or the rule that made it; empty if the parts say it all."""
     if isinstance(verdict, Unscored):
         return ": ".join(filter(None, [verdict.reason, verdict.detail]))
     return f"failed by rule: {verdict.evidence['rule']}" if "rule" in verdict.evidence else ""
 
 
 def failure_text(verdict: Verdict | Unscored) -> str:
-    """What failed, in short: why there is no verdict, the rule, or the parts; empty if all of it holds."""
+    """Summarize what failed: the reason without a verdict, the rule, or the parts; empty if everything holds."""
     failed = [part.name for part in verdict.parts if part.score < 1] if isinstance(verdict, Verdict) else []
     return verdict_reason(verdict) or "; ".join(failed)
 
@@ -265,7 +265,7 @@ def _other_judges(site: Site, run: StoredRun, item: str, sample: int, view: View
 
 
 def _in_other_runs(site: Site, run: StoredRun, item: PlannedItem, view: ViewState) -> Iterator[RelatedImage]:
-    """All images of the item in the other runs of the suite. The first page tells of runs that cannot be read."""
+    """Yield all images of the item in other runs of the suite; unreadable runs are reported on the first page."""
     for found in site.runs():
         if found.name == view.run:
             continue
@@ -287,8 +287,8 @@ def _all_images(run: StoredRun, name: str, item: str) -> Iterator[RelatedImage]:
 
 
 def _related_image(name: str, judged: Judged, url: str, thumbnail: str, is_here: bool) -> RelatedImage:
-    sort = outcome_name(judged.outcome.passed)
-    return RelatedImage(name, sort, SIGNS[sort], failure_text(judged.verdict), url, thumbnail, is_here)
+    outcome = outcome_name(judged.outcome.passed)
+    return RelatedImage(name, outcome, SIGNS[outcome], failure_text(judged.verdict), url, thumbnail, is_here)
 
 
 def _thumbnail(run: StoredRun, name: str, item: str, sample: int) -> str:
@@ -297,13 +297,13 @@ def _thumbnail(run: StoredRun, name: str, item: str, sample: int) -> str:
 
 
 def is_same_item(run: StoredRun, item: PlannedItem, other: StoredRun) -> bool:
-    """Does another run ask the same under the same id?"""
+    """Return whether another run has the same item under the same id."""
     there = other.item(item.id)
     return there is not None and (_share_items(run, other) or _requirement(there) == _requirement(item))
 
 
 def same_items(runs: Sequence[StoredRun]) -> set[str]:
-    """The ids under which all runs ask the same."""
+    """Return the ids that stand for the same item in all runs."""
     first, *others = runs
     same = set(first.items)
     for other in others:

@@ -1,4 +1,4 @@
-"""One run: its curve, its table, what fails, what is unscored, and ways into the gallery."""
+"""The page of one run: curve, table, failures, unscored images, and links into the gallery."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from formalimg.web.rendering import page, percent, trusted_markup
 from formalimg.web.viewer.site import READ_ERRORS, Site
 from formalimg.web.viewer.urls import ViewState, parse_view_state
 
-_BOUNDS = ("builtin/oracle", "builtin/scatter")
+_BASELINES = ("builtin/oracle", "builtin/scatter")
 
 
 class _Failure(NamedTuple):
-    """How often something failed: a line of a chart that leads to the images."""
+    """How often something failed: a row of a chart, linked to its images."""
 
     name: str
     failed: int
@@ -36,7 +36,7 @@ class _Level(NamedTuple):
 
 
 def run_page(site: Site, request: Request) -> Response:
-    """The page of a run."""
+    """Return the page of a run."""
     view = parse_view_state(request)
     compared = site.comparison(view.run, view.judge)
     (section,) = compared.sections
@@ -53,7 +53,7 @@ def run_page(site: Site, request: Request) -> Response:
         without_verdict=without_verdict,
         judges=[(judge.name, judge == row.manifest.judge) for judge in judges],
         words=words_of(section.suite),
-        curve=trusted_markup(curve(replace(section, rows=(row, *_bounds(site, row))))),
+        curve=trusted_markup(curve(replace(section, rows=(row, *_baselines(site, row))))),
         table=trusted_markup(table(section, compared)),
         tables=[trusted_markup(more_table(one, section)) for one in section.tables],
         levels=_levels(section, view),
@@ -62,22 +62,22 @@ def run_page(site: Site, request: Request) -> Response:
     )
 
 
-def _bounds(site: Site, row: Row) -> Iterator[Row]:
-    """What is possible and what chance gives on the same items, where the folder has such runs."""
-    wanted = {*_BOUNDS} - {row.manifest.model.name}
+def _baselines(site: Site, row: Row) -> Iterator[Row]:
+    """Yield the rows of upper-bound and chance baselines on the same items, if the folder has such runs."""
+    missing = {*_BASELINES} - {row.manifest.model.name}
     for found in site.runs():
         try:
             with site.open(found.name) as run:
                 manifest = run.manifest
-            if manifest.model.name in wanted and manifest.items_digest == row.manifest.items_digest:
+            if manifest.model.name in missing and manifest.items_digest == row.manifest.items_digest:
                 yield site.comparison(found.name).sections[0].rows[0]
-                wanted.remove(manifest.model.name)
+                missing.remove(manifest.model.name)
         except READ_ERRORS:
-            continue  # the first page tells why
+            continue  # the first page shows why
 
 
 def split_word(name: str, row: Row, section: Section) -> tuple[str, str]:
-    """The kind and the word that failures are grouped by; words of concepts carry their category in front."""
+    """Return kind and word that failures are grouped by; words of concepts are prefixed with their category."""
     if section.suite.kind != "concepts":
         return "", name
     kinds = [kind for kind in row.kinds if name.startswith(f"{kind} ")]
@@ -118,17 +118,17 @@ def _worst_first(failures: list[_Failure]) -> list[_Failure]:
 
 
 class ManifestField(NamedTuple):
-    """Something that a card tells."""
+    """A line of a run's manifest."""
 
     name: str
     text: str
 
 
 def manifest_fields(manifest: RunManifest, items: int, spent: Spent) -> list[ManifestField]:
-    """The card of a run, line by line."""
-    told = [
+    """Return the manifest of a run as labelled texts."""
+    fields = [
         ManifestField("model", identity_text(manifest.model)),
-        ManifestField("judge", identity_text(manifest.judge) if manifest.judge else "nobody yet"),
+        ManifestField("judge", identity_text(manifest.judge) if manifest.judge else "none yet"),
         ManifestField("suite", f"{manifest.suite} {manifest.suite_version}".strip()),
         ManifestField("items", f"{items:,}, {manifest.samples} image{'s' * (manifest.samples != 1)} of each"),
         ManifestField("task", manifest.task if manifest.task != "image" else ""),
@@ -143,16 +143,16 @@ def manifest_fields(manifest: RunManifest, items: int, spent: Spent) -> list[Man
         ManifestField("made with", manifest.made_with),
         ManifestField("cost", cost_text(spent)),
     ]
-    return [fact for fact in told if fact.text]
+    return [field for field in fields if field.text]
 
 
-def identity_text(party: Identity) -> str:
-    """A model or a judge with its settings."""
-    return f"{party.name} ({_settings(party.settings)})" if party.settings else party.name
+def identity_text(identity: Identity) -> str:
+    """Format a model or judge with its settings."""
+    return f"{identity.name} ({_settings(identity.settings)})" if identity.settings else identity.name
 
 
 def cost_text(spent: Spent) -> str:
-    """What a run has cost; empty if it was free."""
+    """Format the cost of a run; empty if it was free."""
     if not spent.dollars and not spent.unpriced:
         return ""
     return f"${spent.dollars:,.2f}" + (f" and {spent.unpriced:,} at unknown prices" if spent.unpriced else "")

@@ -1,4 +1,4 @@
-"""All runs of the folder, newest first."""
+"""The overview: all runs of a folder, newest first."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from formalimg.web.viewer.site import READ_ERRORS, FoundRun, Site
 
 
 class _ListedRun(NamedTuple):
-    """A run in the list: what it is, and its numbers in short.
+    """A row of the overview.
 
     Attributes:
-        overall: the mean over all levels of the suite, as in tables; if it has none, over all images of the run.
-        overall_of: says so, if it is over the images and there is one.
+        overall: the mean over all levels of the suite, as in tables; without one, over all images of the run.
+        overall_of: says so, if it is over the images.
     """
 
     name: str
@@ -46,7 +46,7 @@ class _UnreadableRun(NamedTuple):
 
 
 def overview_page(site: Site, request: Request) -> Response:
-    """The list of runs; what cannot be read is listed with the reason."""
+    """Return the list of runs; unreadable ones are listed with the reason."""
     listed = [_listed(site, found) for found in site.runs()]
     runs = [run for run in listed if isinstance(run, _ListedRun)]
     runs.sort(key=lambda run: run.manifest.created, reverse=True)
@@ -97,13 +97,13 @@ _EDGE = 3
 
 
 class Sparkline(NamedTuple):
-    """What is drawn, as coordinates of SVG.
+    """A small curve of pass rates by level, as SVG coordinates.
 
     Attributes:
         line: the path through the rates; broken where a level has none.
         band: the outline of the intervals; empty if there are none.
         ends: the last point, if there is one.
-        words: the same for those who cannot see it.
+        words: the alternative text.
     """
 
     line: str
@@ -113,7 +113,7 @@ class Sparkline(NamedTuple):
 
 
 def sparkline(rates: Mapping[int, Rate], levels: Sequence[int]) -> Sparkline:
-    """The curve of a run."""
+    """Return the curve of a run."""
     points, command = [], "M"
     line = ""
     low: list[str] = []

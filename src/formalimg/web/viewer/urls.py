@@ -1,4 +1,4 @@
-"""What an address asks for. All state of the viewer is in addresses, so every one of them can be shared."""
+"""Parse and build URLs of the viewer. All its state is in the URL, so every page can be shared."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from starlette.requests import Request
 from formalimg.runs import ImageFilter
 
 _MAX_NUMBER = 2**31
-"""Larger numbers are no level, sample or page."""
+"""Larger numbers are never a level, sample or page."""
 
 _OUTCOMES = ("pass", "fail", "unscored")
 
 
 class ViewState(NamedTuple):
-    """A view at a run: whose verdicts, and which images.
+    """What a URL selects: a run, one of its judges, and an image filter.
 
     Attributes:
         run: the run's name.
-        judge: the number of the judge; None for the one that looked last.
-        filter: the images to be shown.
+        judge: the number of the judge; None for the last one.
+        filter: the images to show.
     """
 
     run: str
@@ -31,22 +31,22 @@ class ViewState(NamedTuple):
     filter: ImageFilter
 
     def url(self, path: str, **changes: object) -> str:
-        """The address of this view at another page, perhaps with something changed; `None` takes something out."""
+        """Return the URL of another page with this state; keywords change it, None removes a value."""
         known: dict[str, object] = {"run": self.run, "judge": self.judge, **self.filter._asdict()}
         return build_url(path, **{**known, **changes})
 
 
 def build_url(path: str, **values: object) -> str:
-    """An address with a query; values that are None or empty are left out."""
+    """Return a URL with a query; values that are None or empty are left out."""
     query = [(name, str(value)) for name, value in values.items() if value is not None and value != ""]
     return f"{path}?{urlencode(query, errors='replace')}" if query else path
 
 
 def parse_view_state(request: Request) -> ViewState:
-    """What a request asks to view at.
+    """Parse the view state of a request.
 
     Raises:
-        HTTPException: if it names no run, or something in it is not understood.
+        HTTPException: if the URL names no run, or a value is invalid.
     """
     query = request.query_params
     outcome = query.get("outcome") or None
@@ -67,17 +67,17 @@ def parse_view_state(request: Request) -> ViewState:
 
 
 def require_value(query: Mapping[str, str], name: str) -> str:
-    """A value that must be there."""
+    """Return a query value; raise an HTTPException if it is missing."""
     if not query.get(name):
-        raise HTTPException(400, f"the address names no {name}")
+        raise HTTPException(400, f"the URL names no {name}")
     return query[name]
 
 
 def parse_number(query: Mapping[str, str], name: str) -> int | None:
-    """A whole number from 0, if there is one."""
+    """Return a query value as a non-negative integer; None if it is missing."""
     text = query.get(name, "")
     if not text:
         return None
     if not (text.isascii() and text.isdigit() and int(text[:12]) < _MAX_NUMBER and len(text) < 12):
-        raise HTTPException(400, f"the {name} in the address is no number: {text[:40]!r}")
+        raise HTTPException(400, f"the {name} in the URL is not a number: {text[:40]!r}")
     return int(text)
