@@ -19,7 +19,7 @@ PARTS = (
 
 def test_atoms_are_told_apart_by_the_clauses_they_stand_in() -> None:
     pieces = highlight_formula(FORMULA, PARTS)
-    sorts = {piece.text: piece.kind for piece in pieces if piece.text.startswith("(") and piece.sort}
+    sorts = {piece.text: piece.kind for piece in pieces if piece.text.startswith("(") and piece.kind}
     assert sorts == {
         "(Is ?cup 'cup')": "holds",
         "(Is ?hat 'hat')": "holds",

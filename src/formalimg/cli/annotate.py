@@ -1,4 +1,4 @@
-"""`formalimg annotate`."""
+"""`formalimg annotate`: collect human ratings in the browser."""
 
 from __future__ import annotations
 

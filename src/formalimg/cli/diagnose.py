@@ -1,4 +1,4 @@
-"""`formalimg diagnose`."""
+"""`formalimg diagnose`: explain failures on CF-World."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def diagnose_command(
         typer.Option(
             "--as",
             metavar="NAME",
-            help="Take all runs as those of one model, called so: for images that lie in folders. Default: runs "
-            "belong together whose models have the same name.",
+            help="Treat all runs as one model of this name, as for images in folders. Default: runs are grouped "
+            "by the name of their model.",
             show_default=False,
         ),
     ] = None,
@@ -37,15 +37,13 @@ def diagnose_command(
         str | None,
         typer.Option(
             metavar="JUDGE",
-            help="A judge of all runs, by name or by number. Default: the last of each.",
+            help="A judge of all runs, by name or number. Default: the last of each.",
             show_default=False,
         ),
     ] = None,
     profile: Annotated[
         Literal["paper", "official-code"],
-        typer.Option(
-            help="official-code: each question has its full weight, and a gate that is not known counts as closed."
-        ),
+        typer.Option(help="official-code: each question has its full weight, and an unknown gate counts as closed."),
     ] = "paper",
     format: OutputFormat = None,  # noqa: A002  # what users call it
     out: OutputFile = None,

@@ -271,16 +271,14 @@ Host = Annotated[
     str,
     typer.Option(
         metavar="ADDRESS",
-        help="The address to listen on. With any other than this machine's own, the site can be reached from "
-        "outside, and only by the link with its token.",
+        help="The address to listen on. Any other than a loopback address makes the site reachable from outside, "
+        "for visitors with the token in its link.",
     ),
 ]
 
-Port = Annotated[
-    int, typer.Option(min=0, max=65535, metavar="PORT", help="The port to listen on; 0 for any that is free.")
-]
+Port = Annotated[int, typer.Option(min=0, max=65535, metavar="PORT", help="The port to listen on; 0 for any free one.")]
 
-OpenBrowser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser, or do not.")]
+OpenBrowser = Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open a browser.")]
 
 LOOPBACK = "127.0.0.1"
 """The address of this machine that nobody else can reach: the default of every site."""
@@ -288,10 +286,10 @@ LOOPBACK = "127.0.0.1"
 
 @contextmanager
 def require_web_extra(what: str) -> Iterator[None]:
-    """Say in one line what to install, if one of the packages that sites are made with is missing.
+    """Turn a missing dependency of the sites into a one-line error that says what to install.
 
     Args:
-        what: what needs them, as in "the viewer".
+        what: what needs it, as in "the viewer".
 
     Raises:
         FormalimgError: if a package that is not our own is missing.
@@ -305,5 +303,5 @@ def require_web_extra(what: str) -> Iterator[None]:
 
 
 def print_address(address: str) -> None:
-    """Print where a site is, and how it is ended."""
+    """Print the URL of a site, and how to stop it."""
     typer.echo(f"{address}  (Ctrl+C ends it)")

@@ -1,4 +1,4 @@
-"""`formalimg synth`."""
+"""`formalimg synth`: sample new items."""
 
 from __future__ import annotations
 
@@ -23,62 +23,62 @@ def synth_command(
     levels: Annotated[
         str | None,
         typer.Option(
-            metavar="LEVELS", help="Which levels, as in 1-10 or 1,2,5. Default: those of the suite that ships."
+            metavar="LEVELS", help="Levels, as in 1-10 or 1,2,5. Default: those of the suite shipped with formalimg."
         ),
     ] = None,
     per_level: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="How many items of each level. Default: 200, for conceptmix 300."),
+        typer.Option(min=1, metavar="N", help="Items per level. Default: 200, for conceptmix 300."),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Another seed, other items.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the items.")] = 1,
     objects: Annotated[
         int | None,
-        typer.Option(metavar="N", help="FormalImg: several components of the level each, with so many objects in all."),
+        typer.Option(
+            metavar="N", help="FormalImg: several components of the level each, with this many objects in total."
+        ),
     ] = None,
     connectives: Annotated[
         bool,
-        typer.Option(
-            "--connectives", help="FormalImg: some items have an or or a not, which published ones never have."
-        ),
+        typer.Option("--connectives", help="FormalImg: also use `or` and `not`, which published items never have."),
     ] = False,
     concepts: ConceptsFolder = None,
     only: OnlyCategory = None,
     difficulty: DifficultyName = None,
     profile: ProfileName = "paper",
     published: Annotated[
-        bool, typer.Option("--published", help="Also write DIR/published, in the form of the authors' own files.")
+        bool, typer.Option("--published", help="Also write DIR/published, in the format of the authors' files.")
     ] = False,
     jobs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="FormalImg: how many processes. Default: one per core.")
+        int | None, typer.Option(min=1, metavar="N", help="FormalImg: number of processes. Default: one per core.")
     ] = None,
 ) -> None:
     """Sample new items and prove that they can be satisfied.
 
-    Those of knolling are proven satisfiable, those of natural and conceptmix are free of what no image would show.
+    Items of knolling are proven satisfiable; those of natural and conceptmix contain nothing implausible.
 
-    The same options give the same bytes on any machine. Knolling items come with a witness, a scene that shows them.
+    The same options give the same bytes on any machine. Knolling items have a witness: a scene that satisfies them.
     """
     if published and (out / "published").exists():
-        raise FormalimgError(f"{out / 'published'} is there already: move it away, or choose another folder")
+        raise FormalimgError(f"{out / 'published'} exists already: move it away, or choose another folder")
     if out.exists() and not out.is_dir():
         raise FormalimgError(f"{out} is a file: choose a folder to write items.jsonl to")
-    of_formulas = {"--objects": objects, "--connectives": connectives or None, "--jobs": jobs}
-    of_concepts = {
+    formula_options = {"--objects": objects, "--connectives": connectives or None, "--jobs": jobs}
+    concept_options = {
         "--concepts": concepts,
         "--only": only,
         "--difficulty": difficulty,
         "--profile": None if profile == "paper" else profile,
     }
-    asked_levels = None if levels is None else read_levels(levels)
+    level_numbers = None if levels is None else read_levels(levels)
     items: Sequence[Item[Any]]
     given_up: Mapping[str, int]
     match suite_of(suite).kind:
         case "concepts":
-            _refuse(suite, of_formulas, "formula")
-            items, given_up = _concepts(asked_levels, per_level, seed, concepts, only, difficulty, profile)
+            _refuse(suite, formula_options, "formula")
+            items, given_up = _sample_concepts(level_numbers, per_level, seed, concepts, only, difficulty, profile)
         case "formula":
-            _refuse(suite, of_concepts, "concepts")
-            items, given_up = _formulas(suite, asked_levels, per_level, seed, objects, connectives, jobs)
+            _refuse(suite, concept_options, "concepts")
+            items, given_up = _sample_formulas(suite, level_numbers, per_level, seed, objects, connectives, jobs)
         case _:
             made = ", ".join(_suites_of("formula", "concepts"))
             raise FormalimgError(
@@ -91,7 +91,7 @@ def synth_command(
     _show_made(items, given_up, path)
 
 
-def _formulas(
+def _sample_formulas(
     suite: str,
     levels: tuple[int, ...] | None,
     per_level: int | None,
@@ -108,7 +108,7 @@ def _formulas(
     return made.items, made.given_up
 
 
-def _concepts(
+def _sample_concepts(
     levels: tuple[int, ...] | None,
     per_level: int | None,
     seed: int,
@@ -126,10 +126,10 @@ def _concepts(
 
 
 def _refuse(suite: str, options: Mapping[str, object], kind: Kind) -> None:
-    """Refuse options that a suite does not have, but those of another kind do."""
+    """Raise an error for options that apply to suites of another kind."""
     given = [name for name, value in options.items() if value is not None]
     if given:
-        raise FormalimgError(f"{suite} has no {given[0]}: that is for {' and '.join(_suites_of(kind))}")
+        raise FormalimgError(f"{suite} has no option {given[0]}: that is for {' and '.join(_suites_of(kind))}")
 
 
 def _suites_of(*kinds: Kind) -> list[str]:

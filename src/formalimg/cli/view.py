@@ -1,4 +1,4 @@
-"""`formalimg view`."""
+"""`formalimg view`: the viewer of runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def view_command(
 ) -> None:
     """Browse runs, images and explanations in the browser.
 
-    Curves, failures, every image and the reasons behind its verdict.
+    Shows curves, failures, and every image with the reasons behind its verdict.
     """
     with require_web_extra("the viewer"):
         from formalimg.web import Site, serve
