@@ -165,7 +165,7 @@ def test_status_and_export(half_done: str, tmp_path: Path) -> None:
 
 def test_a_study_of_other_settings_is_refused(half_done: str, run: Path, tmp_path: Path) -> None:
     other = rated_run(tmp_path / "other", concept_items(2))
-    for words, told in (
+    for words, expected in (
         ([half_done, "--raters", "3"], "(raters: was 2, now 3)"),
         ([str(run), "--study", half_done, "--protocol", "questions"], "(protocol: was likert, now questions)"),
         ([half_done, "--levels", "1"], "(levels: was all, now 1)"),
@@ -174,7 +174,7 @@ def test_a_study_of_other_settings_is_refused(half_done: str, run: Path, tmp_pat
     ):
         said = _refused(*words, "--port", "0")
         assert f"{half_done} is a study with other settings" in said
-        assert told in said
+        assert expected in said
 
 
 def test_the_study_of_one_run_has_a_usual_place(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +187,7 @@ def test_the_study_of_one_run_has_a_usual_place(run: Path, tmp_path: Path, monke
 
 
 def test_mistakes_are_told_in_one_line(run: Path, tmp_path: Path) -> None:
-    for words, told in (
+    for words, expected in (
         ([str(run)], "name the folder of the study with --study DIR"),
         ([str(run), str(run), "--protocol", "likert"], "name the folder of the study with --study DIR"),
         ([str(tmp_path / "nowhere"), "--status"], "nowhere does not exist: name the folder of a study"),
@@ -197,5 +197,5 @@ def test_mistakes_are_told_in_one_line(run: Path, tmp_path: Path) -> None:
         ([str(run), "--study", str(tmp_path / "new"), "--status"], "is no study"),
         ([str(tmp_path), "--study", str(tmp_path / "new"), "--protocol", "likert"], "is no run"),
     ):
-        assert told in _refused(*words, "--port", "0")
+        assert expected in _refused(*words, "--port", "0")
     assert not (tmp_path / "new").exists()

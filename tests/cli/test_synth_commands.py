@@ -79,7 +79,7 @@ def test_synth_writes_items_that_show_and_census_read(tmp_path: Path) -> None:
         "synth", "knolling", "--levels", "1", "--per-level", "1", "--out", str(tmp_path), "--published"
     )
     assert code == 2
-    assert "is there already" in err
+    assert "exists already" in err
 
 
 def test_show_says_what_is_missing(tmp_path: Path) -> None:

@@ -99,5 +99,5 @@ def test_options_without_effect_are_told(tmp_path: Path) -> None:
     assert told(probe) == told(folder, "--threshold", 0.3) == told(folder, probe, "--threshold", 0.3) == []
     assert told(probe, "--threshold", 0.5) == ["--threshold has no effect on cf-world-rules: only cf-world has a gate"]
     assert told(folder, "--epsilon", 0.7) == [
-        "--epsilon has no effect on cf-world: there are mean scores, and no rates to be held"
+        "--epsilon has no effect on cf-world: it has mean scores instead of pass rates"
     ]

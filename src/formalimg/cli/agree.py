@@ -95,7 +95,7 @@ def agree_command(
     form = output_format(format, out, "the agreement")
     formats = figure_formats(figures, figures_as)
     if sum(map(bool, (votes, scores, ratings))) > 1:
-        raise FormalimgError("--votes, --scores and --ratings are different studies: give only one of them")
+        raise FormalimgError("these are different studies: give --votes, --scores or --ratings, not both")
     if not ratings and (exclude_inattentive is not None or iou is not None):
         option = "--iou" if exclude_inattentive is None else "--exclude-inattentive"
         raise FormalimgError(f"{option} applies to a rating study: give it with --ratings")

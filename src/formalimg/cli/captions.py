@@ -139,7 +139,7 @@ def _show_estimate(
 
     estimate = estimate_study(file, model, column=column, limit=limit, out=out, prompts=prompts)
     cost = "at an unknown price" if estimate.cost is None else f"about ${estimate.cost:.4f}"
-    typer.echo(f"{estimate.captions:,} captions, {estimate.to_ask:,} requests to {model.name}, {cost}")
+    typer.echo(f"{estimate.captions:,} captions, {estimate.to_ask:,} questions to ask of {model.name}, {cost}")
     if estimate.first:
         typer.echo("the first would be:")
         for line in estimate.first.splitlines():

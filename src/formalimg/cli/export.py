@@ -102,4 +102,4 @@ def _refuse(what: str, options: Mapping[str, object]) -> None:
     """Refuse options that are for the other kind of export."""
     given = [option for option, value in options.items() if value]
     if given:
-        raise FormalimgError(f"{given[0]} does not apply to an export of {what}: leave it out")
+        raise FormalimgError(f"an export of {what} has no {given[0]}: leave it out")

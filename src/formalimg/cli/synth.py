@@ -129,7 +129,7 @@ def _refuse(suite: str, options: Mapping[str, object], kind: Kind) -> None:
     """Raise an error for options that apply to suites of another kind."""
     given = [name for name, value in options.items() if value is not None]
     if given:
-        raise FormalimgError(f"{suite} has no option {given[0]}: that is for {' and '.join(_suites_of(kind))}")
+        raise FormalimgError(f"{suite} has no {given[0]}: that is for {' and '.join(_suites_of(kind))}")
 
 
 def _suites_of(*kinds: Kind) -> list[str]:

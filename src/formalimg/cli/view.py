@@ -23,5 +23,5 @@ def view_command(
     Shows curves, failures, and every image with the reasons behind its verdict.
     """
     with require_web_extra("the viewer"):
-        from formalimg.web import Site, serve
-    serve(Site(runs), host=host, port=port, open_browser=browser, on_ready=print_address)
+        from formalimg.web import Site, serve_viewer
+    serve_viewer(Site(runs), host=host, port=port, open_browser=browser, on_ready=print_address)

@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from formalimg.web.review.app import create_review_app, serve_review
     from formalimg.web.security import host_name, is_loopback
     from formalimg.web.server import listen
-    from formalimg.web.viewer.app import create_viewer_app, serve
+    from formalimg.web.viewer.app import create_viewer_app, serve_viewer
     from formalimg.web.viewer.site import FoundRun, Site
 
 __getattr__ = lazy_exports(
     "formalimg.web",
     {
         "annotate.app": ["create_annotation_app", "serve_study"],
-        "viewer.app": ["create_viewer_app", "serve"],
+        "viewer.app": ["create_viewer_app", "serve_viewer"],
         "security": ["host_name", "is_loopback"],
         "server": ["listen"],
         "review.app": ["create_review_app", "serve_review"],
@@ -33,7 +33,7 @@ __all__ = [
     "host_name",
     "is_loopback",
     "listen",
-    "serve",
     "serve_review",
     "serve_study",
+    "serve_viewer",
 ]

@@ -1,4 +1,4 @@
-"""The viewer as an ASGI application, and `serve`, which runs it."""
+"""The viewer as an ASGI application, and `serve_viewer`, which runs it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _PAGES: dict[str, Show] = {
 }
 
 
-def serve(
+def serve_viewer(
     site: Site,
     *,
     host: str = "127.0.0.1",
