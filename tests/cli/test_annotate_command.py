@@ -106,7 +106,7 @@ def test_a_study_is_made_served_ended_and_gone_on_with(run: Path, tmp_path: Path
         assert "rater-1" in _said(study, "--status")
     with _served(*asked) as said:  # the very same command
         assert _links(said) == {}
-        assert "Raters go on with the links they have" in said[1]
+        assert "Raters keep the links they have" in said[1]
         assert _code(links["rater-1"]) == 200
         assert _post(f"{links['rater-1']}/finish", {"task": task[1]}) == 200
     with _served(study, "--port", port, "--new-link", "rater-2") as said:
@@ -141,7 +141,7 @@ def half_done(run: Path, tmp_path: Path) -> str:
         port = str(taken.getsockname()[1])
         asked = [str(run), "--protocol", "likert", "--raters", "2", "--per-image", "1", "--study", study]
         said = _refused(*asked, "--port", port)
-    assert said.endswith("choose another --port, and --new-links: nobody has seen those that were made")
+    assert said.endswith("choose another --port, and --new-links: the links just created were not shown")
     with open_study(study) as opened:
         take(opened, "rater-1", lambda task, step: 5)
     return study

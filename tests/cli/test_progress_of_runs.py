@@ -30,7 +30,7 @@ with run_progress({_TITLE!r}, lambda: {_WORKERS!r}) as update:
     progress.stopped = True
     update(progress)
 """
-_STOPPING = "stopping: what is being made is still kept; Ctrl-C again gives it up"
+_STOPPING = "stopping: work in progress is still saved; Ctrl-C again discards it"
 
 
 def _environment() -> dict[str, str]:
@@ -86,4 +86,4 @@ def test_log_files_are_told_at_once_that_a_run_stops() -> None:
 def test_a_run_that_cannot_go_on_says_that_it_still_waits(capsys: pytest.CaptureFixture[str]) -> None:
     with run_progress(_TITLE) as update:
         update(Progress(9, 0, stopped=True, ended_by=FormalimgError("there is no credit left")))
-    assert capsys.readouterr().err.endswith("; it cannot go on: what is being made is still kept; Ctrl-C gives it up\n")
+    assert capsys.readouterr().err.endswith("; cannot continue: work in progress is still saved; Ctrl-C discards it\n")

@@ -281,7 +281,7 @@ def test_questions_are_not_told_before_the_whole_is_answered(opened: Open) -> No
     assert (code, said["moved_on"]) == (409, True)
     after = opened.visitor.get(page).text
     assert "Is there a" in after
-    assert "You said no." in after
+    assert "You answered no." in after
     assert 'data-step="alignment"' not in after
 
 

@@ -135,13 +135,13 @@ def test_questions_by_keyboard_and_a_reload_in_the_middle(serve: Serve, new_page
     page = _open(new_page(), served.address())
     assert page.locator(".rating-step").count() == 1
     page.keyboard.press("n")
-    page.get_by_text("You said no.").wait_for()
+    page.get_by_text("You answered no.").wait_for()
     _at(page, 1)
     page.keyboard.press("y")
     page.get_by_text("Saved.").wait_for()
     page.reload()
     _at(page, 1)
-    assert page.get_by_text("You said no.").is_visible()
+    assert page.get_by_text("You answered no.").is_visible()
     assert page.locator("input:checked").count() == 1
     page.keyboard.press("n")
     page.keyboard.press("ArrowUp")
@@ -149,7 +149,7 @@ def test_questions_by_keyboard_and_a_reload_in_the_middle(serve: Serve, new_page
     page.keyboard.press("Enter")
     _at(page, 2)
     page.keyboard.press("y")
-    page.get_by_text("You said yes.").wait_for()
+    page.get_by_text("You answered yes.").wait_for()
     _at(page, 2)
     for _ in range(2):
         page.keyboard.press("y")
@@ -259,7 +259,7 @@ def test_a_server_that_is_away_loses_no_answer(serve: Serve, new_page: Callable[
     served = serve("questions", count=1)
     page = _open(new_page(), served.address())
     page.keyboard.press("y")
-    page.get_by_text("You said yes.").wait_for()
+    page.get_by_text("You answered yes.").wait_for()
     _at(page, 1)
     served.stop()
     page.keyboard.press("n")

@@ -136,7 +136,7 @@ def annotate_command(
             serve_study(opened, links, host=host, port=port, open_browser=browser, on_ready=on_ready)
         except FormalimgError as error:
             if links and not links_shown:
-                raise FormalimgError(f"{error}, and --new-links: nobody has seen those that were made") from error
+                raise FormalimgError(f"{error}, and --new-links: the links just created were not shown") from error
             raise
     typer.echo(f"{place} is stored; `formalimg annotate {place}` resumes it")
 
@@ -194,7 +194,7 @@ def _show_links(study: Study, address: str, addresses: Mapping[str, str]) -> Non
         typer.echo("These links are shown only now: send each to one person.")
     if len(addresses) < manifest.raters:
         who = "Other raters" if addresses else "Raters"
-        typer.echo(f"{who} go on with the links they have. Only digests are kept: --new-links makes new ones for all.")
+        typer.echo(f"{who} keep the links they have. Only digests are stored: --new-links creates new ones for all.")
     typer.echo(f"{'progress':<10}{address}  (Ctrl+C ends it)")
 
 

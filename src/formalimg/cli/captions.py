@@ -87,8 +87,10 @@ def captions_command(
                 file, model=chat_model, column=column, limit=limit, out=out, prompts=prompts, on_progress=on_progress
             )
     except KeyboardInterrupt:
-        kept = f"all answers so far are stored in {out}; run the same command again to resume" if model and out else ""
-        typer.echo(f"stopped; {kept or 'nothing was written'}", err=True)
+        stored = (
+            f"all answers so far are stored in {out}; run the same command again to resume" if model and out else ""
+        )
+        typer.echo(f"stopped; {stored or 'nothing was written'}", err=True)
         raise typer.Exit(130) from None
     if figures is not None:
         from formalimg.reporting import drawings_of_study

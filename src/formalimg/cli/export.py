@@ -100,6 +100,6 @@ def _export_run(run: Path, out: Path, name: str | None) -> None:
 
 def _refuse(what: str, options: Mapping[str, object]) -> None:
     """Refuse options that are for the other kind of export."""
-    given = [option for option, value in options.items() if value]
-    if given:
-        raise FormalimgError(f"an export of {what} has no {given[0]}: leave it out")
+    unsupported = [option for option, value in options.items() if value]
+    if unsupported:
+        raise FormalimgError(f"an export of {what} has no {unsupported[0]}: leave it out")

@@ -228,10 +228,10 @@ RunFolder = Annotated[
 ]
 
 
-def read_options(given: Sequence[str] | None) -> dict[str, str]:
+def read_options(pairs: Sequence[str] | None) -> dict[str, str]:
     """Parse options written as `key=value`."""
     found: dict[str, str] = {}
-    for text in given or ():
+    for text in pairs or ():
         key, equals, value = text.partition("=")
         if not equals or not key:
             raise FormalimgError(f"cannot read the option {text!r}: write key=value")
@@ -239,18 +239,18 @@ def read_options(given: Sequence[str] | None) -> dict[str, str]:
     return found
 
 
-def options_of(given: Sequence[str] | None, number: int, judges: int) -> dict[str, str]:
-    """Return the options of the judge with this number (from 1), out of those given for all judges."""
-    parted = [(found[1], found[2]) for text in given or () if (found := _FOR_ONE.fullmatch(text))]
-    strange = next((who for who, _ in parted if who is not None and int(who) > judges), None)
-    if strange is not None:
+def options_of(options: Sequence[str] | None, number: int, judges: int) -> dict[str, str]:
+    """Return the options of the judge with this number (from 1), out of the options of all judges."""
+    numbered = [(found[1], found[2]) for text in options or () if (found := _NUMBERED_OPTION.fullmatch(text))]
+    unknown = next((who for who, _ in numbered if who is not None and int(who) > judges), None)
+    if unknown is not None:
         raise FormalimgError(
-            f"-J {strange}:… is for judge number {strange}, but there are {judges}: name it with --judge"
+            f"-J {unknown}:… is for judge number {unknown}, but there are {judges}: name it with --judge"
         )
-    return read_options([text for who, text in parted if who in (None, str(number))])
+    return read_options([text for who, text in numbered if who in (None, str(number))])
 
 
-_FOR_ONE = re.compile(r"(?:([1-9]):)?(.*)", re.DOTALL)
+_NUMBERED_OPTION = re.compile(r"(?:([1-9]):)?(.*)", re.DOTALL)
 """An option, optionally prefixed with the number of its judge."""
 
 

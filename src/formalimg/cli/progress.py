@@ -101,10 +101,10 @@ def _ending(progress: Progress) -> str:
     if not progress.stopped:
         return ""
     if progress.ended_by:
-        return "it cannot go on: what is being made is still kept; Ctrl-C gives it up"
+        return "cannot continue: work in progress is still saved; Ctrl-C discards it"
     if progress.over_budget:
-        return "the budget is used up: what is being made is still kept; Ctrl-C gives it up"
-    return "stopping: what is being made is still kept; Ctrl-C again gives it up"
+        return "budget exhausted: work in progress is still saved; Ctrl-C discards it"
+    return "stopping: work in progress is still saved; Ctrl-C again discards it"
 
 
 def _duration(seconds: float) -> str:

@@ -61,12 +61,12 @@ def _show_formula(item: Item[FormulaSpec]) -> None:
 def _show_concepts(item: Item[ConceptSpec]) -> None:
     typer.echo(f"{item.suite}/{item.id}, k = {item.level}\n\n{item.prompt}\n")
     for title, texts in (
-        ("statements", [asked.statement for asked in item.spec.concepts]),
-        ("questions", [asked.question for asked in item.spec.concepts]),
+        ("statements", [concept.statement for concept in item.spec.concepts]),
+        ("questions", [concept.question for concept in item.spec.concepts]),
     ):
         typer.echo(title)
-        for asked, text in zip(item.spec.concepts, texts, strict=True):
-            typer.echo(f"  {asked.category:<8}  {asked.value:<14}  {text}")
+        for concept, text in zip(item.spec.concepts, texts, strict=True):
+            typer.echo(f"  {concept.category:<8}  {concept.value:<14}  {text}")
         typer.echo("")
     if item.spec.binding is not None:
         typer.echo(f"binding\n  {json.dumps(item.spec.binding.to_json())}")

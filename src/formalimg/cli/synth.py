@@ -71,14 +71,14 @@ def synth_command(
     }
     level_numbers = None if levels is None else read_levels(levels)
     items: Sequence[Item[Any]]
-    given_up: Mapping[str, int]
+    rejected: Mapping[str, int]
     match suite_of(suite).kind:
         case "concepts":
             _refuse(suite, formula_options, "formula")
-            items, given_up = _sample_concepts(level_numbers, per_level, seed, concepts, only, difficulty, profile)
+            items, rejected = _sample_concepts(level_numbers, per_level, seed, concepts, only, difficulty, profile)
         case "formula":
             _refuse(suite, concept_options, "concepts")
-            items, given_up = _sample_formulas(suite, level_numbers, per_level, seed, objects, connectives, jobs)
+            items, rejected = _sample_formulas(suite, level_numbers, per_level, seed, objects, connectives, jobs)
         case _:
             made = ", ".join(_suites_of("formula", "concepts"))
             raise FormalimgError(
@@ -88,7 +88,7 @@ def synth_command(
     if published:
         _write_published(suite, items, out / "published")
     show_census(suite, items)
-    _show_made(items, given_up, path)
+    _show_summary(items, rejected, path)
 
 
 def _sample_formulas(
@@ -127,9 +127,9 @@ def _sample_concepts(
 
 def _refuse(suite: str, options: Mapping[str, object], kind: Kind) -> None:
     """Raise an error for options that apply to suites of another kind."""
-    given = [name for name, value in options.items() if value is not None]
-    if given:
-        raise FormalimgError(f"{suite} has no {given[0]}: that is for {' and '.join(_suites_of(kind))}")
+    unsupported = [name for name, value in options.items() if value is not None]
+    if unsupported:
+        raise FormalimgError(f"{suite} has no {unsupported[0]}: that is for {' and '.join(_suites_of(kind))}")
 
 
 def _suites_of(*kinds: Kind) -> list[str]:
@@ -145,9 +145,9 @@ def _write_published(suite: str, items: Sequence[Item[Any]], folder: Path) -> No
         write_published(items, folder)
 
 
-def _show_made(items: Sequence[Item[Any]], given_up: Mapping[str, int], path: Path) -> None:
+def _show_summary(items: Sequence[Item[Any]], rejected: Mapping[str, int], path: Path) -> None:
     from formalimg.suites import instruction_digest
 
-    reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(given_up.items())) or "none"
+    reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(rejected.items())) or "none"
     typer.echo(f"\ndraws given up: {reasons}")
     typer.echo(f"{len(items)} item{'s' * (len(items) != 1)} in {path}, instructions {instruction_digest(items)}")
