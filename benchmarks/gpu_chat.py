@@ -37,8 +37,7 @@ def bare_answers(load: Load, folder: Path, files: Sequence[bytes]) -> dict[str, 
     from PIL import Image
     from transformers import AutoModelForImageTextToText, AutoProcessor
 
-    from formalimg.models.answer_schema import answer_schema
-    from formalimg.models.asking import with_format
+    from formalimg.models.structured_output import answer_schema, with_format
 
     model: Any = AutoModelForImageTextToText.from_pretrained(folder, dtype=getattr(torch, load.dtype)).to(load.device)
     processor: Any = AutoProcessor.from_pretrained(folder)

@@ -105,7 +105,7 @@ def out_of_memory(load: Load, folder: Path) -> dict[str, Any]:
         return {
             "asked": 96,
             "made": sum(isinstance(answer, Generated) for answer in made),
-            "at once in the end": model._painters[0].room,
+            "at once in the end": model._pipelines[0].max_batch,
             "seconds": seconds,
         }
     finally:

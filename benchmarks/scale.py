@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from PIL import Image
 
-from formalimg.cluster import Crew, ResourceRequest, open_crew
+from formalimg.cluster import ResourceRequest, WorkerPool, open_worker_pool
 from formalimg.judges import open_judge
 from formalimg.logic import parse
 from formalimg.models import Answer, Generated, ImageRequest, Setting, open_image_model
@@ -63,8 +63,8 @@ class Moment(NamedTuple):
 class Clock:
     """Notes when all workers are at work, and when so much was done that the run can stop."""
 
-    def __init__(self, crew: Crew | None, warm: int, most: int | None = None) -> None:
-        self._crew = crew
+    def __init__(self, pool: WorkerPool | None, warm: int, most: int | None = None) -> None:
+        self._pool = pool
         self._warm = warm
         self._most = most
         self._all_there: int | None = None
@@ -73,7 +73,7 @@ class Clock:
 
     def __call__(self, progress: Progress) -> None:
         done = progress.judged if progress.verdicts else progress.made
-        if self._all_there is None and (self._crew is None or "starting" not in self._crew.told()):
+        if self._all_there is None and (self._pool is None or "starting" not in self._pool.rates_text()):
             self._all_there = done
         if self._all_there is None or done < self._all_there + self._warm or done == self.ended.done:
             return
@@ -148,10 +148,10 @@ def _embedded(workers: int | None, per_level: int) -> Found:
             clock = Clock(None, WARM)
             execute(RunConfig(items, opening(), selection, size=512), folder, judging(), on_progress=clock)
             return Found(clock.rate, clock.cpu)
-        with redirect_stdout(sys.stderr), open_crew(opening, judging, workers=workers, address="local") as crew:
-            assert crew.model is not None
-            clock = Clock(crew, WARM)
-            execute(RunConfig(items, crew.model, selection, size=512), folder, crew.judge, on_progress=clock)
+        with redirect_stdout(sys.stderr), open_worker_pool(opening, judging, workers=workers, address="local") as pool:
+            assert pool.model is not None
+            clock = Clock(pool, WARM)
+            execute(RunConfig(items, pool.model, selection, size=512), folder, pool.judge, on_progress=clock)
             return Found(clock.rate, clock.cpu)
 
 
@@ -191,11 +191,11 @@ def _waiting_rate(workers: int) -> float:
     with (
         tempfile.TemporaryDirectory() as place,
         redirect_stdout(sys.stderr),  # Ray has much to say of many workers
-        open_crew(Waiting, workers=workers, demand=ResourceRequest(cpus=0), address="local") as crew,
+        open_worker_pool(Waiting, workers=workers, resources=ResourceRequest(cpus=0), address="local") as pool,
     ):
-        assert crew.model is not None
-        clock = Clock(crew, workers, workers * ROUNDS)
-        execute(RunConfig(items, crew.model, size=64), Path(place) / "run", on_progress=clock)
+        assert pool.model is not None
+        clock = Clock(pool, workers, workers * ROUNDS)
+        execute(RunConfig(items, pool.model, size=64), Path(place) / "run", on_progress=clock)
         return clock.rate
 
 

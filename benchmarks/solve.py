@@ -11,7 +11,7 @@ from pathlib import Path
 from instructions import draw_case
 
 from formalimg.logic import verify
-from formalimg.scenes.solving import Unsatisfiable, Witness, solve
+from formalimg.scenes.solver import Unsatisfiable, Witness, solve
 
 PUBLISHED = Path(__file__).parents[2] / "shared" / "official" / "formalimg" / "benchmarks" / "knolling"
 

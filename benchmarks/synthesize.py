@@ -9,9 +9,9 @@ import time
 from formalimg.logic import atoms, check, verify
 from formalimg.scenes import keeps_margin
 from formalimg.suites import FormulaSpec, Item, Recipe, instruction_digest, make_items
-from formalimg.suites.ontology import implausible
-from formalimg.suites.synthesis.geometry import redundant
-from formalimg.suites.wording import same_meaning_as_written, understand
+from formalimg.suites.formula.ontology import implausible
+from formalimg.suites.formula.synthesis.geometry import find_redundant
+from formalimg.suites.formula.wording import same_meaning_as_written, understand
 
 
 def main() -> None:
@@ -48,7 +48,7 @@ def audit(items: list[Item[FormulaSpec]]) -> None:
             and keeps_margin(item.spec.formula, item.spec.witness)
         )
         promises["nothing that follows from the rest"] = lambda item: (
-            not redundant([atom for atom in atoms(item.spec.formula) if atom.predicate not in ("Is", "Has")])
+            not find_redundant([atom for atom in atoms(item.spec.formula) if atom.predicate not in ("Is", "Has")])
         )
     else:
         promises["nothing implausible"] = lambda item: not implausible(item.spec.formula)

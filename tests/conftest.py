@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 from hypothesis import settings
 
-from formalimg.suites import defaults, loading
+from formalimg.suites import defaults, loader
 
 # As the command line does, and before numpy loads: threads of its own would only be in the way of the other tests.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -23,7 +23,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 # Reading a default suite takes the better part of a second, and its items never change: each is read once.
 _read_default = cache(defaults.load_default)
-pytest.MonkeyPatch().setattr(loading, "load_default", lambda suite: list(_read_default(suite)))
+pytest.MonkeyPatch().setattr(loader, "load_default", lambda suite: list(_read_default(suite)))
 
 
 def pytest_collection_finish() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from formalimg.authoring.formulas.checks import agreement
 from formalimg.judges import Grounding, LoadedImage, SceneJudge, Unscored, judge_grounding
-from formalimg.logic import parse, steps
+from formalimg.logic import parse, relations
 from formalimg.models import Setting
 from formalimg.rewards import Scored, Scorer
 from formalimg.runs import execute
@@ -26,19 +26,19 @@ CROWD = crowd(60)
 HARD = far_apart(9)
 EASY = "(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'cup') (LeftOf ?a ?b))))"
 WRONG = "(exists ?a (and (Is ?a 'cup') (Has ?a 'blue')))"
-TOLD = "this takes too many steps to decide among 60 objects: use fewer variables that hang together"
+TOO_HARD = "this takes too many steps to decide among 60 objects: use fewer variables that are linked"
 
 
 @pytest.fixture(autouse=True)
 def _few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "MAX_STEPS", 20_000)
+    monkeypatch.setattr(relations, "MAX_STEPS", 20_000)
 
 
 def the_hard_one_is_missing(scored: Sequence[Scored]) -> None:
     easy, hard, wrong = scored
     assert (easy.score, wrong.score) == (1, 0.5)
     assert (hard.score, hard.passed, hard.unscored) == (None, None, "not understood")
-    assert TOLD in hard.reason
+    assert TOO_HARD in hard.reason
 
 
 @pytest.mark.parametrize("parts", [True, False])
@@ -57,7 +57,7 @@ def test_a_judge_that_cannot_decide_does_not_fail_the_image() -> None:
     verdict = judge_grounding(parse(HARD), Grounding(CROWD, cost=0.25))
     assert isinstance(verdict, Unscored)
     assert (verdict.reason, verdict.cost) == ("not understood", 0.25)
-    assert TOLD in verdict.detail
+    assert TOO_HARD in verdict.detail
     assert verdict.evidence["scene"] == CROWD.to_json()
 
 
@@ -87,17 +87,17 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     scene.write_text(json.dumps(CROWD.to_json()), encoding="utf-8")
     code, out, err = formalimg("verify", "--formula", HARD, "--scene", str(scene), "--suite", "knolling", "--explain")
     assert (code, out) == (2, "")
-    assert f"error: line 1, column 1: {TOLD}" in err
+    assert f"error: line 1, column 1: {TOO_HARD}" in err
 
 
 def test_in_the_playground() -> None:
     asked = {"formula": HARD, "scene": json.dumps(CROWD.to_json()), "vocabulary": "knolling", "draws": False}
-    with pytest.raises(ValueError, match=TOLD):
+    with pytest.raises(ValueError, match=TOO_HARD):
         JOBS["verify"]({**asked, "semantics": "strict", "style": None})
 
 
 def test_a_witness_that_is_too_hard_to_check_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "MAX_STEPS", 10)
+    monkeypatch.setattr(relations, "MAX_STEPS", 10)
     with pytest.raises(SolverLimitError, match="whether it is a witness is unknown"):
         solve(EASY)
     code, _, err = formalimg("solve", "--formula", EASY)

@@ -11,7 +11,7 @@ import formalimg.judges
 from formalimg.prompts import Prompt, PromptError, load_prompts
 
 ROOM = Path(formalimg.judges.__file__).parent
-OURS = {path.parent.parent.name: load_prompts(path.parent) for path in ROOM.glob("*/prompts/*.txt")}
+OURS = {path.parent.name: load_prompts(path.parent) for path in ROOM.glob("prompts/*/*.txt")}
 
 VERSIONS = {
     "clause-judge": ("version 2", "8c6de5a1ddf6"),
@@ -65,7 +65,7 @@ def test_filling_leaves_braces_in_values_and_json_alone() -> None:
 
 
 def ours() -> Path:
-    return ROOM / "vlm_grounder" / "prompts"
+    return ROOM / "prompts" / "vlm_grounder"
 
 
 def test_a_text_of_the_users_takes_the_place_of_ours(tmp_path: Path) -> None:

@@ -19,10 +19,11 @@ from tests.support.run_contents import contents
 
 from formalimg.judges import LoadedImage
 from formalimg.models import open_image_model
-from formalimg.reporting import Comparison, Figure, Section, compare
+from formalimg.reporting import Comparison, Section, compare
 from formalimg.runs import RunConfig, execute, open_run
 from formalimg.stats import Interval
 from formalimg.suites import CounterfactualSpec, Item, load
+from formalimg.tables import Number
 
 PUBLISHED = Path(__file__).parents[2] / "shared" / "official" / "cf-world"
 
@@ -88,10 +89,10 @@ def comparison(items: list[Item[CounterfactualSpec]], tmp_path_factory: pytest.T
         return compare([run])
 
 
-def _table(section: Section, name: str) -> dict[tuple[str, ...], list[Figure]]:
+def _table(section: Section, name: str) -> dict[tuple[str, ...], list[Number]]:
     (table,) = [table for table in section.tables if table.name == name]
     return {
-        tuple(cell for cell in row.cells if isinstance(cell, str)): [c for c in row.cells if isinstance(c, Figure)]
+        tuple(cell for cell in row.cells if isinstance(cell, str)): [c for c in row.cells if isinstance(c, Number)]
         for row in table.rows
     }
 

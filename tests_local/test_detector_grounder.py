@@ -15,7 +15,7 @@ from tests.support.run_contents import order
 from formalimg.baselines import open_baseline
 from formalimg.errors import FormalimgError
 from formalimg.judges import Grounding, LoadedImage, SceneJudge
-from formalimg.judges.detector import DetectorGrounder, open_detector
+from formalimg.judges.grounders.detector import DetectorGrounder, open_detector
 from formalimg.runs import execute
 from formalimg.scenes import CANVAS
 from tests_local.tiny.detectors import TINY_DETECTORS

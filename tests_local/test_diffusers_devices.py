@@ -21,10 +21,10 @@ from tests.support.run_contents import contents, order, until
 
 from formalimg.errors import FormalimgError
 from formalimg.models import Answer, Generated, ImageRequest
-from formalimg.models.local import DiffusersModel, alone, image_model, open_diffusers, painter
-from formalimg.models.local.alone import computing, loading_alone
-from formalimg.models.local.memory import Batching
-from formalimg.models.local.painter import Painter
+from formalimg.models.local import DiffusersModel, device_pool, diffusers_model, open_diffusers
+from formalimg.models.local.device_pool import exclusive_loading, inference_allowed
+from formalimg.models.local.diffusers_model import LoadedPipeline
+from formalimg.models.local.memory import AdaptiveBatcher
 from formalimg.runs import execute
 from tests_local.tiny.pipelines import save_tiny_sd
 
@@ -75,9 +75,9 @@ def test_two_devices_work_at_the_same_time_and_make_the_run_that_one_makes(
     execute(order(opened(folder, batch="2"), small_items(9)), tmp_path / "one")
     both = threading.Barrier(2, timeout=30)
     seen: dict[str, set[int]] = defaultdict(set)
-    paint = Painter.paint
+    paint = LoadedPipeline.generate
 
-    def when_both_are_there(self: Painter, requests: Sequence[ImageRequest]) -> Any:
+    def when_both_are_there(self: LoadedPipeline, requests: Sequence[ImageRequest]) -> Any:
         thread = threading.current_thread().name
         if thread not in seen:
             seen[thread].add(id(self))
@@ -85,7 +85,7 @@ def test_two_devices_work_at_the_same_time_and_make_the_run_that_one_makes(
         seen[thread].add(id(self))
         return paint(self, requests)
 
-    monkeypatch.setattr(Painter, "paint", when_both_are_there)
+    monkeypatch.setattr(LoadedPipeline, "generate", when_both_are_there)
     model = opened(folder, batch="2", devices="cpu,cpu")
     assert (model.batch, model.concurrency) == (2, 4)
     progress = execute(order(model, small_items(9)), tmp_path / "two")
@@ -177,8 +177,8 @@ def test_an_automatic_batch_is_the_largest_power_of_two_that_fits(
         return encode(self, prompt, *more, **named)
 
     monkeypatch.setattr(StableDiffusionPipeline, "encode_prompt", recorded)
-    measured = Batching(1, gauge=_Memory(sizes, free), most=8)
-    monkeypatch.setattr(image_model, "_batching", lambda *given: measured)
+    measured = AdaptiveBatcher(1, gauge=_Memory(sizes, free), limit=8)
+    monkeypatch.setattr(diffusers_model, "_create_batcher", lambda *given: measured)
     model = opened(folder, batch="auto")
     assert same(images(model, [REQUESTS]), one_by_one)
     assert sizes == expected
@@ -218,9 +218,9 @@ def test_numbers_are_those_of_accelerators(folder: Path) -> None:
 def test_files_are_written_while_the_next_images_are_made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = 0
     next_is_being_made = threading.Event()
-    paint, as_answer = Painter.paint, painter.as_answer
+    paint, as_answer = LoadedPipeline.generate, diffusers_model.encode_result
 
-    def telling(self: Painter, requests: Sequence[ImageRequest]) -> Any:
+    def telling(self: LoadedPipeline, requests: Sequence[ImageRequest]) -> Any:
         nonlocal calls
         calls += 1
         if calls == 2:
@@ -231,20 +231,20 @@ def test_files_are_written_while_the_next_images_are_made(folder: Path, monkeypa
         assert next_is_being_made.wait(30), "the next image waits for the file of the one before"
         return as_answer(made)
 
-    monkeypatch.setattr(Painter, "paint", telling)
-    monkeypatch.setattr(painter, "as_answer", late)
+    monkeypatch.setattr(LoadedPipeline, "generate", telling)
+    monkeypatch.setattr(diffusers_model, "encode_result", late)
     assert len(images(opened(folder), [REQUESTS[:1], REQUESTS[1:2]])) == 2
 
 
 def test_what_nobody_needs_any_more_leaves_the_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    painters: list[weakref.ref[Painter]] = []
-    load = Painter.__init__
+    painters: list[weakref.ref[LoadedPipeline]] = []
+    load = LoadedPipeline.__init__
 
-    def recorded(self: Painter, *given: Any) -> None:
+    def recorded(self: LoadedPipeline, *given: Any) -> None:
         load(self, *given)
         painters.append(weakref.ref(self))
 
-    monkeypatch.setattr(Painter, "__init__", recorded)
+    monkeypatch.setattr(LoadedPipeline, "__init__", recorded)
     model = opened(folder)
     assert len(images(model, [REQUESTS[:1]])) == 1
     assert [painter() is None for painter in painters] == [False]
@@ -257,17 +257,17 @@ def test_nothing_is_computed_while_something_is_loaded() -> None:
     began, may_end = threading.Event(), threading.Event()
 
     def compute() -> None:
-        with computing():
+        with inference_allowed():
             began.set()
             assert may_end.wait(20)
             done.append("computed")
 
     def load() -> None:
-        with loading_alone():
+        with exclusive_loading():
             done.append("loaded")
 
     def compute_later() -> None:
-        with computing():
+        with inference_allowed():
             done.append("computed later")
 
     first = threading.Thread(target=compute)
@@ -275,7 +275,7 @@ def test_nothing_is_computed_while_something_is_loaded() -> None:
     assert began.wait(20)
     others = [threading.Thread(target=load)]
     others[0].start()
-    until(lambda: alone._loading == 1)
+    until(lambda: device_pool._loading == 1)
     others.append(threading.Thread(target=compute_later))
     others[1].start()
     others[1].join(0.1)  # a moment in which it would have gone on if it could

@@ -18,7 +18,7 @@ from tests.support.run_contents import contents, order, outcomes, rows
 
 from formalimg.models import Answer, Generated, ImageRequest
 from formalimg.models.local import DiffusersModel, open_diffusers
-from formalimg.models.local.painter import Painter
+from formalimg.models.local.diffusers_model import LoadedPipeline
 from formalimg.runs import execute
 from tests_local.tiny.pipelines import TINY_PIPELINES
 
@@ -100,9 +100,9 @@ def test_words_that_nobody_reads_are_on_record(kind: str, model: DiffusersModel)
 
 def test_the_loop_stays_free_while_images_are_made(model: DiffusersModel, monkeypatch: pytest.MonkeyPatch) -> None:
     free = threading.Event()
-    paint = Painter.paint
+    paint = LoadedPipeline.generate
 
-    def waiting_for_the_loop(self: Painter, requests: Sequence[ImageRequest]) -> Any:
+    def waiting_for_the_loop(self: LoadedPipeline, requests: Sequence[ImageRequest]) -> Any:
         assert free.wait(20), "the loop did nothing meanwhile"
         return paint(self, requests)
 
@@ -112,7 +112,7 @@ def test_the_loop_stays_free_while_images_are_made(model: DiffusersModel, monkey
         free.set()
         assert isinstance((await making)[0], Generated)
 
-    monkeypatch.setattr(Painter, "paint", waiting_for_the_loop)
+    monkeypatch.setattr(LoadedPipeline, "generate", waiting_for_the_loop)
     asyncio.run(meanwhile())
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.authoring import WritingPlan, write_suite
+from formalimg.authoring import AuthoringPlan, author_suite
 from formalimg.logic import check, verify
 from formalimg.models import open_chat_model
 
@@ -90,7 +90,7 @@ def test_a_real_model_writes_and_nothing_invalid_is_accepted(
     texts = tmp_path / "texts"
     texts.mkdir()
     (texts / "write-knolling.txt").write_text(SHORT)
-    written = write_suite(WritingPlan("knolling", (1, 2), 1, attempts=attempts), chat, tmp_path, prompts=texts)
+    written = author_suite(AuthoringPlan("knolling", (1, 2), 1, attempts=attempts), chat, tmp_path, prompts=texts)
     assert written.outstanding == 0, "the server answers"
     assert written.tried == len(written.items) + sum(written.rejections.values())
     assert sum(written.rejections.values()) > 0

@@ -8,7 +8,7 @@ from tests.support.brute_force import truth
 from tests.support.random_logic import CLASSES, COLORS, STYLES, random_formula
 
 from formalimg.scenes import Box, Scene, SceneObject
-from formalimg.scenes.solving import MIN_SIDE, SolverLimitError, Unsatisfiable, keeps_margin, solve
+from formalimg.scenes.solver import MIN_SIDE, SolverLimitError, Unsatisfiable, keeps_margin, solve
 
 UP_TO = 3
 

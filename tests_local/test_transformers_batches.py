@@ -14,7 +14,7 @@ from PIL import Image
 
 from formalimg.models import Attachment, CallError, Completion, Message
 from formalimg.models.local import Checkpoint, TransformersChat, open_transformers_chat
-from formalimg.models.local.speaker import Speaker
+from formalimg.models.local.transformers_chat import LoadedChatModel
 from tests_local.tiny.chats import save_tiny_llama, save_tiny_llava
 
 torch = pytest.importorskip("torch", reason="needs the libraries of local models: pip install 'formalimg[local]'")
@@ -37,13 +37,13 @@ def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many questions were answered together, each time."""
     found: list[int] = []
-    said = Speaker._said
+    said = LoadedChatModel._generate
 
-    def recorded(self: Speaker, questions: Sequence[Any]) -> Any:
+    def recorded(self: LoadedChatModel, questions: Sequence[Any]) -> Any:
         found.append(len(questions))
         return said(self, questions)
 
-    monkeypatch.setattr(Speaker, "_said", recorded)
+    monkeypatch.setattr(LoadedChatModel, "_generate", recorded)
     return found
 
 
@@ -64,7 +64,7 @@ def test_an_answer_that_ends_early_ends_there(llama: Path, sizes: list[int]) -> 
     # A letter that stands at different places of the answers now counts as the end of answers.
     ends = [completion.text.index("?") + 1 for completion in cut]
     assert len(set(ends)) > 1
-    ended = asked(_provider(llama, batch=4, generating={"eos_token_id": _token_of(llama, "?")}), questions)
+    ended = asked(_provider(llama, batch=4, generate_options={"eos_token_id": _token_of(llama, "?")}), questions)
     assert sizes == [3, 3]
     for before, after, end in zip(cut, ended, ends, strict=True):
         assert (after.ended, after.text, after.usage.output_tokens) == ("stop", before.text[:end], end)
@@ -84,10 +84,10 @@ def test_a_batch_that_does_not_fit_into_memory_is_answered_in_halves(llama: Path
     questions = [Message("user", (words,)) for words in ("one", "two", "three", "four", "five")]
     alone = [asked(_provider(llama), [question])[0] for question in questions]
     sizes.clear()
-    assert asked(_provider(llama, batch=8, generating={"logits_processor": [_Memory(2)]}), questions) == alone
+    assert asked(_provider(llama, batch=8, generate_options={"logits_processor": [_Memory(2)]}), questions) == alone
     assert sizes == [5, 2, 2, 1]
     with pytest.raises(CallError, match="out of memory"):
-        asked(_provider(llama, generating={"logits_processor": [_Memory(0)]}), questions[:1])
+        asked(_provider(llama, generate_options={"logits_processor": [_Memory(0)]}), questions[:1])
 
 
 def test_a_question_that_cannot_be_asked_does_not_spoil_the_others(llama: Path) -> None:
@@ -110,16 +110,16 @@ def test_two_devices_answer_at_the_same_time(llama: Path, monkeypatch: pytest.Mo
     alone = [asked(_provider(llama), [question])[0] for question in questions]
     both = threading.Barrier(2, timeout=30)
     threads: set[str] = set()
-    said = Speaker._said
+    said = LoadedChatModel._generate
 
-    def when_both_are_there(self: Speaker, asked_for: Sequence[Any]) -> Any:
+    def when_both_are_there(self: LoadedChatModel, asked_for: Sequence[Any]) -> Any:
         name = threading.current_thread().name
         if name not in threads:
             threads.add(name)
             both.wait()
         return said(self, asked_for)
 
-    monkeypatch.setattr(Speaker, "_said", when_both_are_there)
+    monkeypatch.setattr(LoadedChatModel, "_generate", when_both_are_there)
     assert asked(_provider(llama, devices=("cpu", "cpu")), questions) == alone
     assert len(threads) == 2
 

@@ -15,7 +15,7 @@ from tests.support.run_contents import judged, order
 from formalimg.baselines import open_baseline
 from formalimg.errors import FormalimgError
 from formalimg.judges import SceneJudge, Unscored
-from formalimg.judges.vlm_grounder import VlmGrounder
+from formalimg.judges.grounders.vlm import VlmGrounder
 from formalimg.models import Attachment, Message, Unanswered
 from formalimg.models.local import Checkpoint, TransformersChat, open_transformers_chat
 from formalimg.runs import execute
@@ -100,7 +100,7 @@ def test_a_model_without_a_chat_template_says_so(llama: Path, tmp_path: Path) ->
 
 def _provider(folder: Path, generating: dict[str, object] | None = None) -> TransformersChat:
     checkpoint = Checkpoint(str(folder), None, "cpu", "float32")
-    return TransformersChat("transformers/tiny", checkpoint, max_new_tokens=12, generating=generating)
+    return TransformersChat("transformers/tiny", checkpoint, max_new_tokens=12, generate_options=generating)
 
 
 def _question(color: str) -> Message:

@@ -18,8 +18,8 @@ from tests.support.run_contents import judged, order
 
 from formalimg.baselines import open_baseline
 from formalimg.judges import SceneJudge, Unscored
-from formalimg.judges.vlm_grounder import VlmGrounder
-from formalimg.models.openai import open_openai_chat
+from formalimg.judges.grounders.vlm import VlmGrounder
+from formalimg.models.providers.openai import open_openai_chat
 from formalimg.runs import execute
 from tests_local.tiny.chats import save_tiny_llava
 

@@ -10,7 +10,7 @@ from typing import Any
 from tests.support.models import small_items
 from tests.support.run_contents import contents, order, until
 
-from formalimg.cluster import ResourceRequest, open_crew
+from formalimg.cluster import ResourceRequest, open_worker_pool
 from formalimg.runs import execute
 from tests_ray.models import Marked, open_judge
 
@@ -38,10 +38,10 @@ def test_a_node_killed_in_the_middle_loses_nothing(cluster: Any, root: Path, tmp
 
     killing = threading.Thread(target=kill)
     opening = partial(Marked, str(log), gate=(MIDDLE, str(gate)))
-    with open_crew(opening, open_judge, workers=3, demand=ResourceRequest(), address=cluster.address) as crew:
+    with open_worker_pool(opening, open_judge, workers=3, resources=ResourceRequest(), address=cluster.address) as pool:
         killing.start()
-        done = execute(order(crew.model, items), tmp_path / "ray", crew.judge)
-        assert "2 workers" in crew.told() or "3 workers" in crew.told()
+        done = execute(order(pool.model, items), tmp_path / "ray", pool.judge)
+        assert "2 workers" in pool.rates_text() or "3 workers" in pool.rates_text()
     killing.join()
     execute(order(Marked(str(tmp_path / "other log")), items), tmp_path / "local", open_judge())
     assert (done.made, done.failed, done.judged, done.unscored) == (ITEMS, 0, ITEMS, 0)

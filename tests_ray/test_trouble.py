@@ -11,7 +11,7 @@ import pytest
 from tests.support.models import small_items
 from tests.support.run_contents import order, outcomes, rows
 
-from formalimg.cluster import ResourceRequest, open_crew, starting
+from formalimg.cluster import ResourceRequest, open_worker_pool, worker
 from formalimg.errors import FormalimgError
 from formalimg.runs import Progress, execute
 from tests_ray.models import Marked, of_this_process, open_judge
@@ -20,9 +20,9 @@ from tests_ray.models import Marked, of_this_process, open_judge
 def run(
     cluster: Any, folder: Path, opening: Any, count: int = 12, judge: Any = None, workers: int = 2, **changes: Any
 ) -> Progress:
-    demand = changes.pop("demand", ResourceRequest())
-    with open_crew(opening, judge, workers=workers, demand=demand, address=cluster.address) as crew:
-        return execute(order(crew.model, small_items(count), **changes), folder, crew.judge)
+    resources = changes.pop("resources", ResourceRequest())
+    with open_worker_pool(opening, judge, workers=workers, resources=resources, address=cluster.address) as pool:
+        return execute(order(pool.model, small_items(count), **changes), folder, pool.judge)
 
 
 def reasons(folder: Path) -> dict[str, str]:
@@ -86,23 +86,23 @@ def test_a_model_that_is_another_one_on_a_worker_ends_the_run(cluster: Any, root
 
 def test_no_room_is_said_in_words(cluster: Any, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(FormalimgError, match="no machine of the cluster can hold a worker that takes 1 CPU and 2 GPUs"):
-        run(cluster, tmp_path / "run", partial(Marked, ""), demand=ResourceRequest(gpus=2))
+        run(cluster, tmp_path / "run", partial(Marked, ""), resources=ResourceRequest(gpus=2))
     # And if the machine goes away after the run has begun:
-    monkeypatch.setattr(starting, "PATIENCE", 2.0)
-    monkeypatch.setattr(starting, "LOOK_AROUND", 1.0)
+    monkeypatch.setattr(worker, "NO_MACHINE_TIMEOUT", 2.0)
+    monkeypatch.setattr(worker, "POLL_SECONDS", 1.0)
     doomed = cluster.add_node(num_cpus=4)
     cluster.wait_for_nodes()
     opening = partial(Marked, str(tmp_path / "log"))
-    with open_crew(opening, workers=1, demand=ResourceRequest(cpus=4), address=cluster.address) as crew:
+    with open_worker_pool(opening, workers=1, resources=ResourceRequest(cpus=4), address=cluster.address) as pool:
         cluster.remove_node(doomed, allow_graceful=False)
         with pytest.raises(FormalimgError, match="can hold a worker that takes 4 CPUs and 0 GPUs: start one that can"):
-            execute(order(crew.model, small_items(4)), tmp_path / "run2", None)
+            execute(order(pool.model, small_items(4)), tmp_path / "run2", None)
 
 
 def test_a_cluster_that_is_not_there_is_said_in_words(cluster: Any) -> None:
     with (
         pytest.raises(FormalimgError, match=r"cannot join the Ray cluster at 127\.0\.0\.1:1: `ray start` it"),
-        open_crew(judge=open_judge, address="127.0.0.1:1"),
+        open_worker_pool(judge=open_judge, address="127.0.0.1:1"),
     ):
         pass
 
@@ -115,6 +115,6 @@ def test_what_keeps_all_workers_from_starting_ends_the_run(
     def start_worker(*_: Any) -> Any:
         raise ValueError("Ray does not like this")
 
-    monkeypatch.setattr("formalimg.cluster.crew.start_worker", start_worker)
+    monkeypatch.setattr("formalimg.cluster.pool.start_worker", start_worker)
     with pytest.raises(FormalimgError, match="no worker can be started: ValueError: Ray does not like this"):
         run(cluster, tmp_path / "run", partial(Marked, str(tmp_path / "log")))

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from formalimg.judges import icons
-from formalimg.judges.icons.drawing_looks import LOOKS_FILE, draw_looks
+from formalimg.judges import grounders
+from formalimg.judges.grounders.icon_templates import LOOKS_FILE, draw_looks
 
 if __name__ == "__main__":
-    path = Path(icons.__file__).parent / LOOKS_FILE
+    path = Path(grounders.__file__).parent / LOOKS_FILE
     np.savez_compressed(path, **draw_looks()._asdict())
     print(f"{path}: {path.stat().st_size:,} bytes")

@@ -1,4 +1,4 @@
-"""Evaluating an image model in one call."""
+"""Evaluate an image model in one call: `evaluate` and `run`."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from typing import Any
 from formalimg import __version__
 from formalimg.judges import Judge, open_judge
 from formalimg.models import CallableModel, ImageModel, Setting, open_image_model
-from formalimg.runs import Progress, RunConfig, Selection, StoredRun, execute, open_run, run_name, style_for
+from formalimg.runs import Progress, RunBuilder, StoredRun, execute, open_run, run_name
 from formalimg.scenes import Scene
 from formalimg.stats import Missing, Summary
-from formalimg.suites import Condition, Item, load
+from formalimg.suites import Condition, Item
 
 RUNS = Path("runs")
-"""Where runs lie unless told otherwise, seen from the current folder."""
+"""The default folder of runs, relative to the current folder."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What came of a run.
+    """The result of a run.
 
     Attributes:
-        folder: the run folder; everything is in it.
-        progress: what this call did; what an earlier call had done already is not in it.
+        folder: the run folder, which holds everything.
+        progress: what this call did, without what earlier calls had done.
     """
 
     folder: Path
@@ -40,24 +40,24 @@ class Evaluation:
         return open_run(self.folder)
 
     def summary(self, *, missing: Missing = "exclude", epsilon: float | None = None) -> Summary:
-        """The numbers: rates per level, bands, G_ε, or what the suite has in their place, with intervals and coverage.
+        """Return the numbers: pass rates per level, bands, G_ε, or what the suite has in their place, with intervals.
 
         Args:
-            missing: what is done with images that have no verdict: `exclude`, `fail` or `error`.
-            epsilon: the rate to hold; the suite's own if None.
+            missing: how images without a verdict count: `exclude`, `fail` or `error`.
+            epsilon: the pass rate to hold; the suite's own if None.
         """
         from formalimg.reporting import compare  # here, because it is large
 
         return compare([self.run], missing=missing, epsilon=epsilon).sections[0].rows[0].summary
 
     def table(self, *, missing: Missing = "exclude") -> str:
-        """The numbers as a table in Markdown."""
-        from formalimg.reporting import compare, render  # here, because most programs only want the numbers
+        """Return the numbers as a Markdown table."""
+        from formalimg.reporting import compare, render  # here, because it is large
 
         return render(compare([self.run], missing=missing), "md")
 
     def write_report(self, path: str | Path, *, missing: Missing = "exclude") -> Path:
-        """Write the report as one self-contained HTML file; its path is given back."""
+        """Write the report as one self-contained HTML file and return its path."""
         from formalimg.reporting import write_html
 
         write_html([self.run], Path(path), missing=missing)
@@ -81,54 +81,48 @@ def run(
     folder: str | Path | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Evaluation:
-    """Let an image model make the images of a suite, judge them, and keep everything in a run folder.
+    """Generate the images of a suite with an image model, judge them, and store everything in a run folder.
 
-    The same call again goes on where the last one ended, whatever ended it.
+    The same call again resumes where the last one ended, whatever ended it.
 
     Args:
         suite: the benchmark, such as `knolling`.
-        model: the image model, by name (`builtin/reader`, `folder/…`) or itself.
-        judge: who judges, by name or itself; None for the judge of the suite that works offline.
-        items: where the items lie, or the items; None for the default suite.
+        model: the image model, by name (`builtin/reader`, `folder/…`) or as an object.
+        judge: the judge, by name or as an object; None for the judge of the suite that works offline.
+        items: the path of the items, or the items; None for the default suite.
         levels: only items of these levels.
-        per_level: the first so many items of each level.
+        per_level: the first `per_level` items of each level.
         samples: images per item.
-        seed: another seed, other images, from models that can be seeded.
-        size: width and height to ask for, in pixels.
-        condition: how items are put to the model; None for their words, behind the style text that suits the model.
+        seed: the base seed of all images, for models that can be seeded.
+        size: width and height to request, in pixels.
+        condition: how items are presented to the model; None for the prompt, behind the style text that suits the
+            model.
         layouts: the layouts of the items, by id, for conditions that need them; None for their witnesses.
-        budget: stop, resumably, when the folder has cost so many US dollars in all.
+        budget: stop, resumably, when the folder has cost this many US dollars in all.
         folder: the run folder; None for one named after suite and model in `runs`.
-        on_progress: is called after each step with how far the run is.
+        on_progress: called after each step with the progress of the run.
 
     Raises:
-        FormalimgError: if something was asked for that cannot be; the message says what to do.
+        FormalimgError: if an argument is not valid; the message says what to do.
     """
     model = open_image_model(model) if isinstance(model, str) else model
-    place = (
-        Path(folder) if folder is not None else RUNS / run_name(suite, model.name, condition.name if condition else "")
-    )
     judge = open_judge(suite, judge) if judge is None or isinstance(judge, str) else judge
-    found: list[Item[Any]] = list(load(suite, items)) if items is None or isinstance(items, str | Path) else list(items)
-    if condition is None:
-        condition = Condition(style=style_for(suite, model))
-    given_layouts = layouts is not None
-    if not given_layouts and condition.needs_layout:
-        layouts = {item.id: item.spec.witness for item in found if item.spec.witness is not None}
-    order = RunConfig(
-        found,
-        model,
-        Selection(levels, per_level),
+    builder = RunBuilder(
+        suite,
+        f"formalimg {__version__}",
+        items,
+        levels=levels,
+        per_level=per_level,
         samples=samples,
         seed=seed,
         size=size,
-        made_with=f"formalimg {__version__}",
         condition=condition,
-        layouts=layouts or {},
+        auto_style=condition is None,
+        layouts=layouts,
         budget=budget,
-        layouts_from="given" if given_layouts else "solver",
     )
-    return Evaluation(place, execute(order, place, judge, on_progress=on_progress))
+    place = builder.folder(model, RUNS) if folder is None else Path(folder)
+    return Evaluation(place, execute(builder.config(model, place), place, judge, on_progress=on_progress))
 
 
 def evaluate(
@@ -142,20 +136,21 @@ def evaluate(
     folder: str | Path | None = None,
     **options: Any,
 ) -> Evaluation:
-    """Evaluate any Python function that makes images.
+    """Evaluate any Python function that generates images.
 
-    Nothing is known of what a function does, so each call is a new run, unless `folder` names the run to go on with.
+    What a function does is unknown, so each call is a new run, unless `folder` names the run to resume.
 
     Args:
-        generate: takes a prompt, and also `seed` and `size` if it has parameters of these names; gives back a PIL
-            image, the bytes of a PNG, JPEG or WebP file, or the path of one. None means that it declines.
+        generate: takes a prompt, and also `seed` and `size` if it has parameters of these names; returns a PIL image,
+            the bytes of a PNG, JPEG or WebP file, or the path of one. None means that it declines.
         suite: the benchmark, such as `knolling`.
-        name: what to call the model in tables.
+        name: the name of the model in tables.
         settings: what shapes its images and should be on record.
-        batch: with more than 1, the function takes a list of prompts (and of seeds) and gives back a list.
-        concurrency: how many calls may run at the same time.
+        batch: with more than 1, the function takes a list of prompts (and of seeds) and returns a list.
+        concurrency: the maximum number of concurrent calls.
         folder: the run folder; None for a new one in `runs`.
-        options: as for `run`: judge, items, levels, per_level, samples, seed, size, condition, layouts, budget, told.
+        options: as for `run`: judge, items, levels, per_level, samples, seed, size, condition, layouts, budget,
+            on_progress.
     """
     model = CallableModel(generate, name=name, settings=settings, batch=batch, concurrency=concurrency)
     if folder is None:
@@ -163,12 +158,12 @@ def evaluate(
     return run(suite, model, folder=folder, **options)
 
 
-def _new_folder(wished: Path) -> Path:
-    """A folder that was not there before: two calls in one second are two runs."""
-    wished.parent.mkdir(parents=True, exist_ok=True)
+def _new_folder(preferred: Path) -> Path:
+    """Create and return a folder that did not exist: two calls in one second are two runs."""
+    preferred.parent.mkdir(parents=True, exist_ok=True)
     for number in range(1, 1000):
-        place = wished if number == 1 else wished.with_name(f"{wished.name}-{number}")
+        place = preferred if number == 1 else preferred.with_name(f"{preferred.name}-{number}")
         with contextlib.suppress(FileExistsError):
             place.mkdir()
             return place
-    raise FileExistsError(wished)
+    raise FileExistsError(preferred)

@@ -1,4 +1,4 @@
-"""The texts that models are sent: files with named placeholders and a version, which users may replace."""
+"""Prompt templates: text files with named placeholders and a version, which users may replace."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _HEADER = re.compile(r"(version|optional): *(.*)")
 
 
 class PromptError(FormalimgError):
-    """A text of the user's that cannot be sent in place of ours."""
+    """A user's prompt template that cannot replace a built-in one."""
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A text to be sent, with `{placeholders}` for what differs from question to question.
+    """A prompt template with `{placeholders}`.
 
     Attributes:
-        name: how it is called; the name of its file without `.txt`.
-        text: the words.
-        version: how the text is told from others of the same name.
-        optional: the placeholders that a user's own text may do without.
+        name: the name of its file without `.txt`.
+        text: the template.
+        version: distinguishes it from others of the same name.
+        optional: placeholders that a user's own template may omit.
     """
 
     name: str
@@ -39,11 +39,11 @@ class Prompt:
 
     @property
     def placeholders(self) -> frozenset[str]:
-        """The names that stand in braces."""
+        """The names of the placeholders."""
         return frozenset(_PLACEHOLDER.findall(self.text))
 
     def fill(self, values: Mapping[str, str]) -> str:
-        """The text with these values in place of the placeholders; braces within values stay as they are."""
+        """Return the text with the placeholders replaced; braces within values stay as they are."""
         return _PLACEHOLDER.sub(lambda found: values[found[1]], self.text)
 
     def __str__(self) -> str:
@@ -51,7 +51,7 @@ class Prompt:
 
 
 def load_prompts(folder: Path, own: Path | None = None) -> dict[str, Prompt]:
-    """The prompts in a folder of ours by name, each replaced by the user's text of the same name, if there is one.
+    """Load the built-in prompts of a folder by name, each replaced by the user's own of the same name, if any.
 
     Args:
         folder: our texts, one `.txt` file each.

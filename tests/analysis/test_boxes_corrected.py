@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from formalimg.analysis import BoxesStudied, Correction, people_text, study_boxes
 from formalimg.errors import FormalimgError
 from formalimg.judges import match
-from formalimg.judges.certification.matching import overlap
+from formalimg.judges.iou import overlap
 from formalimg.scenes import Box, Scene, SceneObject
 from formalimg.stats import clopper_pearson
 

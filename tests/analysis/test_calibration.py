@@ -104,7 +104,7 @@ def test_labels_that_make_no_sense_beside_the_runs_are_refused_together(folder: 
     )
     with pytest.raises(RatingsError) as caught:
         _calibrated(tmp_path / "labels.csv", folder)
-    for finding, told in zip(
+    for finding, expected in zip(
         caught.value.findings,
         [
             "line 2: item a-l2 is of level 2",
@@ -113,7 +113,7 @@ def test_labels_that_make_no_sense_beside_the_runs_are_refused_together(folder: 
         ],
         strict=True,
     ):
-        assert finding.startswith(told)
+        assert finding.startswith(expected)
 
 
 def test_bad_rows_are_named_by_line(tmp_path: Path) -> None:
@@ -121,13 +121,13 @@ def test_bad_rows_are_named_by_line(tmp_path: Path) -> None:
     with pytest.raises(RatingsError) as caught:
         read_labels(tmp_path / "labels.csv")
     assert [finding.split(":")[1] for finding in caught.value.findings] == ["3", "4", "5"]
-    for text, told in (
+    for text, expected in (
         ("model,item\n", "no column label"),
         ("model,item,label,sampel\n", "mean sample"),
         ("", "no labels"),
     ):
         (tmp_path / "labels.csv").write_text(text)
-        with pytest.raises(RatingsError, match=told):
+        with pytest.raises(RatingsError, match=expected):
             read_labels(tmp_path / "labels.csv")
 
 
@@ -206,8 +206,8 @@ def test_the_command_prints_and_writes(folder: Path, labels: Path, tmp_path: Pat
         return CliRunner().invoke(app, command, env={"COLUMNS": "120"}).output
 
     printed = run()
-    for told in ("83.3 (35.9–99.6)", "0.525", "(refused): 1"):
-        assert told in printed
+    for expected in ("83.3 (35.9–99.6)", "0.525", "(refused): 1"):
+        assert expected in printed
     run("--judge", "test/scorer", "--out", tmp_path / "found.json")
     assert json.loads((tmp_path / "found.json").read_text())["best"]["value"] == pytest.approx(0.525)
     rows = list(csv.DictReader(io.StringIO(run("--format", "csv"))))

@@ -50,8 +50,8 @@ def test_the_study_is_printed() -> None:
     assert code == 0
     assert "3 captions of captions.txt, by the lexicon, version 1" in out
     assert "1.33 ± 1.15 categories in a caption, 2 at most (3)" in out
-    assert "1 empty line passed over" in out
-    assert [line.split() for line in out.splitlines() if line.startswith(" 2 ")] == [["2", "2", "66.7%", "█" * 40]]
+    assert "1 empty line skipped" in out
+    assert [line.split() for line in out.splitlines() if line.startswith(" 2 ")] == [["2", "2", "66.7", "█" * 40]]
 
 
 def test_formats_are_clean(tmp_path: Path) -> None:

@@ -8,16 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formalimg.analysis.captions.category import CATEGORIES, Category, number_of, set_of
-from formalimg.analysis.captions.counts import SETS, CategoryCounts
+from formalimg.analysis.captions.categories import (
+    CATEGORIES,
+    MASKS,
+    Category,
+    CategoryCounts,
+    categories_to_mask,
+    mask_to_categories,
+)
 
 sets = st.lists(st.frozensets(st.sampled_from(CATEGORIES)), max_size=40)
 
 
 def counted(found: list[frozenset[Category]]) -> CategoryCounts:
-    by_set = [0] * SETS
+    by_set = [0] * MASKS
     for categories in found:
-        by_set[number_of(categories)] += 1
+        by_set[categories_to_mask(categories)] += 1
     return CategoryCounts(tuple(by_set))
 
 
@@ -27,7 +33,7 @@ def test_figures_are_those_of_plain_counting(found: list[frozenset[Category]]) -
     sizes = [len(categories) for categories in found]
     assert counts.captions == sum(counts.histogram) == len(found)
     assert counts.histogram == tuple(sizes.count(size) for size in range(9))
-    assert counts.most == max(sizes, default=None)
+    assert counts.maximum == max(sizes, default=None)
     assert counts.mean == (pytest.approx(statistics.fmean(sizes)) if sizes else None)
     assert counts.deviation == (pytest.approx(statistics.stdev(sizes)) if len(sizes) > 1 else None)
     for one in CATEGORIES:
@@ -46,7 +52,7 @@ def test_captions_with_a_category_are_counted_as_if_there_were_no_others(
 
 @given(st.frozensets(st.sampled_from(CATEGORIES)))
 def test_sets_are_numbered(categories: frozenset[Category]) -> None:
-    assert frozenset(set_of(number_of(categories))) == categories
+    assert frozenset(mask_to_categories(categories_to_mask(categories))) == categories
 
 
 def test_without_captions_there_are_no_shares() -> None:

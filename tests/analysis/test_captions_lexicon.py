@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formalimg.analysis.captions.category import CATEGORIES, Category
-from formalimg.analysis.captions.finding import find_categories, find_mentions
+from formalimg.analysis.captions.categories import CATEGORIES, Category
+from formalimg.analysis.captions.mentions import find_categories, find_mentions
 from formalimg.suites.conceptmix import spec
 from formalimg.suites.conceptmix.pools import load_pools
 

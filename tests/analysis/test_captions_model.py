@@ -11,13 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.analysis.captions.asking import question_text
-from formalimg.analysis.captions.finding import find_categories
-from formalimg.analysis.captions.outlook import estimate_study
-from formalimg.analysis.captions.study import study_csv, study_json
-from formalimg.analysis.captions.studying import study_captions
+from formalimg.analysis.captions.chat import estimate_study, load_question
+from formalimg.analysis.captions.mentions import find_categories
+from formalimg.analysis.captions.study import study_captions, study_csv, study_json
 from formalimg.errors import FormalimgError
-from formalimg.models import Answered, AnswerType, Message, Reply, Unanswered, Unreadable, read_answer
+from formalimg.models import Answered, AnswerType, Message, ParseFailure, Reply, Unanswered, parse_answer
 
 CAPTIONS = ["a red cat", "two dogs", "nothing to see", "a red cat", "a huge glass house behind a tree", "a round table"]
 
@@ -50,8 +48,8 @@ class Scripted:
         raw = self.script(caption)
         if isinstance(raw, Unanswered):
             return raw
-        value = read_answer(raw, answer_type)
-        if isinstance(value, Unreadable):
+        value = parse_answer(raw, answer_type)
+        if isinstance(value, ParseFailure):
             return Unanswered("unreadable", value.reason, raw, cost=0.5)
         return Answered(value, raw, cost=0.25)
 
@@ -167,22 +165,22 @@ def test_it_works_where_a_loop_is_running(file: Path, tmp_path: Path) -> None:
 def test_the_captions_themselves_are_never_written_over(tmp_path: Path) -> None:
     path = tmp_path / "per_caption.jsonl"
     path.write_text('{"caption": "a cat"}\n')
-    with pytest.raises(FormalimgError, match="written over"):
+    with pytest.raises(FormalimgError, match="overwritten"):
         study_captions(path, out=tmp_path)
     assert path.read_text() == '{"caption": "a cat"}\n'
 
 
 def test_the_text_does_not_change_without_a_new_version() -> None:
-    question = question_text()
+    question = load_question()
     assert (question.version, hashlib.sha256(question.text.encode()).hexdigest()[:12]) == ("version 1", "086778eda3a5")
 
 
 def test_every_format_has_all_figures(file: Path) -> None:
     study = study_captions(file)
-    told = json.loads(study_json(study))
-    assert told["all"]["histogram"] == {str(size): count for size, count in enumerate(study.counts.histogram)}
-    assert told["all"]["together"]["object"]["color"] == study.counts.together("object", "color") == 2
-    assert told["with_object"]["captions"] == 5
+    data = json.loads(study_json(study))
+    assert data["all"]["histogram"] == {str(size): count for size, count in enumerate(study.counts.histogram)}
+    assert data["all"]["together"]["object"]["color"] == study.counts.together("object", "color") == 2
+    assert data["with_object"]["captions"] == 5
     rows = [row.split(",") for row in study_csv(study).splitlines()]
     assert {len(row) for row in rows} == {6}
     assert sum(int(row[4]) for row in rows if row[:2] == ["all", "histogram"]) == 6

@@ -210,7 +210,7 @@ def test_the_command_prints_and_writes(folders: dict[str, Path], tmp_path: Path)
         return CliRunner().invoke(app, [*map(str, folders.values()), *map(str, arguments)]).output
 
     printed = " ".join(run("--format", "md").split())
-    for told in (
+    for expected in (
         "1 rule not paired, only factual scored (shadow)",
         "test/speckles, gated: 1 group not paired, neither scored (g3)",
         "closed for 1 group (g2)",
@@ -218,7 +218,7 @@ def test_the_command_prints_and_writes(folders: dict[str, Path], tmp_path: Path)
         "| gated | 0.20",
         "| ungated | 0.48",
     ):
-        assert told in printed
+        assert expected in printed
     assert "L2" in run()
     run("--out", tmp_path / "found.json")
     assert json.loads((tmp_path / "found.json").read_text())["models"][0]["rules"]["only_first"] == ["shadow"]

@@ -85,7 +85,7 @@ def test_differences_by_hand(folder: Path, tmp_path: Path) -> None:
     assert gap.mean == pytest.approx(mean)
     assert gap.sd == pytest.approx(sqrt(((A - mean) ** 2 + (0.125 - mean) ** 2 + (0.3 - mean) ** 2) / 2))
     assert gap.quantiles[0.5] == pytest.approx(0.125)
-    assert gap.people == pytest.approx((19.25 / 26 + 0.375 + 0.6) / 3)
+    assert gap.human == pytest.approx((19.25 / 26 + 0.375 + 0.6) / 3)
     assert (gap.near.happened, gap.near.n, gap.near.interval) == (1, 3, clopper_pearson(1, 3))  # 0.125 is near
     levels = found.questions.by_level
     assert {level: it.n for level, it in levels.items()} == {1: 1, 2: 2, 3: 0}
@@ -215,8 +215,8 @@ def test_the_command_prints_and_writes(folder: Path, tmp_path: Path) -> None:
         return CliRunner().invoke(app, command, env={"COLUMNS": "120"}).output
 
     printed = run()
-    for told in ("-0.125 to +0.125", "33.3 (0.8–90.6)", "Not all questions scored by people: 1"):
-        assert told in printed
+    for expected in ("-0.125 to +0.125", "33.3 (0.8–90.6)", "Not all questions scored by raters: 1"):
+        assert expected in printed
     assert len(json.loads(run("--format", "json"))["scores"][0]["questions"]["overall"]["histogram"]) == 41
     rows = list(csv.DictReader(io.StringIO(run("--format", "csv"))))
     assert [float(row["difference"]) for row in rows if row["kind"] == "logic"] == [pytest.approx(-0.125)]

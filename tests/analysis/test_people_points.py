@@ -19,12 +19,10 @@ from formalimg.analysis import (
     VotesError,
     people_text,
     read_points,
+    study_likert,
     study_people,
-    study_points,
 )
-from formalimg.analysis.cases import About, Case
-from formalimg.analysis.panels import panel_of
-from formalimg.analysis.rater_columns import alpha_of_columns
+from formalimg.analysis.rater_agreement import Case, CaseInfo, build_panel, cronbach_of_ratings
 from formalimg.errors import FormalimgError
 from formalimg.runs import StoredRun, open_run
 from formalimg.stats import clopper_pearson
@@ -61,7 +59,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[StoredRun]]:
 
 
 def test_a_mean_of_four_passes_and_missing_ratings_leave_it_open(runs: list[StoredRun]) -> None:
-    found = study_points(_points(), runs)
+    found = study_likert(_points(), runs)
     assert found.points is not None
     passed = {(it.run, it.item): it.passed for it in found.points.images}
     assert [image for image, said in passed.items() if said] == [
@@ -82,7 +80,7 @@ def test_a_mean_of_four_passes_and_missing_ratings_leave_it_open(runs: list[Stor
     assert panel.classified.accuracy.interval.low < clopper_pearson(5, 7).low  # items are the same in all runs
     assert panel.classified.f1.value == 0.75
     assert (panel.classified.sensitivity.value, panel.classified.specificity.value) == (3 / 4, 2 / 3)
-    yes = {(it.run, it.item): (it.yes, it.votes, it.people, it.judge) for it in panel.told}
+    yes = {(it.run, it.item): (it.yes, it.votes, it.human, it.judge) for it in panel.case_answers}
     assert yes["two", "b2"] == (2, 3, False, True)
     assert yes["three", "b2"] == (0, 2, None, False)
     matrix = panel.matrix["ann"]["bob"]
@@ -94,7 +92,7 @@ def test_a_mean_of_four_passes_and_missing_ratings_leave_it_open(runs: list[Stor
 
 
 def test_alphas_of_the_points_by_hand(runs: list[StoredRun]) -> None:
-    found = study_points(_points(), runs).points
+    found = study_likert(_points(), runs).points
     assert found is not None
     rows = [[int(mark) for mark in marks] for marks in GIVEN.values() if "-" not in marks]
     columns = list(zip(*rows, strict=True))
@@ -135,13 +133,13 @@ def test_people_who_take_turns_share_columns(runs: list[StoredRun]) -> None:
         for item, who, those in zip(("a1", "a2", "b1", "b2"), seats, marks, strict=True)
         for rater, mark in zip(who, those, strict=True)
     ]
-    found = study_points(points, runs)
+    found = study_likert(points, runs)
     assert found.raters == ("ann", "bob", "rater-2", "rater-10")
     assert found.points is not None
     assert not found.points.one_rater_per_column
     # Columns 5 2 1 4 and 4 3 1 5 with variances 10/3 and 35/12; that of the sums 9 5 2 9 is 139/12.
     assert found.points.cronbach.value == pytest.approx(2 * (1 - 75 / 139))
-    assert "people take turns" in people_text([found], "terminal")
+    assert "raters take turns" in people_text([found], "terminal")
 
 
 def test_one_more_rating_than_usual_takes_nothing_away(runs: list[StoredRun]) -> None:
@@ -152,7 +150,7 @@ def test_one_more_rating_than_usual_takes_nothing_away(runs: list[StoredRun]) ->
     for number, ((run, item), those) in enumerate(zip(images, marks, strict=True)):
         points += [PointsGiven(run, item, 0, f"rater-{2 * number + at}", mark) for at, mark in enumerate(those)]
     points.append(PointsGiven("two", "b2", 0, "zoe", 5))
-    found = study_points(points, runs).points
+    found = study_likert(points, runs).points
     assert found is not None
     assert (found.cronbach.n, found.cronbach.left_out) == (8, 0)
     first, second, sums = (
@@ -168,7 +166,7 @@ def test_an_image_that_everybody_rated_does_not_stand_for_all(runs: list[StoredR
     points = [PointsGiven("one", "a1", 0, f"rater-{number}", 4) for number in range(6)]
     for number, (run, item) in enumerate(images[1:]):
         points += [PointsGiven(run, item, 0, f"rater-{(number + at) % 6}", 1 + (number + at) % 5) for at in range(2)]
-    found = study_points(points, runs).points
+    found = study_likert(points, runs).points
     assert found is not None
     assert not found.one_rater_per_column
     assert found.cronbach.n == 8
@@ -182,7 +180,7 @@ def test_the_same_item_by_several_models_is_not_independent(runs: list[StoredRun
         PointsGiven(run, item, 0, "ann", 5 if passed != (item in ("a1", "b2")) else 1)
         for (run, item), passed in judged.items()
     ]
-    panel = study_points(points, runs).whole
+    panel = study_likert(points, runs).whole
     assert panel is not None
     assert (panel.with_judge.equal, panel.with_judge.n) == (12, 18)
     assert panel.with_judge.interval is not None
@@ -193,7 +191,7 @@ def test_the_same_item_by_several_models_is_not_independent(runs: list[StoredRun
 
 
 def test_means_stay_between_one_and_five(runs: list[StoredRun]) -> None:
-    found = study_points(_points({("one", "a1"): "111", ("one", "a2"): "555"}), runs).points
+    found = study_likert(_points({("one", "a1"): "111", ("one", "a2"): "555"}), runs).points
     assert found is not None
     assert {it.interval for it in found.means} == {(1, 5)}  # the normal interval reaches from -0.9 to 6.9
 
@@ -212,10 +210,10 @@ def test_every_form_tells_the_same(runs: list[StoredRun]) -> None:
     figures = {(row["figure"], row["of"]): row for row in rows if not row["level"] and not row["run"]}
     alpha = data["points"]["cronbach"]["value"]
     assert float(figures["Cronbach's alpha of people", "five points"]["value"]) == alpha
-    assert float(figures["F1", "whole images"]["value"]) == data["whole"]["classified"]["f1"]["value"] == 0.75
+    assert float(figures["F1", "whole pictures"]["value"]) == data["whole"]["classified"]["f1"]["value"] == 0.75
     words = people_text([found], "md")
-    assert f"| Cronbach's, five points | {alpha:.3f} | 7 | 1 |" in words
-    assert "Not yet decided, because ratings are missing: 1 image." in words
+    assert f"| Cronbach's, Likert ratings | {alpha:.3f} | 7 | 1 |" in words
+    assert "Undecided, because ratings are missing: 1 image." in words
 
 
 def test_mistakes_are_told(runs: list[StoredRun], tmp_path: Path) -> None:
@@ -223,17 +221,17 @@ def test_mistakes_are_told(runs: list[StoredRun], tmp_path: Path) -> None:
     table.write_text("model,item,rater,rating,question\none,a1,ann,5,all\none,a2,ann,4,\n")
     assert [it.points for it in read_points(table)] == [5, 4]
     table.write_text("model,item,rater,rating,question\none,a1,ann,6,all\none,a2,ann,4,1\n")
-    with pytest.raises(RatingsError, match="the rating is '6': write 1, 2, 3, 4 or 5") as told:
+    with pytest.raises(RatingsError, match="the rating is '6': write 1, 2, 3, 4 or 5") as caught:
         read_points(table)
-    assert len(told.value.findings) == 2
+    assert len(caught.value.findings) == 2
     with pytest.raises(VotesError, match="ann votes twice"):
-        study_points([PointsGiven("one", "a1", 0, "ann", 5)] * 2, runs)
+        study_likert([PointsGiven("one", "a1", 0, "ann", 5)] * 2, runs)
     with pytest.raises(VotesError, match=r"^one has no item zz"):
-        study_points([PointsGiven("one", "zz", 0, "ann", 5)], runs)
+        study_likert([PointsGiven("one", "zz", 0, "ann", 5)], runs)
     with pytest.raises(FormalimgError, match="give 1 to 5"):
-        study_points([PointsGiven("one", "a1", 0, "ann", 0)], runs)
+        study_likert([PointsGiven("one", "a1", 0, "ann", 0)], runs)
     with pytest.raises(FormalimgError, match="nobody has rated an image yet"):
-        study_points([PointsGiven("one", "a1", 0, "ann", None)], runs)
+        study_likert([PointsGiven("one", "a1", 0, "ann", None)], runs)
 
 
 def test_the_numbers_of_the_paper_come_out_of_the_same_functions() -> None:
@@ -245,8 +243,8 @@ def test_the_numbers_of_the_paper_come_out_of_the_same_functions() -> None:
     cases = [Case(f"model {number % 4}", str(number), 0, None) for number in range(400)]
     people = {case: one for case, (one, _) in zip(cases, outcomes, strict=True)}
     judge = {case: other for case, (_, other) in zip(cases, outcomes, strict=True)}
-    about = {case: About(1 + int(case.item) % 10) for case in cases}
-    panel = panel_of({"people": people}, people, judge, about, 0.95)
+    about = {case: CaseInfo(1 + int(case.item) % 10) for case in cases}
+    panel = build_panel({"people": people}, people, judge, about, 0.95)
     accuracy = panel.classified.accuracy
     assert (accuracy.happened, accuracy.n, accuracy.value) == (322, 400, 0.805)
     assert panel.classified.f1.value == pytest.approx(0.840, abs=5e-4)
@@ -261,8 +259,8 @@ def test_a_mean_rank_correlation_by_hand() -> None:
         for model, (by_people, by_judge) in enumerate(models):
             for number in range(10):
                 case = Case(f"model {model}", f"{level}-{number}", 0, None)
-                people[case], judge[case], about[case] = number < by_people, number < by_judge, About(level)
-    ranks = panel_of({"ann": people}, people, judge, about, 0.95).ranks
+                people[case], judge[case], about[case] = number < by_people, number < by_judge, CaseInfo(level)
+    ranks = build_panel({"ann": people}, people, judge, about, 0.95).ranks
     assert [found.value for found in ranks.by_level.values()] == [pytest.approx(1), pytest.approx(0.8)]
     assert ranks.mean == pytest.approx(0.9)
 
@@ -272,5 +270,5 @@ def test_raters_have_columns_of_their_own_if_half_of_all_is_rated_by_everybody(
     by_all: int, by_one: int, one_rater_per_column: bool
 ) -> None:
     ratings = [{"ann": 1 + number, "bob": 2 + number} for number in range(by_all)] + [{"ann": 5}] * by_one
-    found = alpha_of_columns(ratings, items=range(len(ratings)), confidence=0.95)
+    found = cronbach_of_ratings(ratings, items=range(len(ratings)), confidence=0.95)
     assert found.one_rater_per_column == one_rater_per_column

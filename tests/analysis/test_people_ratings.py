@@ -77,11 +77,11 @@ def test_who_misses_attention_checks_is_named_and_left_out_on_demand(tmp_path: P
     assert (without["raters"], without["votes"]) == (["rater-1"], 8)
     (all_there,) = _agree(run, "--ratings", study, "--exclude-inattentive", "1")["people"]
     assert (all_there["votes"], all_there["whole"]) == (people["votes"], people["whole"])
-    told = CliRunner().invoke(
+    result = CliRunner().invoke(
         APP, [str(run), "--ratings", str(study), "--exclude-inattentive", "0"], env={"COLUMNS": "200"}
     )
-    assert "Left out for missing more than 0 % of theirs: rater-2." in told.stdout
-    with opened(run) as runs, pytest.raises(FormalimgError, match="no share"):
+    assert "Excluded for missing more than 0 % of theirs: rater-2." in result.stdout
+    with opened(run) as runs, pytest.raises(FormalimgError, match="not a share"):
         human_ratings(study, runs, 1.5)
 
 
@@ -161,16 +161,16 @@ def test_what_is_refused(tmp_path: Path) -> None:
     study = _study(tmp_path / "study", "likert", runs, lambda rater, task, step: 4)
 
     def refused(*arguments: object) -> str:
-        with pytest.raises(FormalimgError) as told:
+        with pytest.raises(FormalimgError) as caught:
             CliRunner().invoke(APP, [*map(str, arguments)], catch_exceptions=False)
-        return str(told.value)
+        return str(caught.value)
 
     assert "is also about the run two" in refused(runs[0], "--ratings", study)
     assert "leave --iou out" in refused(*runs, "--ratings", study, "--iou", "0.5")
     assert "nobody has had an attention check" in refused(*runs, "--ratings", study, "--exclude-inattentive", "0.1")
     assert "give --votes, --scores or --ratings" in refused(*runs, "--ratings", study, "--votes", "votes.csv")
     assert "give it with --ratings" in refused(*runs, "--iou", "0.5")
-    assert "is no study" in refused(*runs, "--ratings", tmp_path)
+    assert "is not a study" in refused(*runs, "--ratings", tmp_path)
     table = tmp_path / "table.csv"
     table.write_text("model,item,rater,mark\n")
     assert "one of the columns vote, score or rating" in refused(*runs, "--ratings", table)

@@ -81,11 +81,11 @@ def test_the_largest_differences_come_first_with_their_questions(found: ScoresCo
     assert [it.item for it in found.disagreements] == ["c-l1", "b-l1", "b-l2", "a-l2"]
     last = found.disagreements[-1]
     assert last.first == last.second  # the same in sum, and not in the questions
-    assert [(it.dimension, it.first, it.second) for it in last.questions if it.apart] == [
+    assert [(it.dimension, it.first, it.second) for it in last.questions if it.distance] == [
         ("logic", 0, 1),
         ("logic", 1, 0),
     ]
-    most = found.disagreements[1].most_apart
+    most = found.disagreements[1].largest
     assert most is not None
     assert (most.first_reason, most.second_reason) == ("it is 1", "it is 0")
 
@@ -110,12 +110,12 @@ def test_every_format_tells_scores_and_not_full_marks(folder: Path) -> None:
     for form in ("terminal", "md", "csv"):
         assert "full mark" not in said("--format", form)
     text = " ".join(said("--format", "md").split())
-    for told in (
+    for expected in (
         "| score 1 | score 2 | difference | sd | near | r |",
         "with a score of 0.5 or more",
         "| c-l1 | 0 | 1 |",
     ):
-        assert told in text
+        assert expected in text
     data = json.loads(said("--format", "json", "--profile", "official-code"))
     assert data["judges"] == []
     assert data["scores_of_judges"][0]["profile"] == "official-code"

@@ -1,4 +1,4 @@
-"""Files of votes: read without mercy, and all mistakes told at once."""
+"""Files of votes: read without mercy, and all mistakes reported at once."""
 
 from __future__ import annotations
 
@@ -37,12 +37,18 @@ def test_all_bad_rows_are_named_by_line(tmp_path: Path) -> None:
     lines = [finding.split(":")[1] for finding in caught.value.findings]
     assert lines == ["3", "4", "6", "7", "8", "10"]
     assert str(caught.value).splitlines() == list(caught.value.findings)
-    for told in ("'maybe': write 1 or 0", "item is empty", "the question is 'zero'", "'-1'", "5 cells for 6 columns"):
-        assert told in str(caught.value)
+    for text in (
+        "'maybe': write 1 or 0",
+        "item is empty",
+        "the question is 'zero'",
+        "'-1'",
+        "5 cells for 6 columns",
+    ):
+        assert text in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("", "there are no votes"),
         ("model,item,rater,vote\n", "no votes below"),
@@ -51,19 +57,19 @@ def test_all_bad_rows_are_named_by_line(tmp_path: Path) -> None:
         ("model,item,rater\none,a1,ann\n", "no column vote"),
         ("model,item,rater,vote,Questions\none,a1,ann,1,2\n", "did you mean question?"),
         ("model,item,vote,rater,vote\none,a1,1,ann,1\n", "several columns vote"),
-        ('model,item,rater,vote\none,a1,ann,"1\n', "no CSV"),
+        ('model,item,rater,vote\none,a1,ann,"1\n', "not CSV"),
     ],
 )
-def test_what_is_no_table_of_votes_is_refused(tmp_path: Path, text: str, told: str) -> None:
+def test_what_is_no_table_of_votes_is_refused(tmp_path: Path, text: str, expected: str) -> None:
     (tmp_path / "votes.csv").write_text(text)
-    with pytest.raises(VotesError, match=told.replace("?", r"\?")):
+    with pytest.raises(VotesError, match=expected.replace("?", r"\?")):
         read_votes(tmp_path / "votes.csv")
 
 
 def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     (tmp_path / "votes.csv").write_bytes("model,item,rater,vote\none,ä,ann,1".encode("utf-16"))
-    for name, told in (("votes.csv", "UTF-8"), ("none.csv", "cannot read")):
-        with pytest.raises(FormalimgError, match=told):
+    for name, expected in (("votes.csv", "UTF-8"), ("none.csv", "cannot read")):
+        with pytest.raises(FormalimgError, match=expected):
             read_votes(tmp_path / name)
 
 
@@ -75,7 +81,7 @@ def test_votes_on_what_is_not_there_are_refused(runs: dict[str, Path], tmp_path:
     )
     with pytest.raises(VotesError) as caught:
         studied(runs, votes, tmp_path)
-    for finding, told in zip(
+    for finding, expected in zip(
         caught.value.findings,
         [
             "line 2 (and 1 more line): no run is called four",
@@ -87,7 +93,7 @@ def test_votes_on_what_is_not_there_are_refused(runs: dict[str, Path], tmp_path:
         ],
         strict=True,
     ):
-        assert finding.startswith(told)
+        assert finding.startswith(expected)
 
 
 def test_all_mistakes_of_a_file_are_named_at_once_with_file_and_line(runs: dict[str, Path], tmp_path: Path) -> None:

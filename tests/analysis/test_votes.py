@@ -11,6 +11,7 @@ import pytest
 
 from formalimg.analysis import PeopleStudied, agreement_text, people_tables
 from formalimg.stats import Consistency, clopper_pearson
+from formalimg.tables import Table, cell_text
 from tests.analysis.concept_runs import PlannedJudge, concept_run
 from tests.analysis.voted_runs import ITEMS, studied, voted_runs
 
@@ -72,7 +73,7 @@ def _counts(found: Consistency) -> tuple[int, int, int]:
 
 def test_majorities_make_the_score_of_people(study: PeopleStudied) -> None:
     assert study.whole is not None
-    people = {(it.run, it.level): (it.people.passed, it.people.scored, it.people.expected) for it in study.whole.scores}
+    people = {(it.run, it.level): (it.human.passed, it.human.scored, it.human.expected) for it in study.whole.scores}
     judge = {(it.run, it.level): (it.judge.passed, it.judge.scored) for it in study.whole.scores}
     assert people == {
         ("one", 1): (2, 2, 2),
@@ -89,7 +90,7 @@ def test_majorities_make_the_score_of_people(study: PeopleStudied) -> None:
     assert judge["one", 3] == (0, 2)
     assert judge["two", 2] == (2, 2)
     assert judge["three", 2] == (0, 2)
-    both = {(it.run, it.level): (it.people_of_both, it.judge_of_both) for it in study.whole.scores}
+    both = {(it.run, it.level): (it.human_of_both, it.judge_of_both) for it in study.whole.scores}
     assert [(it.passed, it.scored, it.expected) for it in both["one", None]] == [(3, 5, 6), (2, 5, 6)]  # without c2
     assert [(it.passed, it.scored) for it in both["one", 3]] == [(0, 1), (0, 1)]
     assert (study.whole.cases, study.whole.undecided) == (10, 1)
@@ -131,7 +132,7 @@ def test_everyone_and_everyone(study: PeopleStudied) -> None:
     assert _counts(matrix["ann"]["majority"]) == (8, 9, 1)
     assert _counts(matrix["ann"]["judge"]) == (8, 10, 0)
     assert matrix["majority"]["judge"] == study.whole.with_judge
-    assert study.whole.people == pytest.approx(((6 / 10 + 6 / 9 + 5 / 9) / 3, 3, 0))
+    assert study.whole.human == pytest.approx(((6 / 10 + 6 / 9 + 5 / 9) / 3, 3, 0))
 
 
 def test_how_far_people_can_be_relied_on(study: PeopleStudied) -> None:
@@ -166,12 +167,16 @@ def test_runs_are_ranked_by_people_and_judge(study: PeopleStudied) -> None:
     assert (study.whole.ranks.levels, study.whole.ranks.left_out) == (1, 2)
 
 
+def _texts(table: Table) -> list[tuple[str, ...]]:
+    return [tuple(map(cell_text, row.cells, table.columns)) for row in table.rows]
+
+
 def test_alpha_and_the_measured_judge_are_told(study: PeopleStudied) -> None:
     people = json.loads(agreement_text([study], "json"))["people"][0]["whole"]
     assert people["alpha"]["value"] == pytest.approx(5 / 26)
     assert people["classified"]["f1"]["value"] == 0.8
     rows = list(csv.DictReader(agreement_text([study], "csv").splitlines()))
-    whole = {(row["figure"], row["level"]): row for row in rows if row["of"] == "whole images"}
+    whole = {(row["figure"], row["level"]): row for row in rows if row["of"] == "whole pictures"}
     assert float(whole["Krippendorff's alpha of people", ""]["value"]) == pytest.approx(5 / 26)
     recall, f1 = whole["recall (sensitivity)", ""], whole["F1", ""]
     assert float(recall["value"]) == pytest.approx(4 / 6)
@@ -182,12 +187,12 @@ def test_alpha_and_the_measured_judge_are_told(study: PeopleStudied) -> None:
     assert whole["mean rank correlation of runs", ""]["n"] == "1"
     assert study.whole is not None
     measured, relied, ranked, *_ = people_tables(study)
-    assert ("Krippendorff's, whole images", "0.192", "10", "0") in relied.rows
-    assert ranked.rows[-1][:2] == ("mean", "0.866")
-    told = {row[0]: row[1] for row in measured.rows}
-    assert told["recall (sensitivity)"].startswith("66.7 (20.")
-    assert told["F1"].startswith("80.0 (")
-    assert (told["false negatives"], told["left out, no majority"], told["left out, no verdict"]) == ("2", "1", "0")
+    assert ("Krippendorff's, whole images", "0.192", "10", "0") in _texts(relied)
+    assert _texts(ranked)[-1][:2] == ("mean", "0.866")
+    cells = {row[0]: row[1] for row in _texts(measured)}
+    assert cells["recall (sensitivity)"].startswith("66.7 (20.")
+    assert cells["F1"].startswith("80.0 (")
+    assert (cells["false negatives"], cells["left out, no majority"], cells["left out, no verdict"]) == ("2", "1", "0")
 
 
 def test_unscored_verdicts_and_ties_are_told_apart(tmp_path: Path) -> None:
@@ -200,22 +205,23 @@ def test_unscored_verdicts_and_ties_are_told_apart(tmp_path: Path) -> None:
     study = studied({"one": folder}, "\n".join(["model,item,rater,vote", *rows]), tmp_path)
     assert study.unscored == {"not understood": 3}
     first, *_ = people_tables(study)
-    told = {row[0]: row[1] for row in first.rows}
-    assert (told["left out, no majority"], told["left out, no verdict"]) == ("2", "2")
-    assert "Images without a verdict of the judge: 3 (not understood 3)." in first.note
+    cells = {row[0]: row[1] for row in _texts(first)}
+    assert (cells["left out, no majority"], cells["left out, no verdict"]) == ("2", "2")
+    assert "Images without a verdict of the judge: 3 (not understood 3)." in first.notes[0]
 
 
 def test_results_come_first_and_details_last(study: PeopleStudied) -> None:
     tables = people_tables(study)
     titles = [table.title for table in tables]
-    assert titles[0] == "The judge, measured by the majority of people"
-    places = [table.place for table in tables]
+    assert titles[0] == "Judge accuracy against the majority of raters"
+    places = [table.placement for table in tables]
     assert places == sorted(places, key=["result", "more", "detail"].index)
-    assert titles.index("Reliability of people") < titles.index("People and judge: whole images")
+    assert titles.index("Inter-rater reliability") < titles.index("Agreement of raters and judge: whole images")
     assert len({table.title for table in tables}) == len(tables)
-    r = {row[1]: row[2] for table in tables for row in table.rows if table.title == "Do scores go together?"}
-    assert r["k to k, one"] == "0.87"
-    assert r["run to run, k 2"] == "0.87"
+    (correlations,) = [table for table in tables if table.title == "Correlation of human and judge scores"]
+    r = {row[1]: row[2] for row in _texts(correlations)}
+    assert r["k, one"] == "0.87"
+    assert r["run, k 2"] == "0.87"
 
 
 def test_scores_that_go_together(study: PeopleStudied) -> None:
@@ -231,7 +237,7 @@ def test_scores_that_go_together(study: PeopleStudied) -> None:
 def test_all_questions_together(study: PeopleStudied) -> None:
     """By majority: a1 yes and no, a2 yes and yes, b1 yes, yes and a tie; the judge passes a1 and b1."""
     assert study.all_questions is not None
-    scores = {(it.run, it.level): it.people for it in study.all_questions.scores}
+    scores = {(it.run, it.level): it.human for it in study.all_questions.scores}
     assert (scores["one", 1].passed, scores["one", 1].scored) == (1, 2)
     assert (scores["one", 2].value, scores["one", 2].scored, scores["one", 2].expected) == (None, 0, 1)
     assert _counts(study.all_questions.with_judge) == (0, 2, 1)
@@ -244,7 +250,7 @@ def test_one_no_decides_and_a_yes_needs_all_answers(
     rows = [f"one,b1,{number},ann,{vote}" for number, vote in enumerate(votes, 1) if vote != "-"]
     panel = studied(runs, "\n".join(["model,item,question,rater,vote", *rows]), tmp_path, "one").all_questions
     assert panel is not None
-    rate = panel.scores[0].people
+    rate = panel.scores[0].human
     assert (rate.value, rate.expected) == (None if decided is None else float(decided), 1)
 
 
@@ -276,10 +282,10 @@ def test_scores_go_together_over_the_images_that_both_decided(runs: dict[str, Pa
     panel = studied(runs, "\n".join(["item,rater,vote,model", *(f"{row},one" for row in rows)]), tmp_path).whole
     assert panel is not None
     for score in panel.scores:
-        assert score.people_of_both == score.judge_of_both
-        assert score.people_of_both.scored == score.people.scored
+        assert score.human_of_both == score.judge_of_both
+        assert score.human_of_both.scored == score.human.scored
     assert panel.r_by_level["one"].value == pytest.approx(1)
-    assert [it.judge.scored - it.people.scored for it in panel.scores] == [0, 0, 1, 1]
+    assert [it.judge.scored - it.human.scored for it in panel.scores] == [0, 0, 1, 1]
 
 
 def test_counts_and_names_are_told_with_care(runs: dict[str, Path], tmp_path: Path) -> None:
@@ -287,9 +293,9 @@ def test_counts_and_names_are_told_with_care(runs: dict[str, Path], tmp_path: Pa
     one = " ".join(agreement_text([studied(runs, f"{head}one,a1,ann,1\n", tmp_path)], "terminal").split())
     assert "1 rater, 1 vote; the judge is test/judge." in one
     assert "differ only in case" not in one
-    assert "Scores on the same" not in one
+    assert "Scores on cases of both" not in one
     votes = f"{head}one,a1,ann,1\none,a1,Ann,0\none,a2,bob,1\n"
     two = " ".join(agreement_text([studied(runs, votes, tmp_path)], "terminal").split())
     assert "3 raters, 3 votes" in two
-    assert "Names that differ only in case are taken for different people: Ann and ann." in two
-    assert "Scores on the same: whole images" in two  # a1 is a tie
+    assert "Names that differ only in case are taken for different raters: Ann and ann." in two
+    assert "Scores on cases of both: whole images" in two  # a1 is a tie

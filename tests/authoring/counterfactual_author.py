@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from formalimg.authoring import CounterfactualChoices, Law, WritingPlan, Written, write_suite
+from formalimg.authoring import AuthoringPlan, AuthoringResult, CounterfactualChoices, Law, author_suite
 from formalimg.models import ChatModel, open_chat_model
 from formalimg.suites import Group, check_groups, our_groups
 from tests.support.loopback.dialects import Asked
@@ -53,9 +53,9 @@ def laws(count: int) -> tuple[Law, ...]:
     return tuple(known)[:count]
 
 
-def plan_of(count: int, attempts: int = 2, **choices: Any) -> WritingPlan:
+def plan_of(count: int, attempts: int = 2, **choices: Any) -> AuthoringPlan:
     """A plan for groups of the first laws."""
-    return WritingPlan(
+    return AuthoringPlan(
         "cf-world", attempts=attempts, counterfactual=CounterfactualChoices(laws(count), **choices), version="mine"
     )
 
@@ -148,11 +148,11 @@ class Author:
         return open_chat_model(f"openai/{name}", {**options, "concurrency": str(hands)})
 
     def write(
-        self, plan: WritingPlan, folder: Path, spoil: Spoil = as_it_is, faults: Faults = never, hands: int = 4
-    ) -> Written:
+        self, plan: AuthoringPlan, folder: Path, spoil: Spoil = as_it_is, faults: Faults = never, hands: int = 4
+    ) -> AuthoringResult:
         """Write a plan; faults are told by the number of the request in this writing."""
         self.steps, self.questions, self.spoil, self._faults, self._requests = [], [], spoil, faults, 0
-        return write_suite(plan, self.model(hands=hands), folder)
+        return author_suite(plan, self.model(hands=hands), folder)
 
     def _reply(self, asked: Asked) -> str:
         question, step = "".join(asked.texts), step_of(asked.schema)
@@ -174,7 +174,7 @@ def serving() -> Iterator[Author]:
         yield found
 
 
-def assert_sound(written: Written, groups: list[Group], folder: Path) -> None:
+def assert_sound(written: AuthoringResult, groups: list[Group], folder: Path) -> None:
     """Checked again, from the outside; and every attempt is accounted for."""
     assert check_groups(groups) == []
     assert len(written.items) == 3 * len(groups) == 3 * written.accepted

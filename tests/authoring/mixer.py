@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from formalimg.authoring import WritingPlan, Written, write_suite
+from formalimg.authoring import AuthoringPlan, AuthoringResult, author_suite
 from formalimg.models import open_chat_model
 from formalimg.suites import (
     Binding,
@@ -22,7 +22,7 @@ from formalimg.suites import (
     unasked,
     unsaid,
 )
-from formalimg.suites.conceptmix.realizing import realize
+from formalimg.suites.conceptmix.realization import realize
 from tests.support.loopback.dialects import Asked
 from tests.support.loopback.faults import Fault, Faults, never
 from tests.support.loopback.server import Loopback
@@ -94,13 +94,13 @@ class Talk:
         self.server = Loopback(reply=self._reply, faults=self._fault)
 
     def write(
-        self, plan: WritingPlan, folder: Path, spoil: Spoil = as_it_is, faults: Faults = never, hands: int = 4
-    ) -> Written:
+        self, plan: AuthoringPlan, folder: Path, spoil: Spoil = as_it_is, faults: Faults = never, hands: int = 4
+    ) -> AuthoringResult:
         """Write a plan; faults are told by the number of the request in this writing."""
         self.steps, self._spoil, self._faults, self._requests = [], spoil, faults, 0
         options = {"base_url": f"{self.server.url}/v1", "cache": "off", "reads": "0", "tries": "1"}
         model = open_chat_model("openai/some-model", {**options, "concurrency": str(hands)})
-        return write_suite(plan, model, folder)
+        return author_suite(plan, model, folder)
 
     def _reply(self, asked: Asked) -> str:
         question, step = "".join(asked.texts), step_of(asked.schema)
@@ -112,7 +112,7 @@ class Talk:
         return self._faults(self._requests - 1)
 
 
-def assert_sound(written: Written, folder: Path) -> None:
+def assert_sound(written: AuthoringResult, folder: Path) -> None:
     """Checked again, from the outside; and every attempt is accounted for."""
     for item in written.items:
         spec = item.spec

@@ -15,7 +15,7 @@ from formalimg.authoring.formulas.templates import Assignment
 from formalimg.logic import And, Atom, Exists, Forall, Formula, Value, Variable, atoms, subformulas, vocabulary
 from formalimg.models import Answered, AnswerType, Message, Reply, Setting, Unanswered, Usage
 from formalimg.suites import FormulaSpec, Item, Recipe, make_items
-from formalimg.suites.wording import WordingError, realize
+from formalimg.suites.formula.wording import WordingError, realize
 
 Speaker = Callable[[str], "dict[str, Any] | Unanswered"]
 

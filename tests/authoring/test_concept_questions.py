@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from formalimg.authoring import Rejection
-from formalimg.authoring.concepts.checks import in_order
-from formalimg.authoring.concepts.templates import mixed
+from formalimg.authoring.concepts.checks import ordered_questions
+from formalimg.authoring.concepts.templates import make_mixture
 from formalimg.suites import Binding, BoundObject, Category, Concept, Relation, load, template_questions
 from tests.authoring.mixer import POOLS
 
@@ -35,7 +35,7 @@ SCENE = Binding(
         for name, ends in (("left", (1, 3)), ("behind", (2, 3)), ("above", (4, 1)))
     ),
 )
-MIX = mixed([Concept(*concept) for concept in CONCEPTS], SCENE, POOLS)
+MIX = make_mixture([Concept(*concept) for concept in CONCEPTS], SCENE, POOLS)
 
 # Sensible questions, each for the concept before it.
 SENSIBLE = [
@@ -205,7 +205,7 @@ def _asked(value: str, question: str) -> tuple[str, ...] | Rejection:
     """What becomes of a question in the place of a concept, among others that are as they should be."""
     questions = list(template_questions(MIX.concepts, MIX.binding))
     questions[[concept for _, concept in CONCEPTS].index(value)] = question
-    return in_order(questions, MIX, POOLS)
+    return ordered_questions(questions, MIX, POOLS)
 
 
 @pytest.mark.parametrize(("value", "question"), SENSIBLE)
@@ -226,8 +226,8 @@ def test_questions_that_ask_for_something_else_are_rejected(value: str, question
 def test_our_own_questions_and_statements_pass() -> None:
     for item in load("conceptmix")[::40]:
         assert item.spec.binding is not None
-        mix = mixed([asked.concept for asked in item.spec.concepts], item.spec.binding, POOLS)
+        mix = make_mixture([asked.concept for asked in item.spec.concepts], item.spec.binding, POOLS)
         ours = tuple(asked.question for asked in item.spec.concepts)
-        assert in_order(ours, mix, POOLS) == ours
+        assert ordered_questions(ours, mix, POOLS) == ours
         told = tuple(f"Is it true that {statement}?" for statement in mix.statements)
-        assert in_order(told, mix, POOLS) == told
+        assert ordered_questions(told, mix, POOLS) == told

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from formalimg.authoring import ConceptChoices, Rejection, WritingPlan
+from formalimg.authoring import AuthoringPlan, ConceptChoices, Rejection
 from formalimg.authoring.concepts.answers import BindingAnswer
-from formalimg.authoring.concepts.checks import closed, in_order
-from formalimg.authoring.concepts.templates import draw, mixed
+from formalimg.authoring.concepts.checks import complete_binding_from, ordered_questions
+from formalimg.authoring.concepts.templates import draw_mixture, make_mixture
 from formalimg.authoring.plan import Slot
 from formalimg.suites import Binding, BoundObject, Category, Concept, Relation
 from tests.authoring.mixer import POOLS, Answer, Talk, assert_sound
@@ -22,7 +22,7 @@ from tests.support.loopback.faults import Fault
 
 pytest.importorskip("openai")
 
-SPATIAL = WritingPlan("conceptmix", (1,), 1, attempts=1, choices=ConceptChoices(only="spatial"))
+SPATIAL = AuthoringPlan("conceptmix", (1,), 1, attempts=1, choices=ConceptChoices(only="spatial"))
 COLORS = ConceptChoices(only="color")
 
 
@@ -111,13 +111,13 @@ def test_an_exchanged_attribute_is_noticed(talk: Talk, tmp_path: Path) -> None:
         return _changed(answer, caption=_exchanged(answer["caption"])) if step == "caption" else answer
 
     seed = next(seed for seed in range(99) if len(_colors(seed)) == 2)
-    plan = WritingPlan("conceptmix", (3,), 1, seed, 1, choices=COLORS)
+    plan = AuthoringPlan("conceptmix", (3,), 1, seed, 1, choices=COLORS)
     assert dict(talk.write(plan, tmp_path / "spoilt", spoil).rejections) == {"concept not said": 1}
     assert len(talk.write(plan, tmp_path / "right").items) == 1
 
 
 def _colors(seed: int) -> set[str]:
-    drawn = draw(WritingPlan("conceptmix", (3,), 1, seed, 1, choices=COLORS), POOLS, Slot(0, 3), 0)
+    drawn = draw_mixture(AuthoringPlan("conceptmix", (3,), 1, seed, 1, choices=COLORS), POOLS, Slot(0, 3), 0)
     return {concept.value for concept in drawn.concepts if concept.category == "color"}
 
 
@@ -131,7 +131,7 @@ def test_a_model_that_declines_is_counted(talk: Talk, tmp_path: Path, kind: str,
 
 
 def test_a_size_needs_something_to_measure_it_by(talk: Talk, tmp_path: Path) -> None:
-    plan = WritingPlan("conceptmix", (1,), 1, attempts=1, choices=ConceptChoices(only="size"))
+    plan = AuthoringPlan("conceptmix", (1,), 1, attempts=1, choices=ConceptChoices(only="size"))
     assert len(talk.write(plan, tmp_path / "right").items[0].spec.binding.objects) == 2
 
     def spoil(step: str, answer: Answer, question: str) -> Answer:
@@ -144,7 +144,7 @@ def test_a_size_needs_something_to_measure_it_by(talk: Talk, tmp_path: Path) -> 
     ("repeated", "reason"), [("WRONG, it is odd.", "check: invalid"), ("A nice picture.", "concept not said")]
 )
 def test_what_is_repeated_has_to_pass_the_same_checks(talk: Talk, tmp_path: Path, repeated: str, reason: str) -> None:
-    plan = WritingPlan("conceptmix", (1,), 1, attempts=1, choices=ConceptChoices(None, "official-code", "spatial"))
+    plan = AuthoringPlan("conceptmix", (1,), 1, attempts=1, choices=ConceptChoices(None, "official-code", "spatial"))
     written = talk.write(
         plan, tmp_path, lambda step, a, question: _changed(a, caption=repeated) if step == "repeat" else a
     )
@@ -186,19 +186,19 @@ QUESTIONS = (
     ],
 )
 def test_a_question_asks_for_the_concept_in_its_place(place: int, question: str) -> None:
-    mix = mixed([Concept(*concept) for concept in CONCEPTS], CAT_ON_ROBOT, POOLS)
-    assert in_order(QUESTIONS, mix, POOLS) == QUESTIONS
-    found = in_order((*QUESTIONS[:place], question, *QUESTIONS[place + 1 :]), mix, POOLS)
+    mix = make_mixture([Concept(*concept) for concept in CONCEPTS], CAT_ON_ROBOT, POOLS)
+    assert ordered_questions(QUESTIONS, mix, POOLS) == QUESTIONS
+    found = ordered_questions((*QUESTIONS[:place], question, *QUESTIONS[place + 1 :]), mix, POOLS)
     assert isinstance(found, Rejection)
     assert found.reason == "question out of order"
 
 
 def test_no_two_questions_can_be_exchanged() -> None:
-    mix = mixed([Concept(*concept) for concept in CONCEPTS], CAT_ON_ROBOT, POOLS)
+    mix = make_mixture([Concept(*concept) for concept in CONCEPTS], CAT_ON_ROBOT, POOLS)
     for one, other in combinations(range(len(QUESTIONS)), 2):
         exchanged = list(QUESTIONS)
         exchanged[one], exchanged[other] = exchanged[other], exchanged[one]
-        assert isinstance(in_order(exchanged, mix, POOLS), Rejection), exchanged
+        assert isinstance(ordered_questions(exchanged, mix, POOLS), Rejection), exchanged
 
 
 def test_nobody_adds_to_a_given_number_of_objects() -> None:
@@ -206,7 +206,7 @@ def test_nobody_adds_to_a_given_number_of_objects() -> None:
     for item, reason in (("robot", "binding changed"), ("lamp", None)):
         objects = (*given.objects, BoundObject(item))
         after = replace(given, objects=objects, relations=(Relation("top", "…", 1, 3),))
-        found = closed(given, BindingAnswer.model_validate(after.to_json()), POOLS)
+        found = complete_binding_from(given, BindingAnswer.model_validate(after.to_json()), POOLS)
         assert found == after if reason is None else isinstance(found, Rejection) and found.reason == reason
 
 
@@ -229,6 +229,6 @@ def test_any_mixture_adds_up_and_nothing_wrong_is_accepted(
         return spoilt
 
     folder = tmp_path_factory.mktemp("mixed")
-    written = talk.write(WritingPlan("conceptmix", (1, 4), 2, attempts=3), folder, spoil, hands=hands)
+    written = talk.write(AuthoringPlan("conceptmix", (1, 4), 2, attempts=3), folder, spoil, hands=hands)
     assert_sound(written, folder)
     assert len(written.items) + sum(written.missing.values()) == 4

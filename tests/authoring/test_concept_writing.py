@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.authoring import ConceptChoices, WritingPlan
-from formalimg.authoring.concepts.templates import draw
+from formalimg.authoring import AuthoringPlan, ConceptChoices
+from formalimg.authoring.concepts.templates import draw_mixture
 from formalimg.errors import FormalimgError
 from formalimg.suites import Binding, conflicts, load, load_pools
 from tests.authoring.mixer import POOLS, Answer, Talk, assert_sound
@@ -21,15 +21,15 @@ from tests.support.loopback.faults import Fault
 
 pytest.importorskip("openai")
 
-SPATIAL = WritingPlan("conceptmix", (1,), 1, attempts=1, choices=ConceptChoices(only="spatial"))
+SPATIAL = AuthoringPlan("conceptmix", (1,), 1, attempts=1, choices=ConceptChoices(only="spatial"))
 
 
-def drawn_in(folder: Path, plan: WritingPlan) -> list[Binding]:
+def drawn_in(folder: Path, plan: AuthoringPlan) -> list[Binding]:
     """What was drawn in each attempt of a writing, before anyone was asked."""
     levels = {slot.id: slot for slot in plan.slots}
     with sqlite3.connect(folder / "writing.sqlite") as file:
         attempts = file.execute("select slot, attempt from outcomes").fetchall()
-    return [draw(plan, POOLS, levels[slot], attempt).binding for slot, attempt in attempts]
+    return [draw_mixture(plan, POOLS, levels[slot], attempt).binding for slot, attempt in attempts]
 
 
 def is_open(binding: Binding) -> bool:
@@ -39,7 +39,7 @@ def is_open(binding: Binding) -> bool:
 
 
 def test_right_answers_become_items_and_only_what_is_open_is_asked(talk: Talk, tmp_path: Path) -> None:
-    plan = WritingPlan("conceptmix", (1, 3, 5), 4, attempts=12, version="mine-1")
+    plan = AuthoringPlan("conceptmix", (1, 3, 5), 4, attempts=12, version="mine-1")
     written = talk.write(plan, tmp_path)
     assert [item.level for item in written.items] == [1] * 4 + [3] * 4 + [5] * 4
     assert set(written.rejections) <= {"conflict"}
@@ -70,7 +70,7 @@ def test_after_an_outage_nothing_is_asked_twice_and_nothing_is_counted_twice(tal
 @pytest.mark.parametrize("stop", [1, 2, 3, 4, 7])
 def test_wherever_it_is_stopped_it_goes_on_to_the_same_items(talk: Talk, tmp_path: Path, stop: int) -> None:
     """A wrong key ends everything, once what is on its way has come."""
-    plan = WritingPlan("conceptmix", (2,), 3, seed=4, attempts=5, choices=ConceptChoices(only="spatial"))
+    plan = AuthoringPlan("conceptmix", (2,), 3, seed=4, attempts=5, choices=ConceptChoices(only="spatial"))
     whole = talk.write(plan, tmp_path / "whole")
     asked = len(talk.steps)
     with pytest.raises(FormalimgError, match="OPENAI_API_KEY"):
@@ -85,7 +85,7 @@ def test_wherever_it_is_stopped_it_goes_on_to_the_same_items(talk: Talk, tmp_pat
 
 
 def test_killed_and_taken_up_again_it_ends_with_the_same_items(talk: Talk, tmp_path: Path) -> None:
-    plan = WritingPlan("conceptmix", (1, 2), 8, attempts=4)
+    plan = AuthoringPlan("conceptmix", (1, 2), 8, attempts=4)
     whole = talk.write(plan, tmp_path / "whole")
     asked, talk.steps = len(talk.steps), []
     command = [sys.executable, "-m", "formalimg", "write", "conceptmix", "-m", "openai/some-model", "--levels", "1,2"]
@@ -109,14 +109,14 @@ def test_the_paper_keeps_the_caption_and_the_published_code_takes_what_is_repeat
 
     paper = talk.write(SPATIAL, tmp_path / "paper", spoil)
     assert "repeat" not in talk.steps
-    theirs = WritingPlan("conceptmix", (1,), 1, attempts=1, choices=ConceptChoices(None, "official-code", "spatial"))
+    theirs = AuthoringPlan("conceptmix", (1,), 1, attempts=1, choices=ConceptChoices(None, "official-code", "spatial"))
     code = talk.write(theirs, tmp_path / "code", spoil)
     assert [item.prompt.startswith("Look: ") for item in (*paper.items, *code.items)] == [False, True]
 
 
 def test_without_binder_and_with_templates_only_captions_are_asked_for(talk: Talk, tmp_path: Path) -> None:
     choices = ConceptChoices(only="spatial", binder="offline", questions="template")
-    written = talk.write(WritingPlan("conceptmix", (2,), 2, choices=choices), tmp_path)
+    written = talk.write(AuthoringPlan("conceptmix", (2,), 2, choices=choices), tmp_path)
     assert set(talk.steps) == {"caption", "check"}
     assert len(written.items) == 2
     assert all(asked.question.endswith("?") for item in written.items for asked in item.spec.concepts)
@@ -135,7 +135,7 @@ def test_the_same_concepts_are_accepted_only_once_and_other_pools_do_not_go_on(t
 
     plan = next(
         plan
-        for plan in (WritingPlan("conceptmix", (1,), 2, seed, choices=choices) for seed in range(99))
+        for plan in (AuthoringPlan("conceptmix", (1,), 2, seed, choices=choices) for seed in range(99))
         if _repeats(plan)
     )
     written = talk.write(plan, tmp_path / "out", spoil, hands=1)
@@ -148,12 +148,12 @@ def test_the_same_concepts_are_accepted_only_once_and_other_pools_do_not_go_on(t
         talk.write(plan, tmp_path / "out")
 
 
-def _repeats(plan: WritingPlan) -> bool:
+def _repeats(plan: AuthoringPlan) -> bool:
     """Is the first draw of the first item that of the second one as well, and its second draw too?"""
     pools = load_pools(plan.choices.concepts)
     one, other = plan.slots
-    first = draw(plan, pools, one, 0).binding
-    return all(draw(plan, pools, other, attempt).binding == first for attempt in (0, 1))
+    first = draw_mixture(plan, pools, one, 0).binding
+    return all(draw_mixture(plan, pools, other, attempt).binding == first for attempt in (0, 1))
 
 
 @pytest.mark.parametrize(
@@ -169,12 +169,12 @@ def test_plans_that_make_no_sense_are_refused(
     suite: str, levels: tuple[int, ...], choices: ConceptChoices, message: str
 ) -> None:
     with pytest.raises(FormalimgError, match=message):
-        WritingPlan(suite, levels, choices=choices)
+        AuthoringPlan(suite, levels, choices=choices)
 
 
 def test_what_cannot_be_drawn_is_told_before_anyone_is_asked(talk: Talk, tmp_path: Path) -> None:
     (tmp_path / "object.toml").write_text('values = ["cat"]')
-    plan = WritingPlan("conceptmix", (1, 3), 1, choices=ConceptChoices(tmp_path, only="color"))
+    plan = AuthoringPlan("conceptmix", (1, 3), 1, choices=ConceptChoices(tmp_path, only="color"))
     talk.steps = []
     with pytest.raises(FormalimgError, match="color"):
         talk.write(plan, tmp_path / "out")
@@ -183,7 +183,7 @@ def test_what_cannot_be_drawn_is_told_before_anyone_is_asked(talk: Talk, tmp_pat
 
 
 def test_more_items_than_there_are_is_told_before_anyone_is_asked(talk: Talk, tmp_path: Path) -> None:
-    plan = WritingPlan("conceptmix", (1,), 101, choices=ConceptChoices(only="size"))
+    plan = AuthoringPlan("conceptmix", (1,), 101, choices=ConceptChoices(only="size"))
     talk.steps = []
     with pytest.raises(FormalimgError, match="at most 100 different items with k=1"):
         talk.write(plan, tmp_path / "out")
@@ -200,15 +200,15 @@ def test_numbers_may_be_written_as_numbers(talk: Talk, tmp_path: Path) -> None:
         return {**answer, "objects": objects}
 
     numbers: list[int] = []
-    written = talk.write(WritingPlan("conceptmix", (6,), 4), tmp_path, spoil)
+    written = talk.write(AuthoringPlan("conceptmix", (6,), 4), tmp_path, spoil)
     assert numbers
     assert len(written.items) == 4
     assert_sound(written, tmp_path)
 
 
 def test_plans_are_as_large_as_in_the_papers() -> None:
-    assert len(WritingPlan("conceptmix").slots) == 7 * 300
-    assert len(WritingPlan("natural").slots) == 10 * 200
-    assert WritingPlan("conceptmix", (12,), 1).levels == (12,)
+    assert len(AuthoringPlan("conceptmix").slots) == 7 * 300
+    assert len(AuthoringPlan("natural").slots) == 10 * 200
+    assert AuthoringPlan("conceptmix", (12,), 1).levels == (12,)
     with pytest.raises(FormalimgError, match="unknown binder 'me'"):
         ConceptChoices(binder="me")  # type: ignore[arg-type]

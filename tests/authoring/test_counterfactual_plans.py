@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.authoring import ConceptChoices, CounterfactualChoices, Law, WritingPlan, read_laws
+from formalimg.authoring import AuthoringPlan, ConceptChoices, CounterfactualChoices, Law, read_laws
 from formalimg.errors import FormalimgError
 from tests.authoring.counterfactual_author import laws
 
@@ -51,17 +51,17 @@ def test_a_file_without_proper_laws_is_an_error_with_its_place(
 @pytest.mark.parametrize(
     ("plan", "message"),
     [
-        (lambda: WritingPlan("cf-world", (1,)), "leave --levels out"),
-        (lambda: WritingPlan("cf-world", per_level=7), "say --per-law"),
-        (lambda: WritingPlan("cf-world-rules"), "cannot be written"),
-        (lambda: WritingPlan("cf-world", choices=ConceptChoices(binder="offline")), "for conceptmix only"),
-        (lambda: WritingPlan("natural", counterfactual=CounterfactualChoices(laws(1))), "--laws: for cf-world only"),
+        (lambda: AuthoringPlan("cf-world", (1,)), "leave --levels out"),
+        (lambda: AuthoringPlan("cf-world", per_level=7), "say --per-law"),
+        (lambda: AuthoringPlan("cf-world-rules"), "cannot be written"),
+        (lambda: AuthoringPlan("cf-world", choices=ConceptChoices(binder="offline")), "for conceptmix only"),
+        (lambda: AuthoringPlan("natural", counterfactual=CounterfactualChoices(laws(1))), "--laws: for cf-world only"),
         (
-            lambda: WritingPlan("cf-world-attributes", counterfactual=CounterfactualChoices(per_law=2)),
+            lambda: AuthoringPlan("cf-world-attributes", counterfactual=CounterfactualChoices(per_law=2)),
             "--per-law: not for cf-world-attributes",
         ),
     ],
 )
-def test_plans_that_make_no_sense_are_refused(plan: type[WritingPlan], message: str) -> None:
+def test_plans_that_make_no_sense_are_refused(plan: type[AuthoringPlan], message: str) -> None:
     with pytest.raises(FormalimgError, match=message):
         plan()  # type: ignore[call-arg]

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formalimg.authoring import CounterfactualChoices, Rejection, WritingPlan, outcomes_told, read_groups
+from formalimg.authoring import AuthoringPlan, CounterfactualChoices, Rejection, named_outcomes, read_groups
 from formalimg.authoring.counterfactuals.answers import DescriptionAnswer, PairAnswer, QuestionAnswer
-from formalimg.authoring.counterfactuals.description_task import described_prompt
-from formalimg.authoring.counterfactuals.group_task import questions_of
-from formalimg.authoring.counterfactuals.pair_task import pair_of
+from formalimg.authoring.counterfactuals.description_task import apply_description
+from formalimg.authoring.counterfactuals.group_task import parse_questions
+from formalimg.authoring.counterfactuals.pair_task import parse_pair
 from formalimg.suites import items_of_groups
 from tests.authoring.counterfactual_author import (
     OURS,
@@ -128,7 +128,7 @@ def test_refusals_are_counted(author: Author, tmp_path: Path, place: int, reason
     def faults(number: int) -> Fault | None:
         return Fault("refusal") if number == place else None
 
-    for plan in (plan_of(1), WritingPlan("cf-world-attributes", per_level=1)):
+    for plan in (plan_of(1), AuthoringPlan("cf-world-attributes", per_level=1)):
         written = author.write(plan, tmp_path / plan.suite, faults=faults)
         assert dict(written.rejections) == {reason: 1}
         assert written.accepted == 1
@@ -149,7 +149,7 @@ def test_among_many_faults_nothing_wrong_is_accepted_and_all_is_counted(author: 
     assert_sound(written, groups, tmp_path)
 
 
-MARKED = outcomes_told(items_of_groups(OURS[:1]))[0]
+MARKED = named_outcomes(items_of_groups(OURS[:1]))[0]
 DESCRIBED: Answer = right_answer("description", MARKED.explicit.prompt)
 SPOILT_DESCRIPTIONS: list[tuple[str, Any]] = [
     ("outcome not quoted", _with(outcome=MARKED.explicit.prompt)),
@@ -166,8 +166,8 @@ SPOILT_DESCRIPTIONS: list[tuple[str, Any]] = [
 
 @pytest.mark.parametrize(("reason", "spoil"), SPOILT_DESCRIPTIONS)
 def test_descriptions_that_say_too_little_or_too_much_are_rejected(reason: str, spoil: Any) -> None:
-    assert described_prompt(DescriptionAnswer(**DESCRIBED), MARKED) == OURS[0].denominalised
-    found = described_prompt(DescriptionAnswer(**spoil(DESCRIBED)), MARKED)
+    assert apply_description(DescriptionAnswer(**DESCRIBED), MARKED) == OURS[0].denominalised
+    found = apply_description(DescriptionAnswer(**spoil(DESCRIBED)), MARKED)
     assert isinstance(found, Rejection)
     assert found.reason == reason
 
@@ -183,7 +183,9 @@ def test_descriptions_that_say_too_little_or_too_much_are_rejected(reason: str, 
 def test_what_the_checker_has_against_a_description_counts(
     author: Author, tmp_path: Path, step: str, change: Answer, reason: str
 ) -> None:
-    plan = WritingPlan("cf-world-denominalised", attempts=1, counterfactual=CounterfactualChoices(told=(MARKED,)))
+    plan = AuthoringPlan(
+        "cf-world-denominalised", attempts=1, counterfactual=CounterfactualChoices(named_outcomes=(MARKED,))
+    )
     written = author.write(plan, tmp_path, lambda place, answer, _: {**answer, **change} if place == step else answer)
     assert dict(written.rejections) == {reason: 1}
 
@@ -196,7 +198,7 @@ def test_the_law_and_the_scene_stay_letter_by_letter(start: int, length: int, ma
     prompt = told.explicit.prompt
     quoted = prompt[start : start + length]
     named = [word for word in re.findall("[a-z]{4,}", quoted.lower()) if word not in DESCRIBED["described"].lower()]
-    found = described_prompt(DescriptionAnswer(**{**DESCRIBED, "outcome": quoted, "named": named[-2:]}), told)
+    found = apply_description(DescriptionAnswer(**{**DESCRIBED, "outcome": quoted, "named": named[-2:]}), told)
     if not isinstance(found, Rejection):
         assert found == prompt.replace(quoted, DESCRIBED["described"])
         assert not marked or quoted.strip() == OURS[0].outcome
@@ -205,9 +207,9 @@ def test_the_law_and_the_scene_stay_letter_by_letter(start: int, length: int, ma
 def test_a_part_that_is_not_marked_can_be_replaced() -> None:
     """The test above is not about rejections alone."""
     told = MARKED._replace(implicit="All is as it was.")
-    assert described_prompt(DescriptionAnswer(**DESCRIBED), told) == OURS[0].denominalised
+    assert apply_description(DescriptionAnswer(**DESCRIBED), told) == OURS[0].denominalised
     for part in (OURS[0].outcome[1:], told.explicit.prompt):
-        found = described_prompt(DescriptionAnswer(**{**DESCRIBED, "outcome": part}), told)
+        found = apply_description(DescriptionAnswer(**{**DESCRIBED, "outcome": part}), told)
         assert isinstance(found, Rejection)
         assert found.reason == "outcome not quoted"
 
@@ -230,22 +232,24 @@ SPOILT_PAIRS: list[tuple[str, Answer]] = [
 
 @pytest.mark.parametrize(("reason", "change"), SPOILT_PAIRS)
 def test_prompts_that_are_no_pair_are_rejected(reason: str, change: Answer) -> None:
-    found = pair_of(PairAnswer(thoughts="", **{**FOX, **change}))
+    found = parse_pair(PairAnswer(thoughts="", **{**FOX, **change}))
     assert isinstance(found, Rejection)
     assert found.reason == reason
 
 
 def test_all_our_own_pairs_are_pairs() -> None:
     """And the article and one word more may change with the partner."""
-    assert [found for entry in PAIRS if isinstance(found := pair_of(PairAnswer(thoughts="", **entry)), Rejection)] == []
+    assert [
+        found for entry in PAIRS if isinstance(found := parse_pair(PairAnswer(thoughts="", **entry)), Rejection)
+    ] == []
     rare, common = "A red fox sleeps in an oven.", "A red fox sleeps on a log."
     fields = {"a": "fox", "rare": "oven", "common": "log", "rare_prompt": rare, "common_prompt": common}
-    assert pair_of(PairAnswer(thoughts="", **fields)) == tuple(fields.values())
+    assert parse_pair(PairAnswer(thoughts="", **fields)) == tuple(fields.values())
 
 
 @given(st.permutations(questions_about("The apple floats above the table.")))
 def test_questions_are_put_into_one_order(asked: list[Answer]) -> None:
-    found = questions_of([QuestionAnswer(**entry) for entry in asked], "The apple floats above the table.")
+    found = parse_questions([QuestionAnswer(**entry) for entry in asked], "The apple floats above the table.")
     assert not isinstance(found, Rejection)
     assert [question.dimension for question in found] == ["integrity", "logic", "logic", "assessment"]
     assert [question.weight for question in found] == [3, 8, 8, 15]

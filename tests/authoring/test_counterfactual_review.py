@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from formalimg.authoring import WrittenGroup, put_review, read_groups, read_review
+from formalimg.authoring import WrittenGroup, read_groups, read_review, write_review
 from formalimg.authoring.counterfactuals.review_queue import queue_lines
 from formalimg.cli.review import review_app
 from formalimg.errors import FormalimgError
@@ -148,7 +148,7 @@ def test_a_person_may_overrule_the_checker_and_the_report_says_so() -> None:
     assert line["problems"] == ["form: law must begin with a capital and end with a full stop"]
     review = read_review(saved([{**line, "decision": "accept"}]))
     assert review.overruled == {line["id"]: line["problems"]}
-    assert put_review(read_review(saved([{**line, "decision": "reject"}])), Path("none")) is None
+    assert write_review(read_review(saved([{**line, "decision": "reject"}])), Path("none")) is None
 
 
 def test_questions_that_a_model_wrote_are_reviewed_with_their_group(author: Author) -> None:

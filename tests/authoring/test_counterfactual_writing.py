@@ -12,12 +12,12 @@ import typer
 from typer.testing import CliRunner
 
 from formalimg.authoring import (
+    AuthoringPlan,
     CounterfactualChoices,
     Law,
-    WritingPlan,
-    outcomes_told,
+    author_suite,
+    named_outcomes,
     read_groups,
-    write_suite,
 )
 from formalimg.cli.write import write_command
 from formalimg.errors import FormalimgError
@@ -127,14 +127,14 @@ def test_groups_that_took_longer_still_stand_in_their_place(author: Author, tmp_
 
 def test_the_checker_can_be_another_model(author: Author, tmp_path: Path) -> None:
     author.steps = []
-    write_suite(plan_of(1), author.model(), tmp_path, checker=author.model("strict-model"))
+    author_suite(plan_of(1), author.model(), tmp_path, checker=author.model("strict-model"))
     requests = [json.loads(request.body) for request in author.server.requests[-2:]]
     assert [request["model"] for request in requests] == ["some-model", "strict-model"]
 
 
 def test_a_law_without_a_field_gets_the_one_that_the_writer_says(author: Author, tmp_path: Path) -> None:
     asked = (Law(OURS[0].law), Law(OURS[1].law, "music"), Law(OURS[2].law))
-    plan = WritingPlan("cf-world", counterfactual=CounterfactualChoices(asked))
+    plan = AuthoringPlan("cf-world", counterfactual=CounterfactualChoices(asked))
 
     def spoil(step: str, answer: Answer, question: str) -> Answer:
         wrong = step == "group" and group_asked(question).law == OURS[2].law
@@ -149,8 +149,8 @@ def test_a_law_without_a_field_gets_the_one_that_the_writer_says(author: Author,
 
 def test_only_the_outcome_of_existing_items_is_described(author: Author, tmp_path: Path) -> None:
     items = items_of_groups(OURS[:4])
-    told = outcomes_told(items)
-    plan = WritingPlan("cf-world-denominalised", counterfactual=CounterfactualChoices(told=told))
+    told = named_outcomes(items)
+    plan = AuthoringPlan("cf-world-denominalised", counterfactual=CounterfactualChoices(named_outcomes=told))
     written = author.write(plan, tmp_path)
     assert load("cf-world-denominalised", tmp_path) == list(written.items)
     for item, group, source in zip(written.items, OURS[:4], items[1::3], strict=True):
@@ -163,26 +163,26 @@ def test_an_outcome_that_is_not_marked_is_replaced_where_it_stands(author: Autho
     explicit, implicit = items_of_groups([group])[1:]
     inside = replace(explicit, prompt=f"{explicit.prompt} It is a quiet day.")
     other = replace(implicit, prompt=f"Once, {implicit.prompt}")
-    plan = WritingPlan(
-        "cf-world-denominalised", counterfactual=CounterfactualChoices(told=outcomes_told([inside, other]))
+    plan = AuthoringPlan(
+        "cf-world-denominalised", counterfactual=CounterfactualChoices(named_outcomes=named_outcomes([inside, other]))
     )
     (item,) = author.write(plan, tmp_path).items
     assert item.prompt == f"{group.denominalised} It is a quiet day."
     with pytest.raises(FormalimgError, match="no item of level 3"):
-        outcomes_told([explicit])
+        named_outcomes([explicit])
     with pytest.raises(FormalimgError, match="two items of level 2"):
-        outcomes_told([explicit, implicit, inside])
+        named_outcomes([explicit, implicit, inside])
 
 
 def test_pairs_are_written_with_both_prompts(author: Author, tmp_path: Path) -> None:
-    plan = WritingPlan("cf-world-attributes", per_level=6, attempts=9)
+    plan = AuthoringPlan("cf-world-attributes", per_level=6, attempts=9)
     written = author.write(plan, tmp_path)
     assert load("cf-world-attributes", tmp_path) == list(written.items)
     assert [item.level for item in written.items] == [1, 2] * 6
     assert {item.id for item in written.items[:2]} == {"pair-001-common", "pair-001-rare"}
     assert written.accepted == 6
     assert set(written.rejections) <= {"duplicate"}
-    assert len(WritingPlan("cf-world-attributes").slots) == 100
+    assert len(AuthoringPlan("cf-world-attributes").slots) == 100
 
 
 def test_the_command_writes_groups_and_descriptions_and_says_what_is_missing(
@@ -238,7 +238,7 @@ def test_a_text_of_the_users_takes_the_place_of_ours(author: Author, tmp_path: P
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "write-group.txt").write_text("My words.\nThe law: {law}\nThe field: {field}")
     author.steps, author.questions, author.spoil = [], [], lambda step, answer, question: answer
-    write_suite(plan_of(1), author.model(), tmp_path / "out", prompts=tmp_path / "own")
+    author_suite(plan_of(1), author.model(), tmp_path / "out", prompts=tmp_path / "own")
     assert author.questions[0].startswith("My words.")
     manifest = json.loads((tmp_path / "out" / "writing.json").read_text())
     assert manifest["prompts"]["write-group"].startswith("the user's own")

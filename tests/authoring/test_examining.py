@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formalimg.authoring import Rejection, Sound, examine
+from formalimg.authoring import CheckedFormula, Rejection, check_formula
 from formalimg.authoring.formulas.checks import agreement
-from formalimg.authoring.formulas.templates import Assignment, Texts
+from formalimg.authoring.formulas.templates import Assignment, FormulaTemplates
 from formalimg.logic import check, complexity, component_sizes, parse, verify
 from formalimg.scenes import Witness, keeps_margin, solve
 from formalimg.suites import implausible, load
@@ -26,7 +26,7 @@ CAT_AND_CUP = Assignment(
 
 
 def reason(text: str, assignment: Assignment = CUP_AND_PEN) -> str:
-    found = examine(text, assignment)
+    found = check_formula(text, assignment)
     assert isinstance(found, Rejection)
     assert found.detail
     assert "\n" not in found.detail
@@ -41,8 +41,8 @@ def two(*facts: str, one: str = "cup", other: str = "pen") -> str:
 @pytest.mark.parametrize("level", [1, 4, 10])
 def test_right_formulas_pass(suite: str, level: int) -> None:
     for item in made(suite, level, 3):
-        found = examine(str(item.spec.formula), assignment_for(item))
-        assert isinstance(found, Sound), found
+        found = check_formula(str(item.spec.formula), assignment_for(item))
+        assert isinstance(found, CheckedFormula), found
         assert complexity(found.formula) == level
         if suite == "knolling":
             assert found.witness is not None
@@ -99,7 +99,7 @@ def test_variables_that_do_not_hang_together_are_several_components() -> None:
 
 def test_a_style_must_be_the_one_asked_for() -> None:
     scene = two("(In ?a ?b)", one="cat", other="house")
-    assert isinstance(examine(scene, CAT_AND_CUP), Sound)
+    assert isinstance(check_formula(scene, CAT_AND_CUP), CheckedFormula)
     assert reason(f"(and (IsStyle 'photo') {scene})", CAT_AND_CUP) == "not on offer"
 
 
@@ -121,7 +121,7 @@ def test_scenes_on_a_knifes_edge_are_too_tight() -> None:
 
 @pytest.mark.parametrize("suite", ["knolling", "natural"])
 def test_the_examples_in_our_prompts_pass_our_own_check(suite: str) -> None:
-    text = Texts(suite).asking_to_write(CUP_AND_PEN if suite == "knolling" else CAT_AND_CUP)
+    text = FormulaTemplates(suite).asking_to_write(CUP_AND_PEN if suite == "knolling" else CAT_AND_CUP)
     examples = re.findall(
         r"^Level (\d+); quantifiers: ([^;]+); classes: ([^;]+); predicates: ([^;\n]+)(?:; style: (.+))?\n"
         r"prompt: (.+)\nformula: (.+)$",
@@ -140,8 +140,8 @@ def test_the_examples_in_our_prompts_pass_our_own_check(suite: str) -> None:
             tuple(predicates.split(", ")),
             None if style in ("", "none") else style,
         )
-        found = examine(formula, offer)
-        assert isinstance(found, Sound), (formula, found)
+        found = check_formula(formula, offer)
+        assert isinstance(found, CheckedFormula), (formula, found)
         assert agreement(prompt, found.formula, suite) != "different"
         used = {name for name in offer.predicates if f"({name} " in formula}
         assert used == set(offer.predicates)
@@ -175,8 +175,8 @@ TEXTS = st.lists(TOKENS, max_size=25).map(" ".join) | st.lists(PIECES, min_size=
 @settings(max_examples=60, deadline=None)
 @given(TEXTS)
 def test_whatever_is_written_what_passes_is_sound(text: str) -> None:
-    found = examine(text, CUP_AND_PEN)
-    if isinstance(found, Sound):
+    found = check_formula(text, CUP_AND_PEN)
+    if isinstance(found, CheckedFormula):
         assert check(found.formula, "knolling", k=2, single_component=True) == []
         assert component_sizes(found.formula) == [2]
         assert found.witness is not None
@@ -187,4 +187,4 @@ def test_whatever_is_written_what_passes_is_sound(text: str) -> None:
 def test_default_natural_items_are_plausible_and_pass() -> None:
     for item in load("natural")[::400]:
         assert implausible(item.spec.formula) == []
-        assert isinstance(examine(str(item.spec.formula), assignment_for(item)), Sound)
+        assert isinstance(check_formula(str(item.spec.formula), assignment_for(item)), CheckedFormula)

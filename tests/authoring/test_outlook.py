@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from formalimg.authoring import ConceptChoices, WritingPlan, estimate_authoring, write_suite
+from formalimg.authoring import AuthoringPlan, ConceptChoices, author_suite, estimate_authoring
 from formalimg.cli.write import write_command
 from formalimg.errors import FormalimgError
 from formalimg.models import Unanswered, Usage, open_chat_model, price
@@ -32,7 +32,7 @@ app.command()(write_command)
 def test_as_many_questions_are_foreseen_as_right_answers_take(
     talk: Talk, tmp_path: Path, choices: ConceptChoices
 ) -> None:
-    plan = WritingPlan("conceptmix", (1, 3), 4, choices=choices)
+    plan = AuthoringPlan("conceptmix", (1, 3), 4, choices=choices)
     model = open_chat_model("openai/some-model", {"base_url": f"{talk.server.url}/v1", "cache": "off"})
     outlook = estimate_authoring(plan, model, tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -42,21 +42,21 @@ def test_as_many_questions_are_foreseen_as_right_answers_take(
 
 
 def test_after_half_a_round_what_was_rejected_is_still_to_be_written(tmp_path: Path) -> None:
-    plan = WritingPlan("knolling", (2,), 4, attempts=2)
+    plan = AuthoringPlan("knolling", (2,), 4, attempts=2)
     said = iter([draft("no", "no"), draft("no", "no")])
     down = Scripted(lambda question: next(said, Unanswered("failed", "down")), concurrency=1)
-    assert write_suite(plan, down, tmp_path).outstanding == 2
+    assert author_suite(plan, down, tmp_path).outstanding == 2
     outlook = estimate_authoring(plan, down, tmp_path)
     assert (outlook.places, outlook.questions) == (4, 8)
     model = Scripted(honest_draft)
-    assert len(write_suite(plan, model, tmp_path).items) == 4
+    assert len(author_suite(plan, model, tmp_path).items) == 4
     assert len(model.asked) == 8
 
 
 def test_the_cost_is_that_of_all_questions_and_answers(tmp_path: Path) -> None:
     model = Scripted(honest_draft, name="openai/gpt-5")
     for suite, questions in (("knolling", 2), ("conceptmix", 3)):
-        plan = WritingPlan(suite, (1,), 1, choices=ConceptChoices(only="color" if suite == "conceptmix" else None))
+        plan = AuthoringPlan(suite, (1,), 1, choices=ConceptChoices(only="color" if suite == "conceptmix" else None))
         outlook = estimate_authoring(plan, model, tmp_path)
         used = Usage(input_tokens=questions * (len(outlook.first) // 4), output_tokens=questions * 150)
         assert outlook.questions == questions
@@ -67,12 +67,12 @@ def test_the_cost_is_that_of_all_questions_and_answers(tmp_path: Path) -> None:
 def test_a_folder_with_the_items_of_others_is_refused_by_a_dry_run_too(tmp_path: Path) -> None:
     (tmp_path / "items.jsonl").touch()
     with pytest.raises(FormalimgError, match="holds items already"):
-        estimate_authoring(WritingPlan("knolling", (2,), 1), Scripted(honest_draft), tmp_path)
+        estimate_authoring(AuthoringPlan("knolling", (2,), 1), Scripted(honest_draft), tmp_path)
 
 
 def test_a_notebook_can_look_ahead(tmp_path: Path) -> None:
     async def cell() -> int:
-        return estimate_authoring(WritingPlan("knolling", (2,), 3), Scripted(honest_draft), tmp_path).places
+        return estimate_authoring(AuthoringPlan("knolling", (2,), 3), Scripted(honest_draft), tmp_path).places
 
     assert asyncio.run(cell()) == 3
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.authoring import WritingPlan, write_suite
+from formalimg.authoring import AuthoringPlan, author_suite
 from formalimg.errors import FormalimgError
 from formalimg.logic import check
 from formalimg.models import AnswerType, Message, Reply, Unanswered, Usage
@@ -50,7 +50,7 @@ def answers_kept(folder: Path) -> int:
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
 def test_after_being_stopped_it_goes_on_to_the_same_items(tmp_path: Path, sign: signal.Signals) -> None:
     undisturbed = Scripted(honest_draft)
-    whole = write_suite(PLAN, undisturbed, tmp_path / "whole")
+    whole = author_suite(PLAN, undisturbed, tmp_path / "whole")
     assert len(whole.items) == 15
     process = started(tmp_path / "killed", 9)
     assert process.poll() is None, "it was too quick to be stopped"
@@ -60,7 +60,7 @@ def test_after_being_stopped_it_goes_on_to_the_same_items(tmp_path: Path, sign: 
     assert 0 < before < len(undisturbed.asked)
     assert not (tmp_path / "killed" / "items.jsonl").exists()
     model = Scripted(honest_draft)
-    resumed = write_suite(PLAN, model, tmp_path / "killed")
+    resumed = author_suite(PLAN, model, tmp_path / "killed")
     assert resumed.items == whole.items
     assert resumed.rejections == whole.rejections
     assert resumed.tried == whole.tried
@@ -73,7 +73,7 @@ def test_two_cannot_write_to_one_folder(tmp_path: Path) -> None:
     process = started(tmp_path, 1)
     try:
         with pytest.raises(FormalimgError, match="another process is writing there"):
-            write_suite(PLAN, Scripted(honest_draft), tmp_path)
+            author_suite(PLAN, Scripted(honest_draft), tmp_path)
     finally:
         process.kill()
         process.communicate()
@@ -81,7 +81,7 @@ def test_two_cannot_write_to_one_folder(tmp_path: Path) -> None:
 
 def test_what_is_on_its_way_when_another_fails_is_kept(tmp_path: Path) -> None:
     """It will be paid for. Nothing else is begun."""
-    plan = WritingPlan("knolling", (2,), 6)
+    plan = AuthoringPlan("knolling", (2,), 6)
 
     class Failing(Scripted):
         async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:
@@ -94,46 +94,46 @@ def test_what_is_on_its_way_when_another_fails_is_kept(tmp_path: Path) -> None:
 
     failing = Failing(lambda question: draft("no", "no"))
     with pytest.raises(FormalimgError, match="the key is wrong"):
-        write_suite(plan, failing, tmp_path)
+        author_suite(plan, failing, tmp_path)
     assert len(failing.asked) == answers_kept(tmp_path) == 2
 
 
 def test_half_a_character_in_an_answer_stops_nothing(tmp_path: Path) -> None:
     unreadable = Scripted(lambda question: Unanswered("unreadable", "no JSON", "\ud800", Usage(1, 1), 0.5))
-    plan = WritingPlan("knolling", (2,), 1, attempts=2)
-    first = write_suite(plan, unreadable, tmp_path)
+    plan = AuthoringPlan("knolling", (2,), 1, attempts=2)
+    first = author_suite(plan, unreadable, tmp_path)
     assert (dict(first.rejections), first.cost) == ({"unreadable": 2}, 1.0)
-    assert write_suite(plan, unreadable, tmp_path) == first
+    assert author_suite(plan, unreadable, tmp_path) == first
 
 
 def test_a_damaged_journal_says_what_to_do(tmp_path: Path) -> None:
-    plan = WritingPlan("knolling", (2,), 4, attempts=3)
-    write_suite(plan, Scripted(lambda question: draft("no", "no" * 500)), tmp_path)
+    plan = AuthoringPlan("knolling", (2,), 4, attempts=3)
+    author_suite(plan, Scripted(lambda question: draft("no", "no" * 500)), tmp_path)
     path = tmp_path / "writing.sqlite"
     with path.open("r+b") as file:  # the last page
         file.seek(path.stat().st_size - 4096)
         file.write(b"\xff" * 200)
     with pytest.raises(FormalimgError, match="choose another folder"):
-        write_suite(plan, Scripted(honest_draft), tmp_path)
+        author_suite(plan, Scripted(honest_draft), tmp_path)
 
 
 def test_how_many_hands_does_not_matter(tmp_path: Path) -> None:
-    one = write_suite(PLAN, Scripted(honest_draft, concurrency=1), tmp_path / "one")
-    many = write_suite(PLAN, Scripted(honest_draft, concurrency=16), tmp_path / "many")
+    one = author_suite(PLAN, Scripted(honest_draft, concurrency=1), tmp_path / "one")
+    many = author_suite(PLAN, Scripted(honest_draft, concurrency=16), tmp_path / "many")
     assert one.items == many.items
     assert (tmp_path / "one" / "items.jsonl").read_bytes() == (tmp_path / "many" / "items.jsonl").read_bytes()
 
 
 def test_each_attempt_asks_something_else(tmp_path: Path) -> None:
     model = Scripted(lambda question: draft("no", "no"))
-    write_suite(WritingPlan("natural", (3,), 2, attempts=5), model, tmp_path)
+    author_suite(AuthoringPlan("natural", (3,), 2, attempts=5), model, tmp_path)
     assert len(set(model.asked)) == len(model.asked) == 10
 
 
 def test_another_seed_gives_other_items(tmp_path: Path) -> None:
-    plan = WritingPlan("knolling", (2,), 3)
-    first = write_suite(plan, Scripted(honest_draft), tmp_path / "1")
-    second = write_suite(WritingPlan("knolling", (2,), 3, seed=2), Scripted(honest_draft), tmp_path / "2")
+    plan = AuthoringPlan("knolling", (2,), 3)
+    first = author_suite(plan, Scripted(honest_draft), tmp_path / "1")
+    second = author_suite(AuthoringPlan("knolling", (2,), 3, seed=2), Scripted(honest_draft), tmp_path / "2")
     assert {item.prompt for item in first.items}.isdisjoint(item.prompt for item in second.items)
 
 
@@ -141,7 +141,7 @@ def test_another_seed_gives_other_items(tmp_path: Path) -> None:
 def test_who_does_as_told_fills_every_level(tmp_path: Path, suite: str, highest: int) -> None:
     """The assignments can be fulfilled. Without a thought for what is plausible, only small natural scenes come out."""
     levels = tuple(range(1, highest + 1))
-    written = write_suite(WritingPlan(suite, levels, 1, attempts=40), Scripted(honest_draft), tmp_path)
+    written = author_suite(AuthoringPlan(suite, levels, 1, attempts=40), Scripted(honest_draft), tmp_path)
     assert written.missing == {}
     assert "not on offer" not in written.rejections
     assert "wrong level" not in written.rejections
@@ -152,8 +152,8 @@ def test_who_does_as_told_fills_every_level(tmp_path: Path, suite: str, highest:
 
 
 def test_a_finished_writing_asks_nothing_more(tmp_path: Path) -> None:
-    plan = WritingPlan("knolling", (1,), 2)
-    first = write_suite(plan, Scripted(honest_draft), tmp_path)
+    plan = AuthoringPlan("knolling", (1,), 2)
+    first = author_suite(plan, Scripted(honest_draft), tmp_path)
     model = Scripted(honest_draft)
-    assert write_suite(plan, model, tmp_path) == first
+    assert author_suite(plan, model, tmp_path) == first
     assert model.asked == []

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from formalimg.authoring import ReviewDesk, StaleGroupError, WrittenGroup, read_review
-from formalimg.authoring.counterfactuals.review_desk import alone_at
+from formalimg.authoring.counterfactuals.review_desk import exclusive_access
 from formalimg.authoring.counterfactuals.review_queue import digest_of, queue_lines
 from formalimg.errors import FormalimgError
 from formalimg.suites import our_groups
@@ -199,7 +199,7 @@ def test_a_link_stays_a_link_and_permissions_stay(queue: Path, tmp_path: Path) -
 def test_a_writer_who_does_not_let_go_is_told_of(queue: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("formalimg.authoring.counterfactuals.review_desk._PATIENCE", 0.1)
     seen, before = version(ReviewDesk(queue), IDS[0]), queue.read_bytes()
-    with alone_at(queue), pytest.raises(FormalimgError, match="being written by another process"):
+    with exclusive_access(queue), pytest.raises(FormalimgError, match="being written by another process"):
         ReviewDesk(queue).decide(IDS[0], seen, choice="reject")
     assert queue.read_bytes() == before
     ReviewDesk(queue).decide(IDS[0], seen, choice="reject")

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from formalimg.authoring import WritingPlan, Written, write_suite
+from formalimg.authoring import AuthoringPlan, AuthoringResult, author_suite
 from formalimg.authoring.formulas.templates import Assignment, draw_assignment
 from formalimg.authoring.plan import Slot
 from formalimg.errors import FormalimgError
@@ -25,14 +25,14 @@ from tests.authoring.scripted import Scripted, draft, good_review, level_asked, 
 
 RIGHT = {level: made("knolling", level, 12, seed=3) for level in (1, 2, 3)}
 RED_CUP = "(exists ?a (and (Is ?a 'cup') (Has ?a 'red')))"
-ONE = WritingPlan("knolling", (1,), 1, attempts=1)
+ONE = AuthoringPlan("knolling", (1,), 1, attempts=1)
 
 
 @pytest.fixture(autouse=True)
 def everything_on_offer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scripted answers were not written for the assignments that are drawn: offer whatever they use."""
 
-    def offering_all(plan: WritingPlan, slot: Slot, attempt: int) -> Assignment:
+    def offering_all(plan: AuthoringPlan, slot: Slot, attempt: int) -> Assignment:
         known = vocabulary(plan.suite)
         return replace(
             draw_assignment(plan, slot, attempt),
@@ -56,7 +56,7 @@ def right_answers() -> Scripted:
     return Scripted(write)
 
 
-def assert_adds_up(written: Written, folder: Path) -> None:
+def assert_adds_up(written: AuthoringResult, folder: Path) -> None:
     assert written.tried == len(written.items) + sum(written.rejections.values()) + written.unsettled
     manifest = json.loads((folder / "writing.json").read_text())
     assert manifest["tried"] == written.tried
@@ -64,7 +64,7 @@ def assert_adds_up(written: Written, folder: Path) -> None:
     assert manifest["items"] == len(written.items)
 
 
-def assert_valid(written: Written, suite: str) -> None:
+def assert_valid(written: AuthoringResult, suite: str) -> None:
     """Checked again, from the outside."""
     prompts, formulas = set(), set()
     for item in written.items:
@@ -85,8 +85,8 @@ def only(answer: dict[str, Any] | Unanswered, review_: dict[str, Any] | Unanswer
 
 def test_right_answers_become_items(tmp_path: Path) -> None:
     model = right_answers()
-    plan = WritingPlan("knolling", (1, 2, 3), 4, version="mine-1")
-    written = write_suite(plan, model, tmp_path)
+    plan = AuthoringPlan("knolling", (1, 2, 3), 4, version="mine-1")
+    written = author_suite(plan, model, tmp_path)
     assert [item.level for item in written.items] == [1] * 4 + [2] * 4 + [3] * 4
     assert not written.rejections
     assert not written.missing
@@ -113,7 +113,7 @@ def test_natural_items_too(tmp_path: Path) -> None:
         item = next(supply)
         return draft(item.prompt, str(item.spec.formula))
 
-    written = write_suite(WritingPlan("natural", (2,), 2), Scripted(write), tmp_path)
+    written = author_suite(AuthoringPlan("natural", (2,), 2), Scripted(write), tmp_path)
     assert len(written.items) == 2
     assert_valid(written, "natural")
 
@@ -143,7 +143,7 @@ WRONG: list[tuple[str, dict[str, Any] | Unanswered, dict[str, Any] | Unanswered 
 def test_wrong_answers_are_counted_by_their_reason(
     tmp_path: Path, reason: str, answer: dict[str, Any] | Unanswered, said: dict[str, Any] | Unanswered | None
 ) -> None:
-    written = write_suite(ONE, only(answer, said), tmp_path)
+    written = author_suite(ONE, only(answer, said), tmp_path)
     assert dict(written.rejections) == {reason: 1}
     assert written.items == ()
     assert written.path is None
@@ -158,7 +158,7 @@ def test_mended_words_are_checked_again_and_taken(tmp_path: Path) -> None:
         return review() if mended else review(aligned=False, better_prompt="A cup,\nbright red", reason="no colour")
 
     model = Scripted(lambda question: draft("A cup", RED_CUP), check_words)
-    written = write_suite(ONE, model, tmp_path)
+    written = author_suite(ONE, model, tmp_path)
     assert [item.prompt for item in written.items] == ["A cup, bright red"]
     assert len(model.asked) == 3
     assert json.loads((tmp_path / "writing.json").read_text())["polished"] == 1
@@ -166,7 +166,7 @@ def test_mended_words_are_checked_again_and_taken(tmp_path: Path) -> None:
 
 def test_mended_words_that_say_otherwise_are_rejected(tmp_path: Path) -> None:
     model = only(draft("A cup", RED_CUP), review(aligned=False, better_prompt=RIGHT[1][0].prompt))
-    assert dict(write_suite(ONE, model, tmp_path).rejections) == {"words say otherwise": 1}
+    assert dict(author_suite(ONE, model, tmp_path).rejections) == {"words say otherwise": 1}
 
 
 def test_a_checker_that_mends_for_ever_is_asked_twice_only(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_checker_that_mends_for_ever_is_asked_twice_only(tmp_path: Path) -> No
     model = Scripted(
         lambda question: draft("A cup", RED_CUP), lambda question: review(better_prompt=f"A red cup {next(number)}")
     )
-    written = write_suite(ONE, model, tmp_path)
+    written = author_suite(ONE, model, tmp_path)
     assert [item.prompt for item in written.items] == ["A red cup 0"]
     assert len(model.asked) == 3
 
@@ -191,7 +191,7 @@ def test_duplicates_are_rejected_in_logic_in_words_and_nearly(tmp_path: Path) ->
         ]
     )
     model = Scripted(lambda question: next(answers), concurrency=1)
-    written = write_suite(WritingPlan("knolling", (1,), 2, attempts=4), model, tmp_path)
+    written = author_suite(AuthoringPlan("knolling", (1,), 2, attempts=4), model, tmp_path)
     assert [item.prompt for item in written.items] == [long, "Quite another thing"]
     assert dict(written.rejections) == {"duplicate formula": 1, "duplicate words": 1, "near duplicate": 1}
     assert_adds_up(written, tmp_path)
@@ -200,13 +200,13 @@ def test_duplicates_are_rejected_in_logic_in_words_and_nearly(tmp_path: Path) ->
 def test_duplicates_of_earlier_rounds_are_not_shown_to_the_checker(tmp_path: Path) -> None:
     answers = iter([draft("A red cup", RED_CUP), draft("no", "no"), draft("A cup of red", RED_CUP)])
     model = Scripted(lambda question: next(answers), concurrency=1)
-    write_suite(WritingPlan("knolling", (1,), 2, attempts=2), model, tmp_path)
+    author_suite(AuthoringPlan("knolling", (1,), 2, attempts=2), model, tmp_path)
     assert len(model.asked) == 4
 
 
 def test_attempts_are_bounded(tmp_path: Path) -> None:
     model = only(draft("no", "no"))
-    written = write_suite(WritingPlan("knolling", (3,), 2, attempts=4), model, tmp_path)
+    written = author_suite(AuthoringPlan("knolling", (3,), 2, attempts=4), model, tmp_path)
     assert len(model.asked) == 8
     assert written.missing == {3: 2}
     assert dict(written.rejections) == {"no formula": 8}
@@ -215,8 +215,8 @@ def test_attempts_are_bounded(tmp_path: Path) -> None:
 def test_more_attempts_go_on_with_what_is_missing(tmp_path: Path) -> None:
     answers = cycle([draft("no", "no"), draft("A red cup", RED_CUP)])
     model = Scripted(lambda question: next(answers), concurrency=1)
-    assert write_suite(ONE, model, tmp_path).missing == {1: 1}
-    written = write_suite(WritingPlan("knolling", (1,), 1, attempts=2), model, tmp_path)
+    assert author_suite(ONE, model, tmp_path).missing == {1: 1}
+    written = author_suite(AuthoringPlan("knolling", (1,), 1, attempts=2), model, tmp_path)
     assert len(written.items) == 1
     assert written.tried == 2
     assert_adds_up(written, tmp_path)
@@ -224,13 +224,13 @@ def test_more_attempts_go_on_with_what_is_missing(tmp_path: Path) -> None:
 
 def test_an_outage_costs_no_attempt_and_the_same_call_goes_on(tmp_path: Path) -> None:
     down = Unanswered("failed", "unavailable: connection refused")
-    plan = WritingPlan("knolling", (1,), 2, attempts=1)
-    first = write_suite(plan, only(down), tmp_path)
+    plan = AuthoringPlan("knolling", (1,), 2, attempts=1)
+    first = author_suite(plan, only(down), tmp_path)
     assert first.outstanding == 2
     assert first.path is None
     assert dict(first.rejections) == {"unanswered": 6}
     assert_adds_up(first, tmp_path)
-    then = write_suite(plan, right_answers(), tmp_path)
+    then = author_suite(plan, right_answers(), tmp_path)
     assert len(then.items) == 2
     assert dict(then.rejections) == {"unanswered": 6}
     assert_adds_up(then, tmp_path)
@@ -245,33 +245,33 @@ def test_a_model_that_can_never_answer_is_an_error_and_nothing_is_lost(tmp_path:
             raise FormalimgError("the key is wrong: set OPENAI_API_KEY")
         return draft(item.prompt, str(item.spec.formula))
 
-    plan = WritingPlan("knolling", (1,), 4)
+    plan = AuthoringPlan("knolling", (1,), 4)
     with pytest.raises(FormalimgError, match="the key is wrong"):
-        write_suite(plan, Scripted(write, concurrency=1), tmp_path)
+        author_suite(plan, Scripted(write, concurrency=1), tmp_path)
     supply = iter(RIGHT[1][2:])
 
     def go_on(question: str) -> dict[str, Any]:
         item = next(supply)
         return draft(item.prompt, str(item.spec.formula))
 
-    written = write_suite(plan, Scripted(go_on, concurrency=1), tmp_path)
+    written = author_suite(plan, Scripted(go_on, concurrency=1), tmp_path)
     assert [item.prompt for item in written.items] == [item.prompt for item in RIGHT[1][:4]]
 
 
 def test_other_options_do_not_go_on_with_a_folder(tmp_path: Path) -> None:
-    write_suite(ONE, only(draft("A red cup", RED_CUP)), tmp_path)
+    author_suite(ONE, only(draft("A red cup", RED_CUP)), tmp_path)
     with pytest.raises(FormalimgError, match="seed 1, not 2"):
-        write_suite(WritingPlan("knolling", (1,), 1, seed=2, attempts=1), only(draft("no", "no")), tmp_path)
+        author_suite(AuthoringPlan("knolling", (1,), 1, seed=2, attempts=1), only(draft("no", "no")), tmp_path)
     other = only(draft("no", "no"))
     other.name = "scripted/other"
     with pytest.raises(FormalimgError, match="writer"):
-        write_suite(ONE, other, tmp_path)
+        author_suite(ONE, other, tmp_path)
 
 
 def test_a_folder_with_other_items_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "items.jsonl").write_text("mine")
     with pytest.raises(FormalimgError, match="holds items already"):
-        write_suite(ONE, only(draft("no", "no")), tmp_path)
+        author_suite(ONE, only(draft("no", "no")), tmp_path)
     assert (tmp_path / "items.jsonl").read_text() == "mine"
 
 
@@ -280,18 +280,18 @@ def test_texts_of_the_users_own_are_sent_and_noted(tmp_path: Path) -> None:
     own.mkdir()
     (own / "write-knolling.txt").write_text("- Level: {level}\nSay {classes} {words} {predicates} my way.")
     model = only(draft("A red cup", RED_CUP))
-    write_suite(ONE, model, tmp_path / "out", prompts=own)
+    author_suite(ONE, model, tmp_path / "out", prompts=own)
     assert model.asked[0].endswith("my way.")
     manifest = json.loads((tmp_path / "out" / "writing.json").read_text())
     assert manifest["prompts"]["write-knolling"].startswith("the user's own")
     (own / "write-knolling.txt").write_text("Say {class} my way.")
     with pytest.raises(FormalimgError, match="class"):
-        write_suite(ONE, model, tmp_path / "out", prompts=own)
+        author_suite(ONE, model, tmp_path / "out", prompts=own)
 
 
 def test_two_models_write_and_check(tmp_path: Path) -> None:
     writer, checker = only(draft("A red cup", RED_CUP)), Scripted(lambda question: draft("", ""), name="scripted/check")
-    assert len(write_suite(ONE, writer, tmp_path, checker=checker).items) == 1
+    assert len(author_suite(ONE, writer, tmp_path, checker=checker).items) == 1
     assert (len(writer.asked), len(checker.asked)) == (1, 1)
     assert json.loads((tmp_path / "writing.json").read_text())["checker"][0] == "scripted/check"
 
@@ -316,8 +316,8 @@ def test_any_mixture_adds_up_and_nothing_invalid_is_accepted(
         return review(aligned=any(f"English: {item.prompt}\n" in question for item in RIGHT[1]))
 
     folder = tmp_path_factory.mktemp("mixed")
-    plan = WritingPlan("knolling", (1,), 4, attempts=3)
-    written = write_suite(plan, Scripted(write, check_words, concurrency=concurrency), folder)
+    plan = AuthoringPlan("knolling", (1,), 4, attempts=3)
+    written = author_suite(plan, Scripted(write, check_words, concurrency=concurrency), folder)
     assert_valid(written, "knolling")
     assert_adds_up(written, folder)
     assert len(written.items) + sum(written.missing.values()) == 4

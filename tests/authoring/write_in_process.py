@@ -6,10 +6,10 @@ import sys
 import time
 from typing import Any
 
-from formalimg.authoring import WritingPlan, write_suite
+from formalimg.authoring import AuthoringPlan, author_suite
 from tests.authoring.scripted import Scripted, honest_draft
 
-PLAN = WritingPlan("knolling", (1, 2, 3), 5, attempts=4)
+PLAN = AuthoringPlan("knolling", (1, 2, 3), 5, attempts=4)
 
 
 def main(folder: str, seconds: float) -> None:
@@ -18,7 +18,7 @@ def main(folder: str, seconds: float) -> None:
         time.sleep(seconds)
         return honest_draft(question)
 
-    write_suite(PLAN, Scripted(write), folder)
+    author_suite(PLAN, Scripted(write), folder)
 
 
 if __name__ == "__main__":

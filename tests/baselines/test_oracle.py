@@ -8,8 +8,8 @@ import pytest
 from PIL import Image, ImageChops
 
 from formalimg.baselines import open_baseline
-from formalimg.baselines.artist import Baseline
-from formalimg.baselines.oracle import imagine
+from formalimg.baselines.oracle import compose_solution
+from formalimg.baselines.registry import Baseline
 from formalimg.logic import parse, verify
 from formalimg.models import Failed, Generated, ImageRequest, Refused
 from formalimg.scenes import Box, Scene, SceneObject, draw
@@ -37,7 +37,7 @@ def test_the_first_sample_is_the_witness() -> None:
 
 def test_further_samples_differ_and_satisfy_the_formula() -> None:
     for item in knolling()[::250]:
-        scenes = [imagine(_request(item.spec, sample, seed=sample)) for sample in range(3)]
+        scenes = [compose_solution(_request(item.spec, sample, seed=sample)) for sample in range(3)]
         for scene in scenes:
             assert isinstance(scene, Scene)
             assert verify(item.spec.formula, scene)
@@ -46,14 +46,14 @@ def test_further_samples_differ_and_satisfy_the_formula() -> None:
 
 
 def test_without_a_witness_one_is_found() -> None:
-    scene = imagine(_request(FormulaSpec.of(FORMULA)))
+    scene = compose_solution(_request(FormulaSpec.of(FORMULA)))
     assert isinstance(scene, Scene)
     assert verify(FORMULA, scene)
 
 
 def test_what_no_image_can_show_is_refused() -> None:
     formula = parse("(exists ?a (and (Is ?a 'cup') (OnLeftSide ?a) (OnRightSide ?a)))")
-    answer = imagine(_request(FormulaSpec.of(formula)))
+    answer = compose_solution(_request(FormulaSpec.of(formula)))
     assert isinstance(answer, Refused)
     assert answer.reason.endswith("(OnLeftSide ?a) and (OnRightSide ?a) cannot be true together")
 
@@ -61,7 +61,7 @@ def test_what_no_image_can_show_is_refused() -> None:
 def test_what_is_not_proven_impossible_is_a_failure_not_a_refusal() -> None:
     """No finite scene satisfies it, which trying scenes of up to so many objects cannot prove."""
     follows = "(exists ?b (and (Is ?b 'cup') (LeftOf ?a ?b) (LargerThan ?a ?b)))"
-    answer = imagine(_request(FormulaSpec.of(parse(f"(forall ?a (implies (Is ?a 'cup') {follows}))"))))
+    answer = compose_solution(_request(FormulaSpec.of(parse(f"(forall ?a (implies (Is ?a 'cup') {follows}))"))))
     assert isinstance(answer, Failed)
     assert "no scene of up to" in answer.reason
 
@@ -76,7 +76,7 @@ def test_what_is_not_proven_impossible_is_a_failure_not_a_refusal() -> None:
     ],
 )
 def test_other_suites_are_failures_that_say_what_to_use(formula: str) -> None:
-    answer = imagine(_request(FormulaSpec.of(parse(formula))))
+    answer = compose_solution(_request(FormulaSpec.of(parse(formula))))
     assert isinstance(answer, Failed)
     assert "draws only knolling" in answer.reason
     assert "\n" not in answer.reason
@@ -84,4 +84,4 @@ def test_other_suites_are_failures_that_say_what_to_use(formula: str) -> None:
 
 def test_specs_of_another_kind_are_failures() -> None:
     for spec in (None, {"questions": ["is it red?"]}):
-        assert isinstance(imagine(_request(spec)), Failed)
+        assert isinstance(compose_solution(_request(spec)), Failed)

@@ -192,10 +192,10 @@ def test_mistakes_are_told_in_one_line(run: Path, tmp_path: Path) -> None:
         ([str(run), str(run), "--protocol", "likert"], "name the folder of the study with --study DIR"),
         ([str(tmp_path / "nowhere"), "--status"], "nowhere does not exist: name the folder of a study"),
         ([str(run), "--study", str(tmp_path / "new")], "choose how raters judge: --protocol"),
-        ([str(run), "--study", str(tmp_path)], "is no study: it has no study.toml"),
+        ([str(run), "--study", str(tmp_path)], "is not a study: it has no study.toml"),
         ([str(run), "--study", str(tmp_path / "new"), "--protocol", "scores"], "take runs of cf-world"),
-        ([str(run), "--study", str(tmp_path / "new"), "--status"], "is no study"),
-        ([str(tmp_path), "--study", str(tmp_path / "new"), "--protocol", "likert"], "is no run"),
+        ([str(run), "--study", str(tmp_path / "new"), "--status"], "is not a study"),
+        ([str(tmp_path), "--study", str(tmp_path / "new"), "--protocol", "likert"], "is not a run"),
     ):
         assert expected in _refused(*words, "--port", "0")
     assert not (tmp_path / "new").exists()

@@ -41,7 +41,7 @@ def test_from_a_git_repository(tmp_path: Path) -> None:
 
 
 def test_from_an_archive_and_then_loaded(tmp_path: Path) -> None:
-    from formalimg.suites.loading import load
+    from formalimg.suites.loader import load
 
     for archive in (make_zip(tmp_path / "a.zip", FILES), make_tar(tmp_path / "a.tar.gz", FILES)):
         folder = tmp_path / archive.name.replace(".", "-")

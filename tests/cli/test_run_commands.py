@@ -98,8 +98,8 @@ def test_every_format_of_the_report(workplace: Path, tmp_path: Path) -> None:
         (["run", "knolling", "-m", "builtin/oracle", "-M", "memory"], "write key=value"),
         (["run", "knolling", "-m", "builtin/oracle", "-M", "memory=3"], "no option 'memory'"),
         (["run", "knolling", "-m", "builtin/oracle", "-m", "builtin/reader", "--out", "x"], "--runs instead of --out"),
-        (["judge", "nowhere"], "is no run"),
-        (["report", "nowhere"], "is no run"),
+        (["judge", "nowhere"], "is not a run"),
+        (["report", "nowhere"], "is not a run"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_a_dry_run_does_nothing(tmp_path: Path) -> None:
         (["--task", "layout", "-m", "builtin/solver", "--condition", "text-layout"], "cannot be given one"),
         (["-m", "builtin/reader", "--condition", "image-layout"], "cannot be given an image"),
         (["-m", "builtin/reader", "--words", "without"], "nothing is asked for"),
-        (["-m", "builtin/painter", "--condition", "text-layout", "--layouts", "nowhere"], "is no run"),
+        (["-m", "builtin/painter", "--condition", "text-layout", "--layouts", "nowhere"], "is not a run"),
     ],
 )
 def test_conditions_that_make_no_sense(arguments: list[str], message: str, tmp_path: Path) -> None:

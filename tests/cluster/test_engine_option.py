@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from formalimg.cli.workforce import Workforce
-from formalimg.cluster import Opened, open_crew
-from formalimg.cluster.joining import require_somebody
+from formalimg.cli.workforce import EngineOptions
+from formalimg.cluster import open_worker_pool
+from formalimg.cluster.ray_cluster import probe
 from formalimg.errors import FormalimgError
 from formalimg.models import open_image_model
+from formalimg.runs import Reopenable
 
 
 @pytest.mark.parametrize(
@@ -25,17 +26,17 @@ from formalimg.models import open_image_model
     ],
 )
 def test_options_of_the_cluster_need_the_engine(option: str, given: tuple[Any, ...]) -> None:
-    with pytest.raises(FormalimgError, match=f"^{option} says something about a Ray cluster: give --engine ray too$"):
-        Workforce("local", *given)
-    Workforce("ray", *given)
+    with pytest.raises(FormalimgError, match=f"^{option} is about a Ray cluster: give --engine ray too$"):
+        EngineOptions("local", *given)
+    EngineOptions("ray", *given)
 
 
 def test_without_the_package_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("formalimg.cluster.joining.find_spec", lambda name: None)
-    reader = Opened.by(lambda: open_image_model("builtin/reader"))
+    monkeypatch.setattr("formalimg.cluster.ray_cluster.find_spec", lambda name: None)
+    reader = Reopenable.open(lambda: open_image_model("builtin/reader"))
     with (
         pytest.raises(FormalimgError, match=r"^the engine ray needs the package ray: pip install 'formalimg\[ray\]'$"),
-        Workforce("ray", "local", 2, None, None).at_work(reader, None),
+        EngineOptions("ray", "local", 2, None, None).open(reader, None),
     ):
         pass
 
@@ -43,14 +44,14 @@ def test_without_the_package_the_error_says_how_to_get_it(monkeypatch: pytest.Mo
 def test_wrong_numbers_and_addresses_are_refused_before_a_cluster_is_looked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("formalimg.cluster.joining.find_spec", lambda name: "there")
+    monkeypatch.setattr("formalimg.cluster.ray_cluster.find_spec", lambda name: "there")
     for wrong, told in (
         ({"workers": 0}, "0 workers"),
         ({"address": "ray://head:10001"}, "from outside: use"),
-        ({"address": "head"}, "'head' is no address of a Ray cluster: use auto, local or HOST:PORT"),
-        ({"address": "head:port"}, "is no address of a Ray cluster"),
+        ({"address": "head"}, "'head' is not an address of a Ray cluster: use auto, local or HOST:PORT"),
+        ({"address": "head:port"}, "is not an address of a Ray cluster"),
     ):
-        with pytest.raises(FormalimgError, match=told), open_crew(**wrong):
+        with pytest.raises(FormalimgError, match=told), open_worker_pool(**wrong):
             pass
 
 
@@ -65,6 +66,6 @@ def test_a_port_on_which_something_else_listens_is_told_at_once() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=answer, args=(listening,))
         thread.start()
-        with pytest.raises(ConnectionError, match="it is no Ray: give the port of"):
-            require_somebody(f"127.0.0.1:{listening.getsockname()[1]}")
+        with pytest.raises(ConnectionError, match="it is not Ray: give the port of"):
+            probe(f"127.0.0.1:{listening.getsockname()[1]}")
         thread.join()

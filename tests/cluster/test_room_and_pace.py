@@ -1,4 +1,4 @@
-"""How many workers fit on a cluster, whose turn it is, and how their pace is told; no Ray is needed for any of it."""
+"""How many workers fit on a cluster, which of them is called next, and how their rates are shown, without Ray."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 
 from formalimg.cluster import ResourceRequest
-from formalimg.cluster.rates import Pace, told
-from formalimg.cluster.seat import Seat
-from formalimg.cluster.turns import Turns
+from formalimg.cluster.scheduling import CallScheduler, WorkerRate, WorkerSlot, format_rates
 from formalimg.errors import FormalimgError
 
 
@@ -45,24 +43,24 @@ def test_demands_that_nobody_can_meet_are_refused(wrong: dict[str, float]) -> No
         ResourceRequest(**wrong)
 
 
-def test_paces_are_told_by_machine() -> None:
-    assert told([Pace("b", 0.9), Pace("a", 1.25), Pace("a", 1.31), Pace("", 0)]) == (
+def test_rates_are_shown_by_machine() -> None:
+    assert format_rates([WorkerRate("b", 0.9), WorkerRate("a", 1.25), WorkerRate("a", 1.31), WorkerRate("", 0)]) == (
         "3 workers: a 1.2 + 1.3/s, b 0.9/s; 1 starting"
     )
-    assert told([Pace("", 0)]) == "0 workers; 1 starting"
-    assert told([Pace("a", rate) for rate in range(1, 10)]) == "9 workers: a 9 × 1.0 to 9.0/s"
+    assert format_rates([WorkerRate("", 0)]) == "0 workers; 1 starting"
+    assert format_rates([WorkerRate("a", rate) for rate in range(1, 10)]) == "9 workers: a 9 × 1.0 to 9.0/s"
 
 
-def seats(count: int) -> list[Seat]:
-    found = [Seat() for _ in range(count)]
+def seats(count: int) -> list[WorkerSlot]:
+    found = [WorkerSlot() for _ in range(count)]
     for number, seat in enumerate(found):
-        seat.take(f"worker {number}", "here")
+        seat.assign(f"worker {number}", "here")
     return found
 
 
 def test_whoever_has_the_fewest_calls_is_asked() -> None:
     async def loads() -> list[list[int]]:
-        turns = Turns()
+        turns = CallScheduler()
         for seat in seats(3):
             turns.add(seat, 2)
         taken: Counter[str] = Counter()
@@ -78,12 +76,12 @@ def test_whoever_has_the_fewest_calls_is_asked() -> None:
 
 def test_turns_of_a_worker_that_is_gone_are_passed_over_and_never_come_back() -> None:
     async def asked() -> list[str]:
-        turns = Turns()
+        turns = CallScheduler()
         first, second = seats(2)
         turns.add(first, 1)
         turns.add(second, 1)
         async with turns.next() as turn:
-            turn.seat.leave()  # it dies while it is asked
+            turn.slot.clear()  # it dies while it is asked
         found = []
         for _ in range(3):
             async with turns.next() as turn:
@@ -95,7 +93,7 @@ def test_turns_of_a_worker_that_is_gone_are_passed_over_and_never_come_back() ->
 
 def test_everyone_who_waits_hears_that_there_is_nobody_left() -> None:
     async def heard() -> list[object]:
-        turns = Turns()
+        turns = CallScheduler()
         waiting = [asyncio.create_task(turns.next().__aenter__()) for _ in range(3)]
         await asyncio.sleep(0)
         turns.end(FormalimgError("nobody"))

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.cluster.seat import Seat
-from formalimg.cluster.turns import Turns
+from formalimg.cluster.scheduling import CallScheduler, WorkerSlot
 from formalimg.judges import LoadedImage, Unscored, Verdict
 from formalimg.models import Answer, Generated, ImageRequest
 from formalimg.runs import NotStartedError, Progress, execute
@@ -26,7 +25,7 @@ class Queue:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     progress: Progress | None = None
 
-    def heed(self, progress: Progress) -> None:
+    def watch_progress(self, progress: Progress) -> None:
         self.progress = progress
 
     async def __aenter__(self) -> None:
@@ -88,12 +87,12 @@ def test_judges_who_wait_leave_their_images_for_the_next_time(tmp_path: Path) ->
 
 
 def test_a_turn_that_nobody_wants_any_more_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("formalimg.cluster.turns._GLANCE", 0.01)
-    seat = Seat()
-    seat.take("worker", "here")
+    monkeypatch.setattr("formalimg.cluster.scheduling._POLL_SECONDS", 0.01)
+    seat = WorkerSlot()
+    seat.assign("worker", "here")
 
     async def waiting() -> str:
-        turns = Turns()
+        turns = CallScheduler()
         with pytest.raises(NotStartedError):
             async with turns.next(lambda: False):  # although nobody ever comes
                 pass

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from formalimg.doctor import examination, examine, try_known_answers
+from formalimg.doctor import check_known_answers, checks, examine
 from formalimg.judges import Grounder, Grounding, LoadedImage, SceneJudge, Unscored, open_grounder
 from formalimg.models import Setting
 from formalimg.scenes import Scene
@@ -40,14 +40,14 @@ class Turned:
 
 
 def test_a_sound_evaluator_gives_all_known_answers() -> None:
-    answers = try_known_answers(SceneJudge(open_grounder("builtin/icons")))
+    answers = check_known_answers(SceneJudge(open_grounder("builtin/icons")))
     assert [answer for answer in answers if not answer.right] == []
     assert {answer.expected.split()[0] for answer in answers} == {"pass", "fail", "unscored"}
 
 
 @pytest.mark.parametrize("grounder", [Blind(), Turned()], ids=["blind", "turned"])
 def test_a_broken_evaluator_is_found_out(grounder: Grounder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examination, "open_judge", lambda suite: SceneJudge(grounder))
+    monkeypatch.setattr(checks, "open_judge", lambda suite: SceneJudge(grounder))
     broken = {finding.name: finding.detail for finding in examine() if finding.state == "broken"}
     assert list(broken) == ["known answers"]
     assert "must be" in broken["known answers"]

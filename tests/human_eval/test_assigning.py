@@ -63,7 +63,9 @@ def test_each_run_and_level_gives_the_same_number(candidates: set[Candidate], pe
         return
     assert set(chosen) <= candidates
     assert Counter((it.run, it.level) for it in chosen) == dict.fromkeys(strata, per_level)
-    assert choose_images(sorted(candidates, reverse=True), per_level, random.Random(seed)) == chosen  # order does not matter
+    assert (
+        choose_images(sorted(candidates, reverse=True), per_level, random.Random(seed)) == chosen
+    )  # order does not matter
 
 
 @given(_CANDIDATES, st.integers())

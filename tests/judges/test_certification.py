@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.judges.certification import CONDITIONS, Certificate, Reading, certify, impostors, random_scenes
-from formalimg.judges.certification.matching import MIN_OVERLAP, match, overlap
-from formalimg.judges.icons import IconGrounder, ground_icons
-from formalimg.judges.judge import Grounding, LoadedImage
-from formalimg.judges.verdict import Unscored
+from formalimg.judges.base import Grounding, LoadedImage, Unscored
+from formalimg.judges.certification import Certificate, ConditionResult, certify
+from formalimg.judges.certification_images import CONDITIONS, impostors, random_scenes
+from formalimg.judges.grounders.icons import IconGrounder, ground_icons
+from formalimg.judges.iou import MIN_OVERLAP, match, overlap
 from formalimg.models import Setting
 from formalimg.scenes import CANVAS, MIN_SIDE, Box, Scene, SceneObject, draw
 from tests.support.sizes import tries
@@ -48,19 +48,19 @@ class Flawed:
         return Grounding(Scene.of(objects))
 
 
-def _reading(flaw: str) -> Reading:
-    return certify(Flawed(flaw), scenes=2, seed=3, conditions=["clean"], others=0).readings[0]
+def _reading(flaw: str) -> ConditionResult:
+    return certify(Flawed(flaw), scenes=2, seed=3, conditions=["clean"], others=0).results[0]
 
 
 def test_the_grounder_for_drawings_passes() -> None:
     scenes = tries(2, 5)
     certificate = certify(IconGrounder(), scenes=scenes, seed=19, others=10)
-    assert [reading.condition for reading in certificate.readings] == list(CONDITIONS)
-    for reading in certificate.readings:
+    assert [reading.condition for reading in certificate.results] == list(CONDITIONS)
+    for reading in certificate.results:
         assert (reading.images, reading.refused) == (scenes, 0)
         assert reading.f1 >= 0.97
         assert reading.color_accuracy >= 0.98
-    assert certificate.readings[0].matched == certificate.readings[0].objects == certificate.readings[0].found
+    assert certificate.results[0].matched == certificate.results[0].objects == certificate.results[0].found
     assert certificate.impostors_refused == certificate.impostors == 10
     assert certificate.reaches(0.97)
 
@@ -89,8 +89,8 @@ def test_who_does_not_answer_has_refused_no_impostor(flaw: str, refused: int) ->
 
 
 def test_a_certificate_asks_for_all_of_it() -> None:
-    good = Reading("clean", 10, 0, 100, 100, 99, 99)
-    bad = Reading("JPEG 60", 10, 5, 100, 40, 40, 40)
+    good = ConditionResult("clean", 10, 0, 100, 100, 99, 99)
+    bad = ConditionResult("JPEG 60", 10, 5, 100, 40, 40, 40)
     assert Certificate("x", 10, 1, (good, bad), 5, 5).reaches(0.97)
     assert not Certificate("x", 10, 1, (good, bad), 5, 4).reaches(0.97)
     assert not Certificate("x", 10, 1, (replace(good, matched=96),), 5, 5).reaches(0.97)
@@ -98,7 +98,7 @@ def test_a_certificate_asks_for_all_of_it() -> None:
 
 
 def test_a_certificate_is_told_as_a_table() -> None:
-    reading = Reading("clean", 10, 1, 100, 90, 81, 60)
+    reading = ConditionResult("clean", 10, 1, 100, 90, 81, 60)
     text = str(Certificate("test/one", 10, 4, (reading,), 5, 3))
     assert text.splitlines()[0] == "test/one: 10 scenes of 100 objects, seed 4, boxes at IoU 0.9"
     assert "clean                0.9000  0.8100  0.8526  0.7407  1 of 10" in text

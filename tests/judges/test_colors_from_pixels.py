@@ -1,4 +1,4 @@
-"""The colour of an object is told from the pixels in its box."""
+"""The colour of an object is read from the pixels in its box."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFilter
 
-from formalimg.judges.detector.colors import color_in, lab
+from formalimg.judges.grounders.pixel_colors import color_in, lab
 from formalimg.logic import vocabulary
 from formalimg.scenes import Box, Scene, SceneObject, draw, drawable_classes, natural_aspect
 from tests.support.sizes import tries
@@ -51,22 +51,22 @@ def test_lab_is_what_tables_say(rgb: tuple[int, ...], expected: tuple[float, ...
 
 
 def test_drawn_objects_have_the_colour_they_were_drawn_in() -> None:
-    told = []
+    found = []
     labels = drawable_classes()[:: tries(4, 1)]
     for label in labels:
         scene = _one_of_each_color(label)
         image = draw(scene, size=384)
-        told += [(color_in(image, obj.box).word, obj.color, label) for obj in scene.objects]
-    wrong = [entry for entry in told if entry[0] != entry[1]]
-    assert len(told) == 10 * len(labels)
-    assert len(wrong) <= 0.02 * len(told), wrong
+        found += [(color_in(image, obj.box).name, obj.color, label) for obj in scene.objects]
+    wrong = [entry for entry in found if entry[0] != entry[1]]
+    assert len(found) == 10 * len(labels)
+    assert len(wrong) <= 0.02 * len(found), wrong
 
 
 @pytest.mark.parametrize("ground", ["#ffffff", "#dddddd", "#c9a77a", "#404040"])
 @pytest.mark.parametrize("color", COLORS)
 def test_a_shaded_object_in_a_loose_box_has_its_colour_on_any_ground(color: str, ground: str) -> None:
     image = _shaded_disc(TYPICAL[color], ground)
-    assert color_in(image, Box(180, 180, 820, 820)).word == color
+    assert color_in(image, Box(180, 180, 820, 820)).name == color
 
 
 @pytest.mark.parametrize("box", [Box(999, 0, 1000, 1000), Box(0, 999, 1000, 1000), Box(999, 999, 1000, 1000)])
@@ -82,7 +82,7 @@ def test_an_object_of_the_colour_of_its_ground_has_it_all_the_same(color: str) -
 
 @pytest.mark.parametrize("tone", OUTSIDE)
 def test_what_has_none_of_the_words_is_other(tone: str) -> None:
-    assert color_in(_shaded_disc(tone, "#ffffff"), Box(200, 200, 800, 800)).word == "other"
+    assert color_in(_shaded_disc(tone, "#ffffff"), Box(200, 200, 800, 800)).name == "other"
 
 
 def test_the_middle_counts_most() -> None:
@@ -91,7 +91,7 @@ def test_the_middle_counts_most() -> None:
     pencil.rectangle((50, 50, 149, 149), fill=TYPICAL["yellow"])
     pencil.rectangle((70, 50, 129, 149), fill=TYPICAL["blue"])
     seen = color_in(image, Box(250, 250, 750, 750))
-    assert seen.word == "blue"
+    assert seen.name == "blue"
     assert 0.6 < seen.share < 1, "it covers 0.6 of the box, and more of its middle"
 
 
@@ -105,8 +105,8 @@ def test_any_box_in_any_image_has_a_colour(corners: tuple[float, ...], size: tup
     x, y, right, bottom = corners
     box = Box(min(x, right), min(y, bottom), max(x, right), max(y, bottom))
     noise = Image.frombytes("RGB", size, random.Random(seed).randbytes(size[0] * size[1] * 3))
-    word, share = color_in(noise, box)
-    assert word in (*COLORS, "other")
+    name, share = color_in(noise, box)
+    assert name in (*COLORS, "other")
     assert 0 < share <= 1
 
 

@@ -11,23 +11,25 @@ from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import open_grounder
-from formalimg.judges.certification.matching import overlap
-from formalimg.judges.detector.family import family_of
-from formalimg.judges.detector.rules import MIN_SIDE, Found, sift
+from formalimg.judges.grounders.detector import MIN_SIDE, DetectedBox, detector_family, suppress_overlaps
+from formalimg.judges.iou import overlap
 from formalimg.scenes import CANVAS, Box
 
 NUMBERS = st.floats(-300, 1300)
 FOUND = st.lists(
     st.builds(
-        Found, st.sampled_from(["cup", "pen"]), st.floats(0, 1), st.builds(Box, NUMBERS, NUMBERS, NUMBERS, NUMBERS)
+        DetectedBox,
+        st.sampled_from(["cup", "pen"]),
+        st.floats(0, 1),
+        st.builds(Box, NUMBERS, NUMBERS, NUMBERS, NUMBERS),
     ),
     max_size=12,
 )
 
 
 @given(FOUND, st.floats(0.01, 1))
-def test_what_is_kept_lies_on_the_canvas_and_does_not_overlap(found: list[Found], most: float) -> None:
-    kept, dropped = sift(found, most)
+def test_what_is_kept_lies_on_the_canvas_and_does_not_overlap(found: list[DetectedBox], most: float) -> None:
+    kept, dropped = suppress_overlaps(found, most)
     assert len(kept) + len(dropped) == len(found)
     for place, one in enumerate(kept):
         assert 0 <= one.box.xmin <= one.box.xmax - MIN_SIDE <= CANVAS - MIN_SIDE
@@ -37,32 +39,32 @@ def test_what_is_kept_lies_on_the_canvas_and_does_not_overlap(found: list[Found]
 
 
 @given(FOUND, st.floats(0.01, 1))
-def test_what_is_dropped_was_no_object_or_stood_behind_a_surer_one(found: list[Found], most: float) -> None:
-    kept, dropped = sift(found, most)
+def test_what_is_dropped_was_no_object_or_stood_behind_a_surer_one(found: list[DetectedBox], most: float) -> None:
+    kept, dropped = suppress_overlaps(found, most)
     for one in dropped:
-        alone, _ = sift([one], most)
+        alone, _ = suppress_overlaps([one], most)
         assert not alone or any(other.score >= one.score and overlap(other.box, alone[0].box) >= most for other in kept)
 
 
 def test_of_two_boxes_of_one_object_the_surer_is_kept_whatever_its_class() -> None:
-    pen, cup = Found("pen", 0.6, Box(100, 100, 300, 300)), Found("cup", 0.7, Box(110, 100, 300, 300))
-    small = Found("pen", 0.5, Box(150, 150, 200, 200))
-    assert sift([pen, cup, small], 0.5) == ((cup, small), (pen,))
+    pen, cup = DetectedBox("pen", 0.6, Box(100, 100, 300, 300)), DetectedBox("cup", 0.7, Box(110, 100, 300, 300))
+    small = DetectedBox("pen", 0.5, Box(150, 150, 200, 200))
+    assert suppress_overlaps([pen, cup, small], 0.5) == ((cup, small), (pen,))
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf])
 def test_a_broken_detector_is_noticed(number: float) -> None:
     with pytest.raises(ValueError, match="the detector gave"):
-        sift([Found("cup", 0.5, Box(0, 0, number, 10))], 0.5)
+        suppress_overlaps([DetectedBox("cup", 0.5, Box(0, 0, number, 10))], 0.5)
 
 
 def test_families_are_told_by_their_names() -> None:
-    assert family_of("google/owlv2-base-patch16-ensemble").together
-    assert not family_of("IDEA-Research/grounding-dino-tiny").together
-    assert family_of("somebody/new").query == "{class}"
+    assert detector_family("google/owlv2-base-patch16-ensemble").together
+    assert not detector_family("IDEA-Research/grounding-dino-tiny").together
+    assert detector_family("somebody/new").query == "{class}"
 
 
 def test_without_the_libraries_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("formalimg.models.needs"), "find_spec", lambda name: None)
+    monkeypatch.setattr(import_module("formalimg.models.registry"), "find_spec", lambda name: None)
     with pytest.raises(FormalimgError, match=r"pip install 'formalimg\[local\]'"):
         open_grounder("detector/google/owlv2-base-patch16-ensemble")

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from PIL import Image, ImageFilter
 
 import formalimg
-from formalimg.judges.certification import random_scenes
-from formalimg.judges.icons import IconGrounder, ground_icons
-from formalimg.judges.judge import Grounding, LoadedImage
-from formalimg.judges.verdict import Unscored
+from formalimg.judges.base import Grounding, LoadedImage, Unscored
+from formalimg.judges.certification_images import random_scenes
+from formalimg.judges.grounders.icons import IconGrounder, ground_icons
 from formalimg.logic import verify, vocabulary
 from formalimg.scenes import CANVAS, Box, Scene, SceneObject, draw, drawable_classes, natural_aspect
 from tests.support.sizes import tries
@@ -142,5 +141,5 @@ def test_what_was_seen_is_told_object_by_object() -> None:
     answer = ground_icons(draw(Scene.of([SceneObject("lemon", Box(100, 100, 300, 240), "yellow")])))
     objects = answer.evidence["things"]
     assert isinstance(objects, list)
-    assert [(told["looks"], told["confidence"]) for told in objects] == [("yellow lemon", 1.0)]
+    assert [(entry["looks"], entry["confidence"]) for entry in objects] == [("yellow lemon", 1.0)]
     assert objects[0]["distance"] < objects[0]["rival_distance"]

@@ -7,12 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from formalimg.judges.certification import impostors, random_scenes
-from formalimg.judges.certification.matching import match
-from formalimg.judges.icons import ground_icons
-from formalimg.judges.icons.finding import drawing_background
-from formalimg.judges.judge import Grounding
-from formalimg.judges.verdict import Unscored
+from formalimg.judges.base import Grounding, Unscored
+from formalimg.judges.certification_images import impostors, random_scenes
+from formalimg.judges.grounders.icon_segmentation import drawing_background
+from formalimg.judges.grounders.icons import ground_icons
+from formalimg.judges.iou import match
 from formalimg.scenes import Box, Scene, SceneObject, draw, drawable_classes, layout_image
 from tests.support.sizes import tries
 

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from formalimg.judges import QuestionJudge, Unscored, Verdict
-from formalimg.judges.question_judge.answers import yes_or_no
+from formalimg.judges.question_judge import parse_yes_no
 from formalimg.models.chat import Answered, Unanswered
 from tests.support.concept_items import CAT, GLASS, NOTHING, RED, answers_by, concept_item, questions_in
 from tests.support.scripted_chat import ScriptedChat, Spoil, numbered
@@ -45,7 +45,7 @@ NO_ANSWERS = (
 )
 
 
-def told(said: dict[str, str], spoil: Spoil = lambda raw, before: raw, **options: Any) -> tuple[Any, ScriptedChat]:
+def run_judge(said: dict[str, str], spoil: Spoil = lambda raw, before: raw, **options: Any) -> tuple[Any, ScriptedChat]:
     chat = ScriptedChat({1: NOTHING}, answers_by(said), spoil)
     return asyncio.run(QuestionJudge(chat, **options).judge(concept_item(*ASKED), numbered(1))), chat
 
@@ -57,7 +57,7 @@ def conversations_about(chat: ScriptedChat, question: str) -> int:
 @pytest.mark.parametrize("requests", ["each question", "all at once"])
 @pytest.mark.parametrize("said", NO_ANSWERS)
 def test_what_is_neither_yes_nor_no_is_asked_for_again_and_then_not_understood(said: str, requests: Any) -> None:
-    answer, chat = told({**GOOD, RED.question: said}, requests=requests)
+    answer, chat = run_judge({**GOOD, RED.question: said}, requests=requests)
     assert isinstance(answer, Unscored)
     assert answer.reason == "not understood"
     assert "neither yes nor no" in answer.detail
@@ -72,7 +72,7 @@ def test_what_is_neither_yes_nor_no_is_asked_for_again_and_then_not_understood(s
 
 
 def test_the_answers_that_did_come_are_kept() -> None:
-    answer, _ = told({**GOOD, RED.question: "Not sure"})
+    answer, _ = run_judge({**GOOD, RED.question: "Not sure"})
     evidence = json.loads(json.dumps(answer.evidence))
     assert [(one["question"], one["answer"]) for one in evidence["observations"]] == [
         (CAT.question, "yes"),
@@ -87,7 +87,7 @@ def test_who_mends_the_slip_when_told_of_it_is_scored(requests: Any) -> None:
     def spoil(raw: str, before: int) -> str:
         return raw if before else raw.replace('"answer": "no"', '"answer": "Yes, but it is blue"')
 
-    answer, chat = told(GOOD, spoil, requests=requests)
+    answer, chat = run_judge(GOOD, spoil, requests=requests)
     assert isinstance(answer, Verdict)
     assert [part.score for part in answer.parts] == [1, 1, 0]
     (mended,) = [asked for asked in chat.conversations if len(asked) == 3]
@@ -111,9 +111,9 @@ def test_only_blanks_quotes_and_one_full_stop_may_stand_around_the_word(text: st
     wanted = word in ("yes", "no") and word in text.lower()
     # Rare blanks, such as the form feed, may go either way; they never make a yes of a no.
     if all(letter in _AROUND or letter.isprintable() for letter in text):
-        assert (yes_or_no(text) is not None) is wanted
-    if yes_or_no(text) is not None:
-        assert yes_or_no(text) is ("yes" in text.lower())
+        assert (parse_yes_no(text) is not None) is wanted
+    if parse_yes_no(text) is not None:
+        assert parse_yes_no(text) is ("yes" in text.lower())
 
 
 @given(st.lists(st.integers(-1, 5), max_size=6))
@@ -121,7 +121,7 @@ def test_all_at_once_every_question_is_answered_once_and_in_order_or_nothing_cou
     def spoil(raw: str, before: int) -> str:
         return json.dumps({"answers": [{"number": n, "observation": "", "answer": "yes"} for n in numbers]})
 
-    answer, chat = told(GOOD, spoil, requests="all at once")
+    answer, chat = run_judge(GOOD, spoil, requests="all at once")
     if numbers == [1, 2, 3]:
         assert isinstance(answer, Verdict)
         assert answer.passed
@@ -134,7 +134,7 @@ def test_all_at_once_every_question_is_answered_once_and_in_order_or_nothing_cou
 
 def test_all_at_once_the_right_numbers_count() -> None:
     """The property above would hold for a judge that takes nothing."""
-    answer, chat = told(GOOD, requests="all at once")
+    answer, chat = run_judge(GOOD, requests="all at once")
     assert isinstance(answer, Verdict)
     assert len(chat.conversations) == 1
 
@@ -151,7 +151,7 @@ def test_silence_is_unscored_with_its_own_reason(kind: Any, reason: str, word: s
     def spoil(raw: str, before: int) -> str | Unanswered:
         return Unanswered(kind, "429", cost=None) if '"no"' in raw else raw
 
-    answer, chat = told(GOOD, spoil)
+    answer, chat = run_judge(GOOD, spoil)
     assert isinstance(answer, Unscored)
     assert answer.reason == reason
     assert word in answer.detail
@@ -173,14 +173,14 @@ def test_silence_is_unscored_with_its_own_reason(kind: Any, reason: str, word: s
     ],
 )
 def test_other_forms_are_not_understood(raw: str) -> None:
-    answer, _ = told(GOOD, lambda right, before: raw)
+    answer, _ = run_judge(GOOD, lambda right, before: raw)
     assert isinstance(answer, Unscored)
     assert answer.reason == "not understood"
     assert answer.evidence["observations"] == []
 
 
 def test_what_served_the_answers_is_told_also_where_it_was_not_the_same() -> None:
-    answer, _ = told(GOOD)
+    answer, _ = run_judge(GOOD)
     assert answer.evidence["served"] == {"model": "scripted-1"}
 
     class Changing(ScriptedChat):

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge, Part, ScoreJudge, Unscored, Verdict
-from formalimg.judges.score_judge import persona_of
+from formalimg.judges.score_judge import select_persona
 from formalimg.models.chat import Attachment
 from formalimg.suites import DIMENSIONS, CounterfactualSpec, Item, WeightedQuestion
 from tests.support.concept_items import CAT, NOTHING, concept_item
@@ -186,9 +186,9 @@ def test_the_text_follows_from_suite_level_and_persona(suite: str, level: int, s
     ],
 )
 def test_the_family_of_the_model_decides_unless_the_user_does(model: str, persona: str) -> None:
-    assert persona_of(model) == persona
+    assert select_persona(model) == persona
     for wish in ("standard", "strict"):
-        assert persona_of(model, wish) == wish
+        assert select_persona(model, wish) == wish
     chat = ScriptedChat({}, scores_by({}), name=model)
     assert ScoreJudge(chat).settings == ScoreJudge(chat, persona=persona).settings
 

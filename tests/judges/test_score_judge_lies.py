@@ -11,9 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from formalimg.judges import ScoreJudge, Unscored, Verdict
-from formalimg.judges.score_judge.answers import published_scores, score_of
-from formalimg.models.answer_schema import answer_schema
+from formalimg.judges.score_judge import parse_score, published_scores
 from formalimg.models.chat import Unanswered
+from formalimg.models.structured_output import answer_schema
 from tests.support.concept_items import NOTHING
 from tests.support.score_items import LEAVES, RISES, SHARP, score_item, scores_by
 from tests.support.scripted_chat import ScriptedChat, Spoil, numbered
@@ -47,7 +47,7 @@ NO_SCORES: tuple[object, ...] = (
 )
 
 
-def told(said: dict[str, object], spoil: Spoil = lambda raw, before: raw, form: Any = "numbered") -> Any:
+def run_judge(said: dict[str, object], spoil: Spoil = lambda raw, before: raw, form: Any = "numbered") -> Any:
     chat = ScriptedChat({1: NOTHING}, scores_by(said, form), spoil)
     answer = asyncio.run(ScoreJudge(chat, answers=form).judge(score_item(*ASKED), numbered(1)))
     return answer, chat
@@ -63,7 +63,7 @@ def test_what_is_no_score_is_asked_for_again_and_then_not_understood(said: objec
     def spoil(raw: str, before: int) -> str:
         return raw.replace("Infinity", "1e999")  # as numbers that no computer holds are written
 
-    answer, chat = told({**GOOD, LEAVES.question: said}, spoil, form)
+    answer, chat = run_judge({**GOOD, LEAVES.question: said}, spoil, form)
     assert isinstance(answer, Unscored)
     assert answer.reason == "not understood"
     assert "answered twice what cannot be: the score of question 2 is " in answer.detail
@@ -98,7 +98,7 @@ def test_only_numbers_from_0_to_1_are_scores_also_in_quotes(given_: object) -> N
         digits = [whole, rest] if dot else [whole]
         if all(piece.isascii() and piece.isdigit() for piece in digits) and float(given_) <= 1:
             wanted = float(given_)
-    found = score_of(given_)
+    found = parse_score(given_)
     assert found == wanted
     assert str(found) != "-0.0"
 
@@ -108,7 +108,7 @@ def test_a_list_has_every_number_once_and_in_order_or_nothing_counts(numbers: li
     def spoil(raw: str, before: int) -> str:
         return json.dumps({"answers": [{"number": number, **entry()} for number in numbers]})
 
-    answer, chat = told(GOOD, spoil)
+    answer, chat = run_judge(GOOD, spoil)
     if numbers == [1, 2, 3]:
         assert isinstance(answer, Verdict)
         return
@@ -123,7 +123,7 @@ def test_the_published_object_has_every_number_or_nothing_counts(names: list[str
     def spoil(raw: str, before: int) -> str:
         return json.dumps({name: entry(int(name) / 10 if name in "123" else 1) for name in names})
 
-    answer, chat = told(GOOD, spoil, "published")
+    answer, chat = run_judge(GOOD, spoil, "published")
     if sorted(names) == ["1", "2", "3"]:
         assert isinstance(answer, Verdict)
         assert [part.score for part in answer.parts] == [0.1, 0.2, 0.3], "an object has no order"
@@ -157,7 +157,7 @@ def test_who_mends_the_slip_when_told_of_it_is_scored(form: str) -> None:
     def spoil(raw: str, before: int) -> str:
         return raw if before else raw.replace('"score": 0.5', '"score": "half"')
 
-    answer, chat = told(GOOD, spoil, form)
+    answer, chat = run_judge(GOOD, spoil, form)
     assert isinstance(answer, Verdict)
     assert [part.score for part in answer.parts] == [1, 0.5, 0]
     mended = chat.conversations[1]
@@ -192,7 +192,7 @@ _NAMED = {str(number): entry() for number in (1, 2, 3)}
     ],
 )
 def test_other_forms_are_not_understood(form: str, raw: str) -> None:
-    answer, _ = told(GOOD, lambda right, before: raw, form)
+    answer, _ = run_judge(GOOD, lambda right, before: raw, form)
     assert isinstance(answer, Unscored)
     assert answer.reason == "not understood"
     assert answer.evidence["answers"][0]["raw"] == ([raw] if raw else [])  # type: ignore[index]
@@ -207,7 +207,7 @@ def test_other_forms_are_not_understood(form: str, raw: str) -> None:
     ],
 )
 def test_silence_is_unscored_with_its_own_reason(kind: Any, reason: str, word: str) -> None:
-    answer, chat = told(GOOD, lambda raw, before: Unanswered(kind, "429", cost=None))
+    answer, chat = run_judge(GOOD, lambda raw, before: Unanswered(kind, "429", cost=None))
     assert isinstance(answer, Unscored)
     assert (answer.reason, answer.cost, len(chat.conversations)) == (reason, None, 1)
     assert word in answer.detail

@@ -11,10 +11,17 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from formalimg.judges import LoadedImage
-from formalimg.judges.showing import LONGEST_SIDE, MOST_PIXELS, shown, size_on_grid
-from formalimg.judges.vlm_grounder import box_convention
-from formalimg.judges.vlm_grounder.answers import SeenThing, SeenThings
-from formalimg.judges.vlm_grounder.rules import Sent, Told, problem_with, same_object, sift
+from formalimg.judges.chat_images import MAX_PIXELS, MAX_SIDE, encode_image, size_on_grid
+from formalimg.judges.grounders.boxes import box_convention
+from formalimg.judges.grounders.vlm import (
+    BoxFrame,
+    ClassAnswer,
+    SeenThing,
+    SeenThings,
+    find_problem,
+    is_same_object,
+    resolve_objects,
+)
 from formalimg.scenes import Box
 from tests.support.scripted_chat import numbered
 
@@ -75,11 +82,11 @@ def test_images_on_the_grid_are_not_scaled_again(width: int, height: int) -> Non
     across, down = size_on_grid(width, height)
     assert across % 28 == 0
     assert down % 28 == 0
-    assert across * down <= MOST_PIXELS or min(across, down) == 28
-    assert max(across, down) <= LONGEST_SIDE
+    assert across * down <= MAX_PIXELS or min(across, down) == 28
+    assert max(across, down) <= MAX_SIDE
     assert size_on_grid(across, down) == (across, down)
     # A side is off its share by less than one patch.
-    scale = min(1, (MOST_PIXELS / (width * height)) ** 0.5, LONGEST_SIDE / max(width, height))
+    scale = min(1, (MAX_PIXELS / (width * height)) ** 0.5, MAX_SIDE / max(width, height))
     assert abs(across - width * scale) < 29
     assert abs(down - height * scale) < 29
 
@@ -87,7 +94,7 @@ def test_images_on_the_grid_are_not_scaled_again(width: int, height: int) -> Non
 def test_a_plain_file_is_sent_as_it_came_with_its_own_type() -> None:
     for form, media_type in (("PNG", "image/png"), ("WEBP", "image/webp"), ("JPEG", "image/jpeg")):
         image = numbered(3, 100, 60, form)
-        sent = shown(image)
+        sent = encode_image(image)
         assert (sent.attachment.data, sent.attachment.media_type) == (image.data, media_type)
         assert (sent.width, sent.height) == (100, 60)
 
@@ -101,19 +108,19 @@ def test_an_image_that_could_be_seen_in_two_ways_is_sent_as_it_is_judged() -> No
     clear = io.BytesIO()
     Image.new("RGBA", (60, 100), (0, 0, 0, 0)).save(clear, "PNG")
     for data in (turned.getvalue(), clear.getvalue(), b"no image at all"):
-        sent = shown(LoadedImage(data, upright))
+        sent = encode_image(LoadedImage(data, upright))
         assert (sent.width, sent.height, sent.attachment.media_type) == (60, 100, "image/png")
         with Image.open(io.BytesIO(sent.attachment.data)) as seen:
             assert (seen.size, seen.mode, seen.getpixel((3, 3))) == ((60, 100), "RGB", (0, 128, 128))
 
 
 def test_for_answers_in_pixels_the_size_is_that_of_what_is_sent() -> None:
-    sent = shown(numbered(3, 1024, 1024), on_grid=True)
+    sent = encode_image(numbered(3, 1024, 1024), on_grid=True)
     assert (sent.width, sent.height) == (980, 980)
     with Image.open(io.BytesIO(sent.attachment.data)) as seen:
         assert seen.size == (980, 980)
     fits = numbered(3, 980, 560)
-    assert shown(fits, on_grid=True).attachment.data == fits.data
+    assert encode_image(fits, on_grid=True).attachment.data == fits.data
 
 
 labels = st.sampled_from(["cup", "pen", "Cup", "hat"])
@@ -126,25 +133,25 @@ entries = st.builds(
     spots,
     st.sampled_from([40, 50, 100]),
 )
-SENT = Sent(box_convention(""), 1000, 1000)
+FRAME = BoxFrame(box_convention(""), 1000, 1000)
 
 
 @given(st.lists(entries, max_size=12))
-def test_sifting_loses_nothing_without_saying_so(seen: list[SeenThing]) -> None:
+def test_resolving_objects_loses_nothing_without_saying_so(seen: list[SeenThing]) -> None:
     answer = SeenThings(objects=seen)
-    assert problem_with(answer, SENT) is None
-    sifted = sift([Told(("cup", "pen"), answer)], SENT, ["red"])
-    assert len(sifted.objects) + len(sifted.dropped) + len(sifted.merged) == len(seen)
-    assert not any(same_object(one, other) for one, other in permutations(sifted.objects, 2))
+    assert find_problem(answer, FRAME) is None
+    result = resolve_objects([ClassAnswer(("cup", "pen"), answer)], FRAME, ["red"])
+    assert len(result.objects) + len(result.dropped) + len(result.merged) == len(seen)
+    assert not any(is_same_object(one, other) for one, other in permutations(result.objects, 2))
     again = SeenThings(
-        objects=[SeenThing(label=t.label, color=t.color or "", box_2d=list(t.box)) for t in sifted.objects]
+        objects=[SeenThing(label=t.label, color=t.color or "", box_2d=list(t.box)) for t in result.objects]
     )
-    assert sift([Told(("cup", "pen"), again)], SENT, ["red"]).objects == sifted.objects
+    assert resolve_objects([ClassAnswer(("cup", "pen"), again)], FRAME, ["red"]).objects == result.objects
 
 
 def test_all_bad_boxes_of_an_answer_are_told_but_not_at_length() -> None:
     bad = SeenThing(label="cup", color="red", box_2d=[5, 5, 1, 1])
-    problem = problem_with(SeenThings(objects=[bad] * 9), SENT)
+    problem = find_problem(SeenThings(objects=[bad] * 9), FRAME)
     assert problem is not None
     assert problem.count("swapped") == 3
     assert problem.endswith("and 6 more boxes are wrong")

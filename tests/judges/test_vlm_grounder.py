@@ -15,10 +15,10 @@ import pytest
 from formalimg import Box, Scene, SceneObject, load
 from formalimg.errors import FormalimgError
 from formalimg.judges import Grounder, Grounding, SceneJudge, Unscored, Verdict
-from formalimg.judges.vlm_grounder import VlmGrounder
+from formalimg.judges.grounders.vlm import VlmGrounder
 from formalimg.models import Setting
-from formalimg.models.asking import asking
 from formalimg.models.chat import Completion, Message, Unanswered
+from formalimg.models.chat_provider import build_chat_model
 from formalimg.suites import FormulaSpec, Item
 from tests.support.scripted_chat import Known, ScriptedChat, Spoil, numbered, tells_objects
 
@@ -267,7 +267,7 @@ def test_a_remembered_answer_is_not_taken_for_a_second_one(tmp_path: Path, monke
     monkeypatch.setenv("FORMALIMG_CACHE", str(tmp_path))
     provider = Provider()
     for calls in (2, 2):  # the second time, both answers are remembered
-        answer = asyncio.run(VlmGrounder(asking(provider)).ground(numbered(1), ["cup"]))
+        answer = asyncio.run(VlmGrounder(build_chat_model(provider)).ground(numbered(1), ["cup"]))
         assert seen(answer) == [SceneObject("cup", Box(100, 100, 300, 200), "red")]
         assert provider.calls == calls
 

@@ -10,7 +10,7 @@ import pytest
 from formalimg.errors import FormalimgError
 from formalimg.judges import SceneJudge, open_grounder, open_judge
 from formalimg.judges.clause_judge import ClauseJudge
-from formalimg.judges.vlm_grounder import VlmGrounder
+from formalimg.judges.grounders.vlm import VlmGrounder
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import pytest
 
 from formalimg import Box, FormulaError, Scene, SceneObject, verify
 from formalimg.errors import FormalimgError
-from formalimg.logic import game
+from formalimg.logic import minimax
 from formalimg.logic.best_binding import BestBinding, best_binding
 
 TABLE = Scene.of(
@@ -180,7 +180,7 @@ def test_conditions_within_conditions_are_refused_before_they_explode() -> None:
 
 
 def test_a_game_that_would_take_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(game, "MAX_WORK", 10)
+    monkeypatch.setattr(minimax, "MAX_WORK", 10)
     with pytest.raises(FormulaError) as caught:
         best_binding("(exists ?x (exists ?y (LargerThan ?x ?y)))", TABLE)
     assert caught.value.problems[0].kind == "size"

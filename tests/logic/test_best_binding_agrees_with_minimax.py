@@ -20,13 +20,13 @@ from formalimg.logic import (
     Value,
     Variable,
     atoms,
-    game,
+    minimax,
     parse,
     to_prenex,
     verify,
 )
 from formalimg.logic.best_binding import BestBinding, best_binding
-from formalimg.logic.spelling_out import spell_out
+from formalimg.logic.strict_forall import expand_strict_forall
 from formalimg.scenes import RULES_OF_TWO, Box, Scene, SceneObject
 from tests.support.brute_force import atom_truth, truth
 from tests.support.random_logic import CLASSES, STYLES, random_formula, random_scene
@@ -74,7 +74,7 @@ def played_out(component: Component, scene: Scene, style: str, picked: tuple[int
 def components_of(formula: Formula, semantics: Semantics) -> Sequence[Component]:
     """What the lifted form consists of; nothing for the few random formulas that grow too large."""
     try:
-        return to_prenex(spell_out(formula).formula if semantics == "strict" else formula).components
+        return to_prenex(expand_strict_forall(formula).formula if semantics == "strict" else formula).components
     except FormulaError as error:
         assert error.problems[0].kind == "size"
         return ()
@@ -120,8 +120,8 @@ def test_on_random_pairs() -> None:
 @pytest.mark.parametrize("cells", [1, 4, 16])
 def test_where_tables_would_be_too_large(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
     """With almost no room, variables are tried value by value and clauses never become tables: slower, still right."""
-    monkeypatch.setattr(game, "MAX_CELLS", cells)
-    monkeypatch.setattr(game, "_AT_ONCE", cells)
+    monkeypatch.setattr(minimax, "MAX_CELLS", cells)
+    monkeypatch.setattr(minimax, "_MAX_ARRAY_CELLS", cells)
     number = tries(100, 300)
     assert compare(f"narrow {cells}", sizes=(2, 3, 3, 4), most_effort=2000, number=number) > number / 6
 
@@ -130,8 +130,8 @@ def test_where_tables_would_be_too_large(monkeypatch: pytest.MonkeyPatch, cells:
 def test_on_alternating_prefixes(monkeypatch: pytest.MonkeyPatch, cells: int | None) -> None:
     """Players in turn, tightly tied: where it matters in which order variables are forgotten or fixed."""
     if cells is not None:
-        monkeypatch.setattr(game, "MAX_CELLS", cells)
-        monkeypatch.setattr(game, "_AT_ONCE", cells)
+        monkeypatch.setattr(minimax, "MAX_CELLS", cells)
+        monkeypatch.setattr(minimax, "_MAX_ARRAY_CELLS", cells)
     for index in range(tries(20, 60)):
         chance = random.Random(f"alternating {cells} {index}")
         formula = alternating_formula(chance)
@@ -176,7 +176,7 @@ def test_spelt_out_the_classical_reading_is_the_strict_one() -> None:
         chance = random.Random(f"spelt out {index}")
         formula = random_formula(chance, chance.randint(1, 5))
         scene = random_scene(chance, sizes=(1, 2, 3))
-        spelled = spell_out(formula).formula
+        spelled = expand_strict_forall(formula).formula
         expected = truth(formula, scene, strict=True, style="photo")
         assert truth(spelled, scene, strict=False, style="photo") is expected, str(formula)
         changed += expected is not truth(formula, scene, strict=False, style="photo")
@@ -189,13 +189,13 @@ def alternating_formula(chance: random.Random) -> Formula:
 
     def literal() -> str:
         first, second = chance.sample(names, 2)
-        told = f"({chance.choice(list(RULES_OF_TWO))} ?{first} ?{second})"
+        text = f"({chance.choice(list(RULES_OF_TWO))} ?{first} ?{second})"
         if chance.random() < 0.2:
-            told = f"(Is ?{first} '{chance.choice(CLASSES)}')"
-        return told if chance.random() < 0.6 else f"(not {told})"
+            text = f"(Is ?{first} '{chance.choice(CLASSES)}')"
+        return text if chance.random() < 0.6 else f"(not {text})"
 
-    told = [f"(or {' '.join(literal() for _ in range(chance.choice([1, 1, 2, 3])))})" for _ in range(len(names) * 2)]
-    text = f"(and {' '.join(told)})"
+    clauses = [f"(or {' '.join(literal() for _ in range(chance.choice([1, 1, 2, 3])))})" for _ in range(len(names) * 2)]
+    text = f"(and {' '.join(clauses)})"
     for name in names:
         text = f"({chance.choice(['exists', 'forall'])} ?{name} {text})"
     return parse(text)

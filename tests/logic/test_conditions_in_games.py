@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from formalimg.logic import FormulaError, Prepared, Semantics, best_binding, one_pass, parse, prepare, verify
-from formalimg.logic.payoffs import Payoffs
-from formalimg.logic.stacks import Doubt
+from formalimg.logic import FormulaError, Prepared, Semantics, best_binding, minimax, parse, prepare, verify
+from formalimg.logic.minimax_plan import ForallBounds
+from formalimg.logic.payoffs import TruthTables
 from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO, Box, Relation, Scene, SceneObject
 from tests.logic.test_best_binding_agrees_with_minimax import BOTH, assert_is_best, components_of, effort
 from tests.rewards import game_played_out
@@ -27,7 +27,7 @@ WEIGHTS = {"relation": 3, "condition": 2, "attribute": 5}
 def test_they_agree_with_minimax(monkeypatch: pytest.MonkeyPatch, at_once: int | None) -> None:
     """Whether a condition applies to all objects that are left, to some, or to none; also clause by clause."""
     if at_once is not None:
-        monkeypatch.setattr(one_pass, "_AT_ONCE", at_once)
+        monkeypatch.setattr(minimax, "_MAX_BATCH_CELLS", at_once)
     seen = watched(monkeypatch)
     for index in range(tries(150, 600)):
         chance = random.Random(f"conditions {at_once} {index}")
@@ -57,41 +57,47 @@ def test_what_was_prepared_decides_as_by_definition_in_every_scene() -> None:
         chance = random.Random(f"prepared {index}")
         formula = random_formula(chance, chance.randint(2, 5))
         semantics: Semantics = chance.choice(BOTH)
-        asked = prepare(formula, semantics)
+        prepared = prepare(formula, semantics)
         for _ in range(4):
             scene, style = random_scene(chance), chance.choice(STYLES)
             expected = truth(formula, scene, strict=semantics == "strict", style=style)
-            assert asked.verify(scene, style).passed is expected, str(formula)
-            sent: Prepared = pickle.loads(pickle.dumps(asked))
+            assert prepared.verify(scene, style).passed is expected, str(formula)
+            sent: Prepared = pickle.loads(pickle.dumps(prepared))
             assert sent.verify(scene, style).passed is expected, str(formula)
 
 
 def test_what_was_prepared_objects_to_the_scene_at_hand() -> None:
     text = "(exists ?x (and (On ?x ?y) (Is ?x 'cup') (HasMaterial ?x 'wooden') (On ?x ?x) (IsStyle 'photo')))"
-    asked = prepare(text)
+    prepared = prepare(text)
     objects = [SceneObject("cup", Box(0, 0, 9, 9), material="wooden")]
     bare, recorded = Scene.of([SceneObject("cup", Box(0, 0, 9, 9))]), Scene.of(objects, [Relation("On", 0, 0)])
     unbound = "?y is not bound"
-    assert problems(asked, bare, None) == [unbound, "does not record On", "no material", "does not record On", "style"]
-    assert problems(asked, recorded, "photo") == [unbound]
-    assert problems(asked, bare, "photo") == [unbound, "does not record On", "no material", "does not record On"]
+    assert problems(prepared, bare, None) == [
+        unbound,
+        "does not record On",
+        "no material",
+        "does not record On",
+        "style",
+    ]
+    assert problems(prepared, recorded, "photo") == [unbound]
+    assert problems(prepared, bare, "photo") == [unbound, "does not record On", "no material", "does not record On"]
     closed = prepare(text.replace("?y", "?x"))
     assert problems(closed, bare, "photo") == ["does not record On", "no material", "does not record On"]
     assert closed.best_binding(recorded, "photo").share == 1
     for scene in (bare, recorded):
-        assert told(asked.verify, scene) == told(lambda scene: verify(text, scene), scene)
+        assert message_of(prepared.verify, scene) == message_of(lambda scene: verify(text, scene), scene)
 
 
-def told(verifying: Callable[[Scene], object], scene: Scene) -> str:
+def message_of(verifying: Callable[[Scene], object], scene: Scene) -> str:
     with pytest.raises(FormulaError) as caught:
         verifying(scene)
     return str(caught.value)
 
 
-def problems(asked: Prepared, scene: Scene, style: str | None) -> list[str]:
+def problems(prepared: Prepared, scene: Scene, style: str | None) -> list[str]:
     known = ["?y is not bound", "does not record On", "no material", "style"]
     with pytest.raises(FormulaError) as caught:
-        asked.verify(scene, style)
+        prepared.verify(scene, style)
     return [next(word for word in known if word in problem.message) for problem in caught.value.problems]
 
 
@@ -101,7 +107,7 @@ def conditional(chance: random.Random) -> str:
 
     def claim() -> str:
         first, second = chance.choice(names), chance.choice(names)
-        told = chance.choice(
+        text = chance.choice(
             [
                 f"(Is ?{first} '{chance.choice(CLASSES)}')",
                 f"(Has ?{first} '{chance.choice(COLORS)}')",
@@ -110,7 +116,7 @@ def conditional(chance: random.Random) -> str:
                 *[f"(IsStyle '{chance.choice(STYLES)}')"] * (chance.random() < 0.3),
             ]
         )
-        return told if chance.random() < 0.8 else f"(not {told})"
+        return text if chance.random() < 0.8 else f"(not {text})"
 
     def condition(name: str) -> str:
         alone = [f"(Is ?{name} '{chance.choice(CLASSES)}')", f"(Has ?{name} '{chance.choice(COLORS)}')"]
@@ -129,18 +135,18 @@ def conditional(chance: random.Random) -> str:
 def watched(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Counts how often games are made smaller, and how."""
     seen: Counter[str] = Counter()
-    is_met, hopeful = one_pass._is_met, one_pass._hopeful
+    is_met, hopeful = minimax._condition_applies, minimax._forall_candidates
 
-    def watch_met(doubt: Doubt, payoffs: Payoffs, kept: list[Sequence[int]]) -> bool:
-        met = is_met(doubt, payoffs, kept)
+    def watch_met(bounds: ForallBounds, payoffs: TruthTables, kept: list[Sequence[int]]) -> bool:
+        met = is_met(bounds, payoffs, kept)
         seen["met" if met else "not met"] += 1
         return met
 
-    def watch_hopeful(doubt: Doubt, payoffs: Payoffs, unit: int, ties: Any) -> list[int]:
-        left = hopeful(doubt, payoffs, unit, ties)
+    def watch_hopeful(bounds: ForallBounds, payoffs: TruthTables, unit: int, ties: Any) -> list[int]:
+        left = hopeful(bounds, payoffs, unit, ties)
         seen["left out"] += len(left) < payoffs.objects
         return left
 
-    monkeypatch.setattr(one_pass, "_is_met", watch_met)
-    monkeypatch.setattr(one_pass, "_hopeful", watch_hopeful)
+    monkeypatch.setattr(minimax, "_condition_applies", watch_met)
+    monkeypatch.setattr(minimax, "_forall_candidates", watch_hopeful)
     return seen

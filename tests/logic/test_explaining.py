@@ -83,14 +83,14 @@ def test_every_kind_of_node_is_explained() -> None:
         " (implies (exists ?x (Is ?x 'pizza')) (IsStyle 'cartoon'))"
         " (iff (exists ?x (Is ?x 'pen')) (IsStyle 'cartoon')))"
     )
-    told = verify(text, DESK, style="photo").explain()
+    explanation = verify(text, DESK, style="photo").explain()
     for line in (
         "1 of 5 conditions fail",
         "✓ (IsStyle 'photo'): the style is 'photo'",
         "✗ (iff (exists ?x_4 (Is ?x_4 'pen')) (IsStyle 'cartoon')): the sides differ",
         "with   ?x_4 = blue pen #3",
     ):
-        assert line in told
+        assert line in explanation
 
 
 def test_the_empty_scene_is_explained() -> None:
@@ -129,13 +129,13 @@ def test_explanations_are_small_however_large_the_search() -> None:
 
 def test_what_a_proof_says_is_true() -> None:
     """Every atom that a proof calls true or false is so, of the objects that it names."""
-    told = 0
+    proofs = 0
     for number in range(1000):
-        chance = random.Random(f"told {number}")
+        chance = random.Random(f"proofs {number}")
         scene = random_scene(chance, sizes=(1, 2, 3, 5))
         verdict = verify(random_formula(chance, chance.randint(2, 5), styles=False), scene)
-        told += _confirm(verdict.proof, scene, {})
-    assert told > 2000
+        proofs += _confirm(verdict.proof, scene, {})
+    assert proofs > 2000
 
 
 def _confirm(proof: Proof, scene: Scene, binding: dict[str, SceneObject]) -> int:

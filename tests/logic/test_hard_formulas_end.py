@@ -19,8 +19,7 @@ from formalimg.logic import (
     Variable,
     best_binding,
     prepare,
-    steps,
-    tables,
+    relations,
     verify,
 )
 from tests.support.brute_force import truth
@@ -47,7 +46,7 @@ HARD = {
 
 @pytest.mark.parametrize("kind", HARD)
 def test_a_hard_formula_is_given_up(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "MAX_STEPS", 100_000)
+    monkeypatch.setattr(relations, "MAX_STEPS", 100_000)
     with pytest.raises(FormulaError) as caught:
         verify(HARD[kind], CROWD)
     assert [problem.kind for problem in caught.value.problems] == ["size"]
@@ -56,7 +55,7 @@ def test_a_hard_formula_is_given_up(kind: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_everything_that_decides_gives_it_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "MAX_STEPS", 10_000)
+    monkeypatch.setattr(relations, "MAX_STEPS", 10_000)
     formula = HARD["exists, of numbers"]
     ready = prepare(formula)
     for decide in (verify, best_binding):
@@ -69,7 +68,7 @@ def test_everything_that_decides_gives_it_up(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_formula_that_stands_in_no_text_is_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "MAX_STEPS", 10)
+    monkeypatch.setattr(relations, "MAX_STEPS", 10)
     x, y = Variable("x"), Variable("y")
     formula = Exists(x, Forall(y, Atom("Above", (x, y))))
     with pytest.raises(TooHardError) as caught:
@@ -78,7 +77,7 @@ def test_a_formula_that_stands_in_no_text_is_quoted(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_error_survives_the_way_between_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "MAX_STEPS", 10)
+    monkeypatch.setattr(relations, "MAX_STEPS", 10)
     with pytest.raises(TooHardError) as caught:
         verify(far_apart(3), CROWD)
     again = pickle.loads(pickle.dumps(caught.value))
@@ -86,16 +85,16 @@ def test_the_error_survives_the_way_between_processes(monkeypatch: pytest.Monkey
     assert str(again) == str(caught.value)
 
 
-@pytest.mark.parametrize("rows", [tables.MAX_ROWS, 6])
+@pytest.mark.parametrize("rows", [relations.MAX_ROWS, 6])
 def test_with_any_limit_the_answer_is_exact_or_there_is_none(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With room for tables and without, so that formulas are also given up while they are decided value by value."""
-    monkeypatch.setattr(tables, "MAX_ROWS", rows)
+    monkeypatch.setattr(relations, "MAX_ROWS", rows)
     decided = given_up = 0
     for number in range(tries(500, 1500)):
         chance = random.Random(f"limit {number}")
         formula = random_formula(chance, chance.randint(2, 5))
         scene = random_scene(chance)
-        monkeypatch.setattr(steps, "MAX_STEPS", chance.choice([0, 10, 30, 100, 300]))
+        monkeypatch.setattr(relations, "MAX_STEPS", chance.choice([0, 10, 30, 100, 300]))
         for semantics in ("strict", "classical"):
             try:
                 found = verify(formula, scene, semantics, "photo").passed
@@ -112,20 +111,20 @@ def test_just_enough_steps_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     formula = answered_in_turn(5, "eae")
     scene = crowd(25)
     needed, expected = steps_taken(formula, scene), verify(formula, scene).passed
-    monkeypatch.setattr(steps, "MAX_STEPS", needed)
+    monkeypatch.setattr(relations, "MAX_STEPS", needed)
     assert verify(formula, scene).passed is expected
-    monkeypatch.setattr(steps, "MAX_STEPS", needed // 2)
+    monkeypatch.setattr(relations, "MAX_STEPS", needed // 2)
     with pytest.raises(TooHardError):
         verify(formula, scene)
 
 
 def test_steps_do_not_hang_on_the_order_of_sets() -> None:
-    """Strings are hashed differently in every process, unless told otherwise."""
+    """Strings are hashed differently in every process, unless PYTHONHASHSEED is set."""
     program = (
         "from tests.support.hard_formulas import *\n"
         "print([steps_taken(loosely_tied(16, seed), crowd(15)) for seed in range(60)])"
     )
-    told = {
+    outputs = {
         subprocess.run(
             [sys.executable, "-c", program],
             env={**os.environ, "PYTHONHASHSEED": str(seed)},
@@ -136,12 +135,12 @@ def test_steps_do_not_hang_on_the_order_of_sets() -> None:
         ).stdout
         for seed in range(3)
     }
-    assert len(told) == 1, told
+    assert len(outputs) == 1, outputs
 
 
 def test_a_proof_that_takes_too_long_says_so_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     formula = f"(and {all_neighbours(5)} (exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'cup') (Has ?b 'blue')))))"
-    monkeypatch.setattr(steps, "MAX_STEPS", steps_taken(formula, CROWD))
+    monkeypatch.setattr(relations, "MAX_STEPS", steps_taken(formula, CROWD))
     verdict = verify(formula, CROWD)
     assert not verdict
     assert verdict.explain().startswith("✗ (and (exists ?v0")

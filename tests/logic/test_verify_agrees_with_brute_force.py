@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from formalimg.logic import Exists, Forall, Formula, subformulas, tables, verify
+from formalimg.logic import Exists, Forall, Formula, relations, subformulas, verify
 from tests.support.brute_force import truth
 from tests.support.random_logic import STYLES, random_formula, random_scene
 from tests.support.sizes import tries
@@ -37,7 +37,7 @@ def test_on_random_pairs(batch: int) -> None:
 
 def test_where_every_table_is_too_wide(monkeypatch: pytest.MonkeyPatch) -> None:
     """With almost no room for tables, formulas are decided value by value: slower, and still right."""
-    monkeypatch.setattr(tables, "MAX_ROWS", 6)
+    monkeypatch.setattr(relations, "MAX_ROWS", 6)
     for number in range(tries(500, 1500)):
         chance = random.Random(f"narrow {number}")
         formula = random_formula(chance, chance.randint(2, 5))

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from formalimg.models.answer_schema import answer_schema
+from formalimg.models.structured_output import answer_schema
 
 
 class Color(Enum):

@@ -9,9 +9,9 @@ import pytest
 from pydantic import BaseModel, Field
 
 from formalimg.errors import FormalimgError
-from formalimg.models.anthropic import AnthropicChat, open_anthropic_chat
-from formalimg.models.calls import CallError, Usage
+from formalimg.models.base import CallError, Usage
 from formalimg.models.chat import Answered, Completion, Unanswered
+from formalimg.models.providers.anthropic import AnthropicChat, open_anthropic_chat
 from tests.support.loopback import Asked, Fault, Loopback, scripted
 from tests.support.remote_models import CONVERSATION, IMAGE, PLANTED, stand_alone, wait_for
 
@@ -79,7 +79,7 @@ def test_a_model_that_knows_no_schemas_is_asked_in_words_from_then_on() -> None:
     with Loopback(reply=_seen, faults=scripted(["no schema"])) as server:
         provider = _provider(server)
         assert wait_for(provider.complete(CONVERSATION, SCHEMA)).ended == "stop"
-        assert not provider.holds_to_schema
+        assert not provider.supports_schema
         wait_for(provider.complete(CONVERSATION, SCHEMA))
     assert ["output_config" in came.json for came in server.requests] == [True, False, False]
     assert json.dumps(SCHEMA) in server.requests[1].json["messages"][-1]["content"][-1]["text"]
@@ -126,7 +126,7 @@ def test_how_an_answer_ended_is_told(fault: str, ended: str) -> None:
 def test_faults(fault: str, expected: str) -> None:
     with Loopback(faults=scripted([fault])) as server, pytest.raises(CallError) as caught:
         _complete(server)
-    assert (caught.value.fault, len(server.requests)) == (expected, 1)
+    assert (caught.value.kind, len(server.requests)) == (expected, 1)
     assert caught.value.usage == (Usage(100, 20) if fault == "no text" else Usage())
 
 
@@ -152,7 +152,7 @@ def test_what_no_call_can_mend_ends_the_run_with_advice(fault: Fault, said: str)
 @pytest.mark.parametrize(("faults", "kind"), [(["refusal"], "refused"), (["length"] * 2, "unreadable")])
 def test_what_cannot_be_answered_says_why(faults: list[str], kind: str) -> None:
     with Loopback(reply=_seen, faults=scripted(faults)) as server:
-        model = open_anthropic_chat(NAME, {"base_url": server.url, "reads": "1", "first_wait": "0"})
+        model = open_anthropic_chat(NAME, {"base_url": server.url, "parse_retries": "1", "initial_backoff": "0"})
         reply = wait_for(model.ask(CONVERSATION, Seen))
     assert isinstance(reply, Unanswered)
     assert reply.kind == kind
@@ -161,6 +161,6 @@ def test_what_cannot_be_answered_says_why(faults: list[str], kind: str) -> None:
 
 def test_a_fault_that_passes_leaves_no_trace() -> None:
     with Loopback(reply=_seen, faults=scripted(["529", "reset", "html"])) as server:
-        model = open_anthropic_chat(NAME, {"base_url": server.url, "first_wait": "0", "tries": "4"})
+        model = open_anthropic_chat(NAME, {"base_url": server.url, "initial_backoff": "0", "max_attempts": "4"})
         assert isinstance(wait_for(model.ask(CONVERSATION, Seen)), Answered)
     assert len(server.requests) == 4

@@ -11,11 +11,11 @@ import pytest
 from pydantic import BaseModel
 
 from formalimg.errors import FormalimgError
-from formalimg.models.asking import AskedChatModel, asking, with_format
-from formalimg.models.calls import CallError, Usage
+from formalimg.models.base import CallError, Setting, Usage
 from formalimg.models.chat import Answered, Attachment, Completion, Message, Reply, Unanswered
-from formalimg.models.identity import Setting
+from formalimg.models.chat_provider import ProviderChatModel, build_chat_model
 from formalimg.models.retry import RetryPolicy
+from formalimg.models.structured_output import with_format
 
 KEY = "planted-asking-key-0815"
 MESSAGES = (
@@ -31,12 +31,12 @@ class Verdict(BaseModel):
 
 @dataclass
 class Talker:
-    """A provider that does for each call what it is told, the last object for ever."""
+    """A provider that does for each call what its script says, the last object for ever."""
 
     script: Sequence[Completion | Exception]
     name: str = "openai/gpt-4o"
     settings: Mapping[str, Setting] = field(default_factory=lambda: {"temperature": 0})
-    holds_to_schema: bool = True
+    supports_schema: bool = True
     asked: list[tuple[Sequence[Message], Mapping[str, object] | None]] = field(default_factory=list)
 
     async def complete(self, messages: Sequence[Message], schema: Mapping[str, object] | None) -> Completion:
@@ -52,12 +52,19 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORMALIMG_CACHE", str(tmp_path / "cache"))
 
 
-def _model(talker: Talker, *, tries: int = 2, reads: int = 2, cache: bool = True) -> AskedChatModel:
-    return asking(talker, retry_policy=RetryPolicy(first_wait=0, tries=tries, reads=reads, cache=cache))
+def _model(talker: Talker, *, max_attempts: int = 2, parse_retries: int = 2, cache: bool = True) -> ProviderChatModel:
+    return build_chat_model(
+        talker,
+        retry_policy=RetryPolicy(
+            initial_backoff=0, max_attempts=max_attempts, parse_retries=parse_retries, cache=cache
+        ),
+    )
 
 
-def _reply(talker: Talker, *, tries: int = 2, reads: int = 2, cache: bool = True) -> Reply[Verdict]:
-    return asyncio.run(_model(talker, tries=tries, reads=reads, cache=cache).ask(MESSAGES, Verdict))
+def _reply(talker: Talker, *, max_attempts: int = 2, parse_retries: int = 2, cache: bool = True) -> Reply[Verdict]:
+    return asyncio.run(
+        _model(talker, max_attempts=max_attempts, parse_retries=parse_retries, cache=cache).ask(MESSAGES, Verdict)
+    )
 
 
 def _said(text: str, ended: str = "stop") -> Completion:
@@ -85,7 +92,7 @@ def test_an_answer_comes_with_what_it_cost() -> None:
 
 
 def test_who_cannot_be_held_to_a_schema_is_told_it() -> None:
-    talker = Talker([YES], holds_to_schema=False)
+    talker = Talker([YES], supports_schema=False)
     assert isinstance(_reply(talker), Answered)
     ((messages, _),) = talker.asked
     assert messages[0] == MESSAGES[0]
@@ -99,17 +106,17 @@ def test_who_cannot_be_held_to_a_schema_is_told_it() -> None:
 
 def test_a_provider_that_says_nothing_of_schemas_is_held_to_them() -> None:
     talker = Talker([YES])
-    del talker.holds_to_schema
+    del talker.supports_schema
     with pytest.MonkeyPatch.context() as patch:
-        patch.delattr(Talker, "holds_to_schema")
+        patch.delattr(Talker, "supports_schema")
         assert isinstance(_reply(talker), Answered)
     assert talker.asked[0][0] == MESSAGES
 
 
 def test_the_form_is_told_to_whoever_speaks_last_for_the_user() -> None:
     messages = (Message("user", ("a",)), Message("assistant", ("b",)), Message("user", ("c",)))
-    told = with_format(messages, {"x": 1})
-    assert (told[:2], told[2].parts[0], len(told[2].parts)) == (messages[:2], "c", 2)
+    shown = with_format(messages, {"x": 1})
+    assert (shown[:2], shown[2].parts[0], len(shown[2].parts)) == (messages[:2], "c", 2)
     assert [message.role for message in with_format((Message("system", ("a",)),), {})] == ["system", "user"]
 
 
@@ -128,7 +135,7 @@ def test_what_cannot_be_read_is_asked_again(unreadable: Completion) -> None:
 
 def test_what_can_never_be_read_is_no_answer() -> None:
     talker = Talker([TALK])
-    reply = _reply(talker, reads=1)
+    reply = _reply(talker, parse_retries=1)
     assert reply == Unanswered("unreadable", "there is no JSON in the answer", "It does.", Usage(40, 20), 2 * COST)
     assert len(talker.asked) == 2
 
@@ -188,15 +195,15 @@ def test_what_can_never_succeed_ends_the_run() -> None:
 def test_no_reply_holds_a_key(done: Completion | Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     try:
-        told = repr(_reply(Talker([done])))
+        shown = repr(_reply(Talker([done])))
     except FormalimgError as error:
-        told = str(error)
-    assert "***" in told
-    assert KEY not in told
+        shown = str(error)
+    assert "***" in shown
+    assert KEY not in shown
 
 
 def test_manners_are_no_settings() -> None:
-    assert _model(Talker([])).settings == _model(Talker([]), tries=9, reads=0, cache=False).settings
+    assert _model(Talker([])).settings == _model(Talker([]), max_attempts=9, parse_retries=0, cache=False).settings
     settings = _model(Talker([])).settings
     assert settings == {"temperature": 0, "asking": 1, "format": 1}
     assert _model(Talker([])).name == "openai/gpt-4o"

@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models.asking import asking
-from formalimg.models.calls import Usage
+from formalimg.models.base import Setting, Usage
+from formalimg.models.cache import AnswerCache, cache_folder, cache_key
 from formalimg.models.chat import Answered, Attachment, Completion, Message, Reply
-from formalimg.models.identity import Setting
-from formalimg.models.remembering import Memory, cache_folder, question_key
+from formalimg.models.chat_provider import build_chat_model
 from formalimg.models.retry import RetryPolicy
 from tests.models.test_asking import MESSAGES, TALK, YES, Talker, Verdict
 
@@ -29,7 +28,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _ask(talker: Talker, messages: tuple[Message, ...] = MESSAGES, cache: bool = True) -> Reply[Verdict]:
-    return asyncio.run(asking(talker, retry_policy=RetryPolicy(first_wait=0, cache=cache)).ask(messages, Verdict))
+    return asyncio.run(
+        build_chat_model(talker, retry_policy=RetryPolicy(initial_backoff=0, cache=cache)).ask(messages, Verdict)
+    )
 
 
 def test_a_remembered_answer_is_the_same_and_costs_nothing() -> None:
@@ -54,7 +55,7 @@ def test_only_answers_that_can_be_read_are_remembered() -> None:
 
 def test_what_the_type_no_longer_accepts_is_asked_anew_once() -> None:
     _ask(Talker([YES]))
-    Memory(cache_folder())
+    AnswerCache(cache_folder())
     with sqlite3.connect(cache_folder() / "answers.sqlite") as connection:
         connection.execute("UPDATE answers SET text = 'It does.'")
     talker = Talker([YES])
@@ -87,7 +88,7 @@ def test_anything_that_differs_is_another_question() -> None:
         messages: tuple[Message, ...] = MESSAGES,
         schema: Mapping[str, object] | None = None,
     ) -> str:
-        return question_key(name, settings or {"temperature": 0}, messages, schema or {"type": "object"})
+        return cache_key(name, settings or {"temperature": 0}, messages, schema or {"type": "object"})
 
     system, user = MESSAGES
     words, image = user.parts
@@ -122,35 +123,35 @@ def test_neither_words_nor_images_nor_keys_are_kept(folder: Path, monkeypatch: p
 
 
 def test_the_first_answer_stays(folder: Path) -> None:
-    memory = Memory(folder)
-    memory.remember("question", Completion("first", usage=Usage(3, 4)))
-    memory.remember("question", Completion("second"))
-    assert memory.recall("question") == Completion("first")
-    assert memory.recall("other") is None
+    memory = AnswerCache(folder)
+    memory.put("question", Completion("first", usage=Usage(3, 4)))
+    memory.put("question", Completion("second"))
+    assert memory.get("question") == Completion("first")
+    assert memory.get("other") is None
     with pytest.raises(ValueError, match="not worth remembering"):
-        memory.remember("question", Completion("cut", ended="length"))
+        memory.put("question", Completion("cut", ended="length"))
 
 
 def _write_many(folder: Path, first: int) -> int:
-    memory = Memory(folder)
+    memory = AnswerCache(folder)
     for number in range(first, first + 50):
-        memory.remember(str(number), Completion(f"answer {number}"))
-    return sum(memory.recall(str(number)) == Completion(f"answer {number}") for number in range(first, first + 50))
+        memory.put(str(number), Completion(f"answer {number}"))
+    return sum(memory.get(str(number)) == Completion(f"answer {number}") for number in range(first, first + 50))
 
 
 def test_several_processes_may_remember_at_once(folder: Path) -> None:
     with multiprocessing.get_context("spawn").Pool(3) as pool:
         assert pool.starmap(_write_many, [(folder, first) for first in (0, 25, 50)]) == [50] * 3
-    memory = Memory(folder)
-    assert all(memory.recall(str(number)) == Completion(f"answer {number}") for number in range(100))
+    memory = AnswerCache(folder)
+    assert all(memory.get(str(number)) == Completion(f"answer {number}") for number in range(100))
 
 
 def test_several_threads_may_remember_at_once(folder: Path) -> None:
-    memory = Memory(folder)
+    memory = AnswerCache(folder)
 
     def use(number: int) -> bool:
-        memory.remember(str(number % 20), Completion(f"answer {number % 20}"))
-        return memory.recall(str(number % 20)) == Completion(f"answer {number % 20}")
+        memory.put(str(number % 20), Completion(f"answer {number % 20}"))
+        return memory.get(str(number % 20)) == Completion(f"answer {number % 20}")
 
     with ThreadPoolExecutor(8) as threads:
         assert all(threads.map(use, range(400)))
@@ -160,7 +161,7 @@ def test_a_damaged_memory_says_how_to_go_on(folder: Path) -> None:
     folder.mkdir()
     (folder / "answers.sqlite").write_bytes(b"this is no database, but a text of some length" * 100)
     with pytest.raises(
-        FormalimgError, match=r"cannot remember answers in .*answers\.sqlite .*remove the file.*cache=off"
+        FormalimgError, match=r"cannot open the answer cache .*answers\.sqlite .*remove the file.*cache=off"
     ):
         _ask(Talker([YES]))
 
@@ -173,11 +174,11 @@ def test_a_folder_that_cannot_be_made_says_how_to_go_on(tmp_path: Path, monkeypa
 
 
 def test_a_memory_that_fails_later_does_not_cost_the_answer(folder: Path) -> None:
-    memory = Memory(folder)
+    memory = AnswerCache(folder)
     with sqlite3.connect(folder / "answers.sqlite") as connection:
         connection.execute("DROP TABLE answers")
-    memory.remember("question", Completion("answer"))
-    assert memory.recall("question") is None
+    memory.put("question", Completion("answer"))
+    assert memory.get("question") is None
 
 
 def test_the_folder_is_the_systems_own_unless_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_files_that_are_no_images_are_handed_on_for_others_to_see(tmp_path: Path
 
 
 def test_a_file_that_is_too_large_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("formalimg.models.folder.model._LARGEST", 50)
+    monkeypatch.setattr("formalimg.models.folder.model._MAX_BYTES", 50)
     model = opened(put(tmp_path, {"0.png": image(0)}))
     model.match(wanted(1))
     assert answers(model, wanted(1)) == [Failed(f"0.png in {tmp_path} is too large for an image")]

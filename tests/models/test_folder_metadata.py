@@ -104,7 +104,7 @@ def test_links_that_lead_out_are_the_users_own(tmp_path: Path) -> None:
     [
         ('{"file_name": "b.png", "item": 1', "cannot be read as JSON"),
         ("[" * 100_000, "cannot be read as JSON"),
-        ('{"file_name": "b.png", "item": 1, "item": 2}', "'item' is there twice"),
+        ('{"file_name": "b.png", "item": 1, "item": 2}', "'item' occurs twice"),
         ('["b.png", 1]', "must be a JSON object"),
         ('{"item": 1}', "file_name must name a file"),
         ('{"file_name": 3, "item": 1}', "file_name must name a file"),
@@ -155,7 +155,7 @@ def test_tables_may_have_columns_of_their_own_and_prompts_over_lines(tmp_path: P
 
 def test_text_that_is_not_utf8_is_told(tmp_path: Path) -> None:
     put(tmp_path, {"a.png": image(0), "metadata.jsonl": '{"file_name": "a.png", "item": "ä"}'.encode("latin-1")})
-    with pytest.raises(FormalimgError, match="no UTF-8 text"):
+    with pytest.raises(FormalimgError, match="not UTF-8 text"):
         opened(tmp_path).match(wanted(1))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models.folder import scanning
+from formalimg.models.folder import file_matching
 from tests.models.test_folder_round_trip import image, images_found, opened, put, wanted
 
 
@@ -103,7 +103,7 @@ def test_folders_that_lie_in_themselves_end(tmp_path: Path) -> None:
 
 
 def test_absurdly_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scanning, "_MOST_FILES", 3)
+    monkeypatch.setattr(file_matching, "_MAX_FILES", 3)
     put(tmp_path, {f"{item}/0.png": image(item) for item in range(4)})
     with pytest.raises(FormalimgError, match="holds more than 3 files: give the folder of the images itself"):
         opened(tmp_path)

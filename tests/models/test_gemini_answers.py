@@ -7,13 +7,11 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from formalimg.models.calls import CallError, Usage
+from formalimg.models.base import CallError, Usage
 from formalimg.models.chat import Answered, Completion, Message, Reply, Unanswered
-from formalimg.models.gemini import open_gemini_chat
-from formalimg.models.gemini.chat import GeminiChat
-from formalimg.models.gemini.endings import usage
-from formalimg.models.gemini.session import open_session
 from formalimg.models.options import Options
+from formalimg.models.providers.gemini import GeminiChat, open_gemini_chat
+from formalimg.models.providers.gemini_client import open_gemini_client, token_usage
 from tests.support.loopback import Asked, Fault, Loopback, scripted
 from tests.support.loopback.gemini import GEMINI
 from tests.support.remote_models import CONVERSATION, IMAGE, PLANTED, stand_alone, wait_for
@@ -39,12 +37,12 @@ def _server(*faults: str | Fault | None) -> Loopback:
 
 
 def _complete(server: Loopback, schema: dict[str, object] | None = None) -> Completion:
-    session = open_session(MODEL, Options(MODEL, {"base_url": server.url}), timeout=5)
+    session = open_gemini_client(MODEL, Options(MODEL, {"base_url": server.url}), timeout=5)
     return wait_for(GeminiChat(session, {"schema": "json_schema"}).complete(CONVERSATION, schema))
 
 
 def _ask(server: Loopback, **options: str) -> Reply[Seen]:
-    model = open_gemini_chat(MODEL, {"base_url": server.url, "tries": "1", "reads": "0", **options})
+    model = open_gemini_chat(MODEL, {"base_url": server.url, "max_attempts": "1", "parse_retries": "0", **options})
     return wait_for(model.ask(CONVERSATION, Seen))
 
 
@@ -59,7 +57,7 @@ def test_what_is_not_counted_counts_nothing() -> None:
     from google.genai.types import GenerateContentResponse
 
     for counted, expected in [({}, Usage()), ({"thoughtsTokenCount": 7}, Usage(0, 7)), (None, Usage())]:
-        assert usage(GenerateContentResponse.model_validate({"usageMetadata": counted})) == expected
+        assert token_usage(GenerateContentResponse.model_validate({"usageMetadata": counted})) == expected
 
 
 def test_rules_words_and_images_go_where_they_belong() -> None:
@@ -71,7 +69,7 @@ def test_rules_words_and_images_go_where_they_belong() -> None:
 
     with Loopback(reply=reply, dialects=(GEMINI,)) as server:
         messages = (*CONVERSATION, Message("assistant", ("Perhaps.",)), Message("user", ("Look again.",)))
-        session = open_session(MODEL, Options(MODEL, {"base_url": server.url}), timeout=5)
+        session = open_gemini_client(MODEL, Options(MODEL, {"base_url": server.url}), timeout=5)
         wait_for(GeminiChat(session, {"schema": "json_schema"}).complete(messages, SCHEMA))
     assert asked == [
         Asked(MODEL, ("You look closely.", "Is there a cup?", "Perhaps.", "Look again."), (IMAGE,), SCHEMA)
@@ -130,7 +128,7 @@ def test_the_form_is_bound_or_asked_for_in_words(schema: str, mime_type: str | N
 
 def test_a_model_without_schemas_is_asked_in_words_from_then_on() -> None:
     with _server("no schema", "no schema", "no schema") as server:
-        model = open_gemini_chat("gemma-3-27b-it", {"base_url": server.url, "tries": "1", "cache": "off"})
+        model = open_gemini_chat("gemma-3-27b-it", {"base_url": server.url, "max_attempts": "1", "cache": "off"})
         first, second = (wait_for(model.ask(CONVERSATION, Seen)) for _ in range(2))
     assert isinstance(first, Answered)
     assert isinstance(second, Answered)
@@ -160,7 +158,7 @@ def test_how_an_answer_ended_is_told_apart(fault: str, ended: str, text: str) ->
 def test_an_answer_without_words_or_end_is_wrong(fault: str) -> None:
     with _server(fault) as server, pytest.raises(CallError) as raised:
         _complete(server)
-    assert raised.value.fault == "wrong"
+    assert raised.value.kind == "wrong"
     assert (raised.value.usage == Usage(10, 1297)) == (fault in ("OTHER", "no end", "no parts", "no candidate"))
 
 

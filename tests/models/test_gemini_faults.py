@@ -11,11 +11,11 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.models import Answer, Generated, ImageModel, ImageRequest, Refused
-from formalimg.models.calls import CallError
-from formalimg.models.gemini.images import GeminiImages, open_gemini_images
-from formalimg.models.gemini.session import open_session
+from formalimg.models.base import CallError
+from formalimg.models.image_provider import ImageCompletion
 from formalimg.models.options import Options
-from formalimg.models.painting import Painted
+from formalimg.models.providers.gemini import GeminiImages, open_gemini_images
+from formalimg.models.providers.gemini_client import open_gemini_client
 from tests.support.loopback import Fault, Loopback, Wish, at_random, scripted
 from tests.support.loopback.gemini import GEMINI
 from tests.support.loopback.images import painted
@@ -31,9 +31,9 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("GEMINI_API_KEY", PLANTED)
 
 
-def _paint(base_url: str, timeout: float = 5) -> Painted:
-    session = open_session(MODEL, Options(MODEL, {"base_url": base_url}), timeout)
-    return wait_for(GeminiImages(session, {"modalities": "image", "seeded": True}).paint(request()))
+def _paint(base_url: str, timeout: float = 5) -> ImageCompletion:
+    session = open_gemini_client(MODEL, Options(MODEL, {"base_url": base_url}), timeout)
+    return wait_for(GeminiImages(session, {"modalities": "image", "seeded": True}).complete(request()))
 
 
 async def _at_once(model: ImageModel, requests: list[ImageRequest]) -> list[Answer]:
@@ -68,7 +68,7 @@ def _server(*faults: str | Fault) -> Loopback:
 def test_faults_are_told_apart_and_not_tried_again_by_the_library(fault: str, expected: str) -> None:
     with _server(fault) as server, pytest.raises(CallError) as raised:
         _paint(server.url)
-    assert raised.value.fault == expected
+    assert raised.value.kind == expected
     assert len(server.requests) == 1
 
 
@@ -81,7 +81,7 @@ def test_on_a_bad_day_every_request_ends_as_it_should() -> None:
     kinds = ("429", "500", "503", "reset", "empty", "html", "truncated", "schema", "OTHER", "SAFETY")
     with Loopback(faults=at_random(0.3, kinds, seed=1), dialects=(GEMINI,)) as server:
         model = open_gemini_images(
-            MODEL, {"base_url": server.url, "tries": "12", "first_wait": "0", "concurrency": "8"}
+            MODEL, {"base_url": server.url, "max_attempts": "12", "initial_backoff": "0", "concurrency": "8"}
         )
         ended = wait_for(_at_once(model, [request(f"{number} cups.") for number in range(80)]))
     assert {type(answer) for answer in ended} == {Generated, Refused}
@@ -95,13 +95,13 @@ def test_on_a_bad_day_every_request_ends_as_it_should() -> None:
 def test_silence_is_given_up_in_time() -> None:
     with _server("hang") as server, pytest.raises(CallError) as raised:
         _paint(server.url, timeout=0.2)
-    assert raised.value.fault == "unavailable"
+    assert raised.value.kind == "unavailable"
 
 
 def test_nobody_there_is_unavailable() -> None:
     with pytest.raises(CallError) as raised:
         _paint("http://127.0.0.1:9")
-    assert raised.value.fault == "unavailable"
+    assert raised.value.kind == "unavailable"
 
 
 @pytest.mark.parametrize(

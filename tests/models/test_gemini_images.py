@@ -9,7 +9,7 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.models import Failed, Generated, Refused
-from formalimg.models.gemini import open_gemini_images
+from formalimg.models.providers.gemini import open_gemini_images
 from tests.support.loopback import Fault, Loopback, Wish, scripted
 from tests.support.loopback.gemini import GEMINI
 from tests.support.loopback.images import animated, painted, plain
@@ -31,7 +31,7 @@ def _server(*faults: str | Fault | None) -> Loopback:
 
 
 def _answer(server: Loopback, *, reference: bytes | None = None, **options: str) -> Generated | Refused | Failed:
-    model = open_gemini_images(MODEL, {"base_url": server.url, "tries": "1", "timeout": "5", **options})
+    model = open_gemini_images(MODEL, {"base_url": server.url, "max_attempts": "1", "timeout": "5", **options})
     (answer,) = answers(model, [request(reference=reference)])
     return answer
 
@@ -66,7 +66,7 @@ def test_options_are_sent_and_on_record() -> None:
     options = {"aspect_ratio": "16:9", "image_size": "2K", "modalities": "text+image", "api_version": "v1beta"}
     with _server() as server:
         model = open_gemini_images(
-            MODEL, {**options, "temperature": "0.5", "seeded": "off", "base_url": server.url, "concurrency": "3"}
+            MODEL, {**options, "temperature": "0.5", "send_seed": "off", "base_url": server.url, "concurrency": "3"}
         )
         assert [type(answer) for answer in answers(model, [request()])] == [Generated]
         assert model.settings == {**options, "temperature": 0.5, "seeded": False, "base_url": server.url}
@@ -123,14 +123,14 @@ def test_odd_images_are_handed_on_as_they_came(fault: str, expected: bytes) -> N
 )
 def test_declining_is_a_refusal_and_not_asked_again(fault: str, reason: str) -> None:
     with _server(fault) as server:
-        assert _answer(server, tries="3") == Refused(reason)
+        assert _answer(server, max_attempts="3") == Refused(reason)
     assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize("fault", ["OTHER", "IMAGE_OTHER", "no parts", "no candidate", "text", "no base64"])
 def test_an_answer_without_an_image_is_wrong_and_asked_again(fault: str) -> None:
     with _server(fault, None, fault) as server:
-        assert isinstance(_answer(server, tries="2", first_wait="0"), Generated)
+        assert isinstance(_answer(server, max_attempts="2", initial_backoff="0"), Generated)
         failed = _answer(server)
     assert len(server.requests) == 3
     assert isinstance(failed, Failed)
@@ -139,7 +139,7 @@ def test_an_answer_without_an_image_is_wrong_and_asked_again(fault: str) -> None
 
 def test_a_model_can_be_used_in_one_event_loop_after_another() -> None:
     with _server() as server:
-        model = open_gemini_images(MODEL, {"base_url": server.url, "tries": "1"})
+        model = open_gemini_images(MODEL, {"base_url": server.url, "max_attempts": "1"})
         for _ in range(3):
             assert [type(answer) for answer in answers(model, [request()])] == [Generated]
 

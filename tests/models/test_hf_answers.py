@@ -8,13 +8,11 @@ import pytest
 from pydantic import BaseModel
 
 from formalimg.errors import FormalimgError
-from formalimg.models.calls import CallError, Usage
+from formalimg.models.base import CallError, Setting, Usage
 from formalimg.models.chat import Answered, Completion, Reply, Unanswered
-from formalimg.models.hf import open_hf_chat
-from formalimg.models.hf.chat import HfChat
-from formalimg.models.hf.session import open_session
-from formalimg.models.identity import Setting
 from formalimg.models.options import Options
+from formalimg.models.providers.hf import HfChat, open_hf_chat
+from formalimg.models.providers.hf_client import open_hf_client
 from tests.support.loopback import Asked, Fault, Loopback, scripted
 from tests.support.loopback.hf import HF
 from tests.support.remote_models import CONVERSATION, IMAGE, stand_alone, wait_for
@@ -39,12 +37,12 @@ def _server(*faults: str | Fault | None) -> Loopback:
 
 
 def _complete(server: Loopback, schema: dict[str, object] | None = None) -> Completion:
-    session = open_session(MODEL, Options(MODEL, {"base_url": server.url}), timeout=5)
+    session = open_hf_client(MODEL, Options(MODEL, {"base_url": server.url}), timeout=5)
     return wait_for(HfChat(session, {"schema": "json_schema"}, {}).complete(CONVERSATION, schema))
 
 
 def _ask(server: Loopback, **options: str) -> Reply[Seen]:
-    model = open_hf_chat(MODEL, {"base_url": server.url, "tries": "1", "reads": "0", **options})
+    model = open_hf_chat(MODEL, {"base_url": server.url, "max_attempts": "1", "parse_retries": "0", **options})
     return wait_for(model.ask(CONVERSATION, Seen))
 
 
@@ -113,7 +111,7 @@ def test_endpoints_are_not_left_to_their_small_limits() -> None:
 
 def test_a_server_without_schemas_is_asked_in_words_from_then_on() -> None:
     with _server("no schema", "no schema", "no schema") as server:
-        model = open_hf_chat(MODEL, {"base_url": server.url, "tries": "1", "cache": "off"})
+        model = open_hf_chat(MODEL, {"base_url": server.url, "max_attempts": "1", "cache": "off"})
         first, second = (wait_for(model.ask(CONVERSATION, Seen)) for _ in range(2))
     assert isinstance(first, Answered)
     assert isinstance(second, Answered)
@@ -140,7 +138,7 @@ def test_how_an_answer_ended_is_told_apart(fault: str, ended: str, text: str) ->
 def test_an_answer_without_words_is_wrong(fault: str) -> None:
     with _server(fault) as server, pytest.raises(CallError) as raised:
         _complete(server)
-    assert raised.value.fault == "wrong"
+    assert raised.value.kind == "wrong"
     assert raised.value.usage == (Usage(100, 20) if fault == "no text" else Usage())
 
 
@@ -157,4 +155,4 @@ def test_no_answer_is_never_a_guess(fault: str, kind: str) -> None:
 def test_the_router_wants_a_key_of_hugging_face(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", "a-key-of-somebody-else")
     with pytest.raises(FormalimgError, match="auto-router"):
-        wait_for(open_hf_chat(MODEL, {"tries": "1"}).ask(CONVERSATION, Seen))
+        wait_for(open_hf_chat(MODEL, {"max_attempts": "1"}).ask(CONVERSATION, Seen))

@@ -11,11 +11,11 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.models import Answer, Generated, ImageModel, ImageRequest
-from formalimg.models.calls import CallError
-from formalimg.models.hf.images import HfImages, open_hf_images
-from formalimg.models.hf.session import open_session
+from formalimg.models.base import CallError
+from formalimg.models.image_provider import ImageCompletion
 from formalimg.models.options import Options
-from formalimg.models.painting import Painted
+from formalimg.models.providers.hf import HfImages, open_hf_images
+from formalimg.models.providers.hf_client import open_hf_client
 from tests.support.loopback import Fault, Loopback, Wish, at_random, scripted
 from tests.support.loopback.hf import HF
 from tests.support.loopback.images import painted
@@ -31,9 +31,9 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HF_TOKEN", PLANTED_TOKEN)
 
 
-def _paint(base_url: str, timeout: float = 5) -> Painted:
-    session = open_session(MODEL, Options(MODEL, {"base_url": base_url}), timeout)
-    return wait_for(HfImages(session, {"sized": True, "seeded": True}, {}).paint(request()))
+def _paint(base_url: str, timeout: float = 5) -> ImageCompletion:
+    session = open_hf_client(MODEL, Options(MODEL, {"base_url": base_url}), timeout)
+    return wait_for(HfImages(session, {"sized": True, "seeded": True}, {}).complete(request()))
 
 
 async def _at_once(model: ImageModel, requests: list[ImageRequest]) -> list[Answer]:
@@ -66,7 +66,7 @@ def _server(*faults: str | Fault) -> Loopback:
 def test_faults_are_told_apart_and_not_tried_again_by_the_library(fault: str, expected: str) -> None:
     with _server(fault) as server, pytest.raises(CallError) as raised:
         _paint(server.url)
-    assert raised.value.fault == expected
+    assert raised.value.kind == expected
     assert len(server.requests) == 1
 
 
@@ -78,7 +78,9 @@ def test_a_good_answer_of_the_wrong_content_type_is_still_good() -> None:
 def test_on_a_bad_day_every_request_ends_as_it_should() -> None:
     kinds = ("429", "500", "503", "reset", "empty", "html", "text")
     with Loopback(faults=at_random(0.3, kinds, seed=1), dialects=(HF,)) as server:
-        model = open_hf_images(MODEL, {"base_url": server.url, "tries": "12", "first_wait": "0", "concurrency": "8"})
+        model = open_hf_images(
+            MODEL, {"base_url": server.url, "max_attempts": "12", "initial_backoff": "0", "concurrency": "8"}
+        )
         ended = wait_for(_at_once(model, [request(f"{number} cups.") for number in range(80)]))
     assert {type(answer) for answer in ended} == {Generated}
     drawn = [answer.data for answer in ended if isinstance(answer, Generated)]
@@ -89,13 +91,13 @@ def test_on_a_bad_day_every_request_ends_as_it_should() -> None:
 def test_silence_is_given_up_in_time() -> None:
     with _server("hang") as server, pytest.raises(CallError) as raised:
         _paint(server.url, timeout=0.2)
-    assert raised.value.fault == "unavailable"
+    assert raised.value.kind == "unavailable"
 
 
 def test_nobody_there_is_unavailable() -> None:
     with pytest.raises(CallError) as raised:
         _paint("http://127.0.0.1:9")
-    assert raised.value.fault == "unavailable"
+    assert raised.value.kind == "unavailable"
 
 
 @pytest.mark.parametrize(
@@ -151,5 +153,5 @@ def test_a_key_that_the_server_repeats_is_shown_nowhere(kind: str, caplog: pytes
 
 
 def test_a_route_does_not_show_the_key() -> None:
-    session = open_session(MODEL, Options(MODEL, {}), timeout=5)
+    session = open_hf_client(MODEL, Options(MODEL, {}), timeout=5)
     assert PLANTED_TOKEN not in repr(session._route)

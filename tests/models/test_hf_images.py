@@ -8,7 +8,7 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.models import Failed, Generated, Refused
-from formalimg.models.hf import open_hf_images
+from formalimg.models.providers.hf import open_hf_images
 from tests.support.loopback import Fault, Loopback, Wish, scripted
 from tests.support.loopback.hf import HF
 from tests.support.loopback.images import animated, painted, plain
@@ -30,7 +30,7 @@ def _server(*faults: str | Fault | None) -> Loopback:
 
 
 def _answer(server: Loopback, *, reference: bytes | None = None, **options: str) -> Generated | Refused | Failed:
-    model = open_hf_images(MODEL, {"base_url": server.url, "tries": "1", "timeout": "5", **options})
+    model = open_hf_images(MODEL, {"base_url": server.url, "max_attempts": "1", "timeout": "5", **options})
     (answer,) = answers(model, [request(reference=reference)])
     return answer
 
@@ -51,8 +51,8 @@ def test_a_reference_image_makes_it_image_to_image() -> None:
         answer = _answer(server, reference=IMAGE)
     assert isinstance(answer, Generated)
     assert answer.data == IMAGE
-    told = server.requests[0].json["parameters"]
-    assert told == {"prompt": "A red cup.", "target_size": {"width": 1024, "height": 1024}, "seed": 7}
+    parameters = server.requests[0].json["parameters"]
+    assert parameters == {"prompt": "A red cup.", "target_size": {"width": 1024, "height": 1024}, "seed": 7}
 
 
 def test_options_are_sent_and_on_record() -> None:
@@ -72,7 +72,7 @@ def test_options_are_sent_and_on_record() -> None:
 @pytest.mark.parametrize("reference", [None, IMAGE], ids=["words", "image"])
 def test_size_and_seed_can_be_kept_back(reference: bytes | None) -> None:
     with _server() as server:
-        assert isinstance(_answer(server, reference=reference, sized="off", seeded="off"), Generated)
+        assert isinstance(_answer(server, reference=reference, send_size="off", send_seed="off"), Generated)
     assert server.requests[0].json["parameters"].keys() <= {"prompt"}
 
 
@@ -89,7 +89,7 @@ def test_odd_images_are_handed_on_as_they_came(fault: str, expected: bytes) -> N
 @pytest.mark.parametrize("fault", ["text", "gif", "empty", "html"])
 def test_what_is_no_image_is_wrong_and_asked_for_again(fault: str) -> None:
     with _server(fault, None, fault) as server:
-        assert isinstance(_answer(server, tries="2", first_wait="0"), Generated)
+        assert isinstance(_answer(server, max_attempts="2", initial_backoff="0"), Generated)
         failed = _answer(server)
     assert isinstance(failed, Failed)
     assert failed.reason.startswith("wrong: ")
@@ -111,14 +111,14 @@ def test_a_cut_image_is_handed_on_or_wrong_but_never_made_up() -> None:
 )
 def test_a_content_filter_is_a_refusal_and_not_asked_again(fault: Fault) -> None:
     with _server(fault) as server:
-        answer = _answer(server, tries="3")
+        answer = _answer(server, max_attempts="3")
     assert isinstance(answer, Refused)
     assert len(server.requests) == 1
 
 
 def test_a_model_can_be_used_in_one_event_loop_after_another() -> None:
     with _server() as server:
-        model = open_hf_images(MODEL, {"base_url": server.url, "tries": "1"})
+        model = open_hf_images(MODEL, {"base_url": server.url, "max_attempts": "1"})
         for _ in range(3):
             assert [type(answer) for answer in answers(model, [request()])] == [Generated]
 

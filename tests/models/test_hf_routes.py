@@ -9,7 +9,7 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.models import Failed, Generated, Refused
-from formalimg.models.hf import open_hf_images
+from formalimg.models.providers.hf import open_hf_images
 from tests.support.loopback import Fault, Loopback, Wish, scripted
 from tests.support.loopback.hf import HF
 from tests.support.loopback.images import painted
@@ -55,7 +55,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 def _answer(
     provider: str = "auto", model: str = "acme/painter", *, reference: bytes | None = None, **options: str
 ) -> Generated | Refused | Failed:
-    opened = open_hf_images(model, {"provider": provider, "tries": "1", "timeout": "5", **options})
+    opened = open_hf_images(model, {"provider": provider, "max_attempts": "1", "timeout": "5", **options})
     (answer,) = answers(opened, [request(reference=reference)])
     return answer
 

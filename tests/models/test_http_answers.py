@@ -11,16 +11,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.models.calls import CallError
-from formalimg.models.http_answers import Rejection, Whom, count, failure, json_object, one_line, retry_after, told
+from formalimg.models.base import CallError
+from formalimg.models.providers.http import (
+    Endpoint,
+    ErrorResponse,
+    error_from_response,
+    json_object,
+    one_line,
+    plain_fields,
+    retry_after,
+    sum_counts,
+)
 
 ANY_TEXT = st.text(st.characters(), max_size=600)
-WHOM = Whom("acme/painter", "ACME_KEY", "https://acme.example/v1")
+WHOM = Endpoint("acme/painter", "ACME_KEY", "https://acme.example/v1")
 
 
 def _fault(status: int, code: str = "", message: str = "") -> str:
-    meant = failure(Rejection(status, code, message, {}), WHOM)
-    return meant.fault if isinstance(meant, CallError) else "ends the run"
+    meant = error_from_response(ErrorResponse(status, code, message, {}), WHOM)
+    return meant.kind if isinstance(meant, CallError) else "ends the run"
 
 
 @pytest.mark.parametrize(
@@ -45,7 +54,7 @@ def test_meanings(status: int, code: str, message: str, expected: str) -> None:
 
 @given(st.integers(400, 599), ANY_TEXT, ANY_TEXT)
 def test_every_rejection_means_something_in_one_line(status: int, code: str, message: str) -> None:
-    meant = failure(Rejection(status, code, message, {}), WHOM)
+    meant = error_from_response(ErrorResponse(status, code, message, {}), WHOM)
     assert isinstance(meant, CallError | FormalimgError)
     assert str(meant).isprintable()
     assert len(str(meant)) < 600
@@ -95,7 +104,7 @@ def test_whatever_comes_is_an_object_or_wrong(body: bytes) -> None:
         return
     with pytest.raises(CallError) as caught:
         json_object(body)
-    assert caught.value.fault == "wrong"
+    assert caught.value.kind == "wrong"
 
 
 def test_half_characters_become_question_marks_and_whole_ones_stay() -> None:
@@ -106,16 +115,16 @@ def test_half_characters_become_question_marks_and_whole_ones_stay() -> None:
 def test_answers_of_other_kinds_are_wrong(body: bytes) -> None:
     with pytest.raises(CallError) as caught:
         json_object(body)
-    assert caught.value.fault == "wrong"
+    assert caught.value.kind == "wrong"
 
 
 def test_numbers_are_counted_and_nothing_else() -> None:
-    assert count({"a": 3, "b": 4, "c": True, "d": "5", "e": None, "f": -2}, "a", "b", "c", "d", "e", "f", "g") == 7
-    assert count(None, "a") == count([3], "a") == 0
+    assert sum_counts({"a": 3, "b": 4, "c": True, "d": "5", "e": None, "f": -2}, "a", "b", "c", "d", "e", "f", "g") == 7
+    assert sum_counts(None, "a") == sum_counts([3], "a") == 0
 
 
 def test_only_plain_values_are_told() -> None:
-    assert told({"a": "x", "b": 1, "c": None, "d": [1], "e": {"f": 1}}, "a", "b", "c", "d", "e", "g") == {
+    assert plain_fields({"a": "x", "b": 1, "c": None, "d": [1], "e": {"f": 1}}, "a", "b", "c", "d", "e", "g") == {
         "a": "x",
         "b": 1,
     }

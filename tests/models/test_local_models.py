@@ -12,7 +12,7 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.models.local import open_diffusers, open_transformers_chat
-from formalimg.models.local.fingerprints import fingerprint
+from formalimg.models.local.checkpoint import fingerprint
 from formalimg.models.local.memory import is_out_of_memory
 
 
@@ -20,7 +20,7 @@ from formalimg.models.local.memory import is_out_of_memory
 def test_without_the_libraries_they_say_what_to_install(
     opening: Callable[[str, Mapping[str, str]], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_module("formalimg.models.needs"), "find_spec", lambda name: None)
+    monkeypatch.setattr(import_module("formalimg.models.registry"), "find_spec", lambda name: None)
     with pytest.raises(FormalimgError, match=r"pip install 'formalimg\[local\]'"):
         opening("owner/model", {})
 

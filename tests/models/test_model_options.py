@@ -17,34 +17,34 @@ def test_options_are_read_as_what_they_are() -> None:
         {"a": "text", "n": "-3", "f": "2.5", "on": "Yes", "c": "low", "u": "http://[::1]:80/v1", "extra.k": "v"},
     )
     assert given.text("a", None) == "text"
-    assert given.whole_number("n", 0) == -3
+    assert given.integer("n", 0) == -3
     assert given.number("f", 0.0) == 2.5
     assert given.flag("on", False) is True
     assert given.choice("c", ["low", "high"], None) == "low"
     assert given.url("u", None) == "http://[::1]:80/v1"
-    assert given.starting_with("extra.") == {"k": "v"}
+    assert given.with_prefix("extra.") == {"k": "v"}
     given.done()
 
 
 def test_defaults_stand_for_what_was_not_given() -> None:
     given = Options("x/y", {})
-    assert (given.text("a", "b"), given.whole_number("n", None), given.number("f", 1.5)) == ("b", None, 1.5)
+    assert (given.text("a", "b"), given.integer("n", None), given.number("f", 1.5)) == ("b", None, 1.5)
     assert (given.flag("on", True), given.choice("c", ["d"], "e"), given.url("u", None)) == (True, "e", None)
-    assert given.starting_with("extra.") == {}
+    assert given.with_prefix("extra.") == {}
 
 
 WRONG: dict[str, tuple[str, Callable[[Options], object]]] = {
-    "3.5": ("give a whole number from 1 to 9", lambda given: given.whole_number("o", None, least=1, most=9)),
-    "10": ("give a whole number from 1 to 9", lambda given: given.whole_number("o", None, least=1, most=9)),
-    "0": ("give a whole number, 1 or more", lambda given: given.whole_number("o", None, least=1)),
+    "3.5": ("give a whole number from 1 to 9", lambda given: given.integer("o", None, least=1, most=9)),
+    "10": ("give a whole number from 1 to 9", lambda given: given.integer("o", None, least=1, most=9)),
+    "0": ("give a whole number, 1 or more", lambda given: given.integer("o", None, least=1)),
     "nan": ("give a number", lambda given: given.number("o", None)),
     "inf": ("give a number, 0 or more", lambda given: given.number("o", None, least=0)),
     "-1": ("give a number, 0 or more", lambda given: given.number("o", None, least=0)),
     "perhaps": ("give on or off", lambda given: given.flag("o", False)),
     "middle": ("give one of low, high", lambda given: given.choice("o", ["low", "high"], None)),
-    "localhost:8000": ("is no address", lambda given: given.url("o", None)),
-    "http://host:port/v1": ("is no address", lambda given: given.url("o", None)),
-    "http://host:0": ("is no address", lambda given: given.url("o", None)),
+    "localhost:8000": ("is not a URL", lambda given: given.url("o", None)),
+    "http://host:port/v1": ("is not a URL", lambda given: given.url("o", None)),
+    "http://host:0": ("is not a URL", lambda given: given.url("o", None)),
 }
 
 
@@ -57,7 +57,7 @@ def test_wrong_values_say_what_is_right(text: str) -> None:
 
 def test_what_is_left_over_is_a_mistake() -> None:
     given = Options("x/y", {"stepz": "3"})
-    given.whole_number("steps", 1)
+    given.integer("steps", 1)
     given.text("size", None)
     with pytest.raises(FormalimgError, match=r"x/y has no option 'stepz': did you mean steps\? it has size, steps"):
         given.done()
@@ -74,7 +74,7 @@ def test_keys_are_no_options(name: str) -> None:
 
 
 def test_what_cannot_be_read_as_an_address_is_not_shown() -> None:
-    with pytest.raises(FormalimgError, match=r"^o of x/y is no address: write it as http://localhost:8000/v1$"):
+    with pytest.raises(FormalimgError, match=r"^o of x/y is not a URL: write it as http://localhost:8000/v1$"):
         Options("x/y", {"o": "http://me:Zpassword9@[host/v1"}).url("o", None)
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from formalimg.models.calls import CallError, Usage
+from formalimg.models.base import CallError, Usage
 from formalimg.models.chat import Answered, Message, Unanswered
-from formalimg.models.openai import OpenAIChat, open_openai_chat
-from formalimg.models.openai.server import reach
+from formalimg.models.providers.openai import OpenAIChat, open_openai_chat
+from formalimg.models.providers.openai_client import connect_openai
 from tests.support.loopback import Asked, Fault, Loopback, scripted
 from tests.support.remote_models import CONVERSATION, IMAGE, stand_alone, wait_for
 
@@ -28,7 +28,7 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def _provider(server: Loopback, schema: str = "json_schema") -> OpenAIChat:
-    return OpenAIChat("gpt-4.1", reach("openai/gpt-4.1", f"{server.url}/v1", timeout=5), schema=schema)
+    return OpenAIChat("gpt-4.1", connect_openai("openai/gpt-4.1", f"{server.url}/v1", timeout=5), schema=schema)
 
 
 def _seen(asked: Asked) -> str:
@@ -68,7 +68,7 @@ def test_the_form_of_the_answer_is_told_in_the_chosen_way(way: str, sent: object
         provider = _provider(server, way)
         wait_for(provider.complete(CONVERSATION, SCHEMA))
     assert server.requests[0].json.get("response_format") == sent
-    assert provider.holds_to_schema == (way == "json_schema")
+    assert provider.supports_schema == (way == "json_schema")
 
 
 def test_a_server_that_knows_no_schemas_is_asked_in_words_from_then_on() -> None:
@@ -76,7 +76,7 @@ def test_a_server_that_knows_no_schemas_is_asked_in_words_from_then_on() -> None
         provider = _provider(server)
         completion = wait_for(provider.complete(CONVERSATION, SCHEMA))
         assert completion.text == '{"seen": true}'
-        assert not provider.holds_to_schema
+        assert not provider.supports_schema
         wait_for(provider.complete(CONVERSATION, SCHEMA))
     first, again, later = (came.json for came in server.requests)
     assert "response_format" in first
@@ -90,8 +90,8 @@ def test_other_rejections_do_not_make_it_give_up_schemas() -> None:
         provider = _provider(server)
         with pytest.raises(CallError) as caught:
             wait_for(provider.complete(CONVERSATION, SCHEMA))
-    assert caught.value.fault == "rejected"
-    assert provider.holds_to_schema
+    assert caught.value.kind == "rejected"
+    assert provider.supports_schema
     assert len(server.requests) == 1
 
 
@@ -125,7 +125,13 @@ def test_usual_fields_by_model(model: str, expected: dict[str, object]) -> None:
 
 
 def test_options_are_sent_and_on_record() -> None:
-    options = {"temperature": "0.7", "max_tokens": "100", "limit": "max_completion_tokens", "top_p": "0.9", "seed": "3"}
+    options = {
+        "temperature": "0.7",
+        "max_tokens": "100",
+        "max_tokens_field": "max_completion_tokens",
+        "top_p": "0.9",
+        "seed": "3",
+    }
     options |= {"reasoning_effort": "low", "detail": "high", "extra.chat_template_kwargs": '{"enable_thinking": false}'}
     with Loopback(reply=_seen) as server:
         model = open_openai_chat("gpt-4.1", {**options, "base_url": f"{server.url}/v1"})
@@ -168,7 +174,7 @@ def test_a_question_is_answered_in_the_wanted_form() -> None:
     ],
 )
 def test_what_cannot_be_answered_says_why(faults: list[str | Fault], kind: str) -> None:
-    options = {"tries": "2", "first_wait": "0", "reads": "2", "timeout": "5"}
+    options = {"max_attempts": "2", "initial_backoff": "0", "parse_retries": "2", "timeout": "5"}
     with Loopback(reply=_seen, faults=scripted(faults)) as server:
         model = open_openai_chat("gpt-4.1", {**options, "base_url": f"{server.url}/v1"})
         reply = wait_for(model.ask([Message("user", ("Well?",))], Seen))

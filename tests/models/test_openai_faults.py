@@ -10,9 +10,9 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.models import Answer, Failed, Generated, ImageModel, Refused
-from formalimg.models.calls import CallError, Usage
-from formalimg.models.openai import OpenAIChat, OpenAIImages, open_openai_images
-from formalimg.models.openai.server import reach
+from formalimg.models.base import CallError, Usage
+from formalimg.models.providers.openai import OpenAIChat, OpenAIImages, open_openai_images
+from formalimg.models.providers.openai_client import connect_openai
 from tests.support.loopback import Dialect, Fault, Loopback, Wish, at_random, scripted
 from tests.support.loopback.images import painted
 from tests.support.loopback.openai import OPENAI
@@ -40,14 +40,14 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def _paint_failing(server: Loopback, timeout: float = 0.3) -> CallError:
-    provider = OpenAIImages("gpt-image-1", reach("openai/gpt-image-1", f"{server.url}/v1", timeout))
+    provider = OpenAIImages("gpt-image-1", connect_openai("openai/gpt-image-1", f"{server.url}/v1", timeout))
     with pytest.raises(CallError) as caught:
-        wait_for(provider.paint(request()))
+        wait_for(provider.complete(request()))
     return caught.value
 
 
 def _ask_failing(server: Loopback) -> CallError:
-    provider = OpenAIChat("gpt-4.1", reach("openai/gpt-4.1", f"{server.url}/v1", timeout=0.3))
+    provider = OpenAIChat("gpt-4.1", connect_openai("openai/gpt-4.1", f"{server.url}/v1", timeout=0.3))
     with pytest.raises(CallError) as caught:
         wait_for(provider.complete(CONVERSATION, {"type": "object"}))
     return caught.value
@@ -57,7 +57,7 @@ def _ask_failing(server: Loopback) -> CallError:
 def test_faults_of_image_calls(fault: str, expected: str) -> None:
     with Loopback(faults=scripted([fault])) as server:
         error = _paint_failing(server)
-    assert (error.fault, len(server.requests)) == (expected, 1)
+    assert (error.kind, len(server.requests)) == (expected, 1)
     assert error.reason.isprintable()
     assert len(error.reason) < 400
 
@@ -66,7 +66,7 @@ def test_faults_of_image_calls(fault: str, expected: str) -> None:
 def test_faults_of_chat_calls(fault: str, expected: str) -> None:
     with Loopback(faults=scripted([fault])) as server:
         error = _ask_failing(server)
-    assert (error.fault, len(server.requests)) == (expected, 1)
+    assert (error.kind, len(server.requests)) == (expected, 1)
     assert error.usage == (Usage(100, 20) if fault == "no text" else Usage())
 
 
@@ -82,8 +82,8 @@ def test_moderation_is_a_refusal_and_not_tried_again(fault: str) -> None:
 
 def test_a_content_type_that_is_wrong_does_not_matter_if_the_answer_is_right() -> None:
     with Loopback(faults=scripted(["wrong type"])) as server:
-        provider = OpenAIImages("gpt-image-1", reach("openai/gpt-image-1", f"{server.url}/v1", 5))
-        assert wait_for(provider.paint(request())).data == painted(Wish("", "A red cup."))
+        provider = OpenAIImages("gpt-image-1", connect_openai("openai/gpt-image-1", f"{server.url}/v1", 5))
+        assert wait_for(provider.complete(request())).data == painted(Wish("", "A red cup."))
 
 
 @pytest.mark.parametrize(("header", "expected"), [("3", 3.0), ("0.25", 0.25), (None, None), ("soon", None)])
@@ -93,10 +93,10 @@ def test_the_wish_to_be_left_alone_is_passed_on(header: str | None, expected: fl
 
 
 def test_nobody_listening_is_an_outage_that_names_the_place() -> None:
-    provider = OpenAIImages("gpt-image-1", reach("openai/gpt-image-1", "http://127.0.0.1:9/v1", 1))
+    provider = OpenAIImages("gpt-image-1", connect_openai("openai/gpt-image-1", "http://127.0.0.1:9/v1", 1))
     with pytest.raises(CallError, match=r"127\.0\.0\.1:9") as caught:
-        wait_for(provider.paint(request()))
-    assert caught.value.fault == "unavailable"
+        wait_for(provider.complete(request()))
+    assert caught.value.kind == "unavailable"
 
 
 @pytest.mark.parametrize(
@@ -121,9 +121,9 @@ def test_what_no_call_can_mend_ends_the_run_with_advice(fault: Fault, said: str)
 def test_an_error_inside_an_answer_of_status_200_is_an_error() -> None:
     busy = {"error": {"code": 429, "message": "slow down"}}
     with Loopback(faults=scripted([Fault("200")]), dialects=_always(busy)) as server:
-        assert _paint_failing(server).fault == "busy"
+        assert _paint_failing(server).kind == "busy"
     with Loopback(faults=scripted([Fault("200")]), dialects=_always({"error": "upstream is away"})) as server:
-        assert _paint_failing(server).fault == "unavailable"
+        assert _paint_failing(server).kind == "unavailable"
 
 
 def _always(value: object) -> list[Dialect]:
@@ -133,7 +133,7 @@ def _always(value: object) -> list[Dialect]:
 @pytest.mark.parametrize("fault", ["429", "500", "hang", "reset", "empty", "html", "truncated", "schema", "text"])
 def test_a_fault_that_passes_leaves_no_trace(fault: str) -> None:
     with Loopback(faults=scripted([fault, fault])) as server:
-        options = {"base_url": f"{server.url}/v1", "first_wait": "0", "timeout": "0.3", "tries": "3"}
+        options = {"base_url": f"{server.url}/v1", "initial_backoff": "0", "timeout": "0.3", "max_attempts": "3"}
         (answer,) = answers(open_openai_images("gpt-image-1", options), [request()])
     assert isinstance(answer, Generated)
     assert answer.data == painted(Wish("", "A red cup."))
@@ -142,7 +142,7 @@ def test_a_fault_that_passes_leaves_no_trace(fault: str) -> None:
 
 def test_a_fault_that_stays_fails_with_its_name() -> None:
     with Loopback(faults=lambda number: Fault("503")) as server:
-        options = {"base_url": f"{server.url}/v1", "first_wait": "0", "tries": "4"}
+        options = {"base_url": f"{server.url}/v1", "initial_backoff": "0", "max_attempts": "4"}
         (answer,) = answers(open_openai_images("gpt-image-1", options), [request()])
     assert isinstance(answer, Failed)
     assert answer.reason.startswith("unavailable: 503")
@@ -153,7 +153,7 @@ def test_a_storm_of_faults_costs_no_image_and_mixes_none_up() -> None:
     kinds = ["429", "500", "reset", "empty", "html", "truncated", "schema", "refusal", "url"]
     requests = [request(f"Image {number}.") for number in range(200)]
     with Loopback(faults=at_random(0.3, kinds, seed=5), latency=0.002) as server:
-        options = {"base_url": f"{server.url}/v1", "first_wait": "0", "tries": "20", "concurrency": "16"}
+        options = {"base_url": f"{server.url}/v1", "initial_backoff": "0", "max_attempts": "20", "concurrency": "16"}
         model = open_openai_images("gpt-image-1", options)
         made = wait_for(_all_at_once(model, [asked.prompt for asked in requests], 16))
     kinds_of_answer = Counter(type(answer) for answer in made)

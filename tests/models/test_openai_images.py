@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from formalimg.models import Generated
-from formalimg.models.calls import Usage
-from formalimg.models.openai import OpenAIImages, open_openai_images
-from formalimg.models.openai.server import reach
-from formalimg.models.painting import Painted
+from formalimg.models.base import Usage
+from formalimg.models.image_provider import ImageCompletion
+from formalimg.models.providers.openai import OpenAIImages, open_openai_images
+from formalimg.models.providers.openai_client import connect_openai
 from tests.support.loopback import Loopback, Wish, scripted
 from tests.support.loopback.images import animated, painted, plain
 from tests.support.remote_models import IMAGE, PLANTED, answers, request, stand_alone, wait_for
@@ -24,9 +24,9 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def _paint(
     server: Loopback, model: str = "gpt-image-1", *, size: int = 1024, reference: bytes | None = None
-) -> Painted:
-    provider = OpenAIImages(model, reach(f"openai/{model}", f"{server.url}/v1", timeout=5))
-    return wait_for(provider.paint(request(size=size, reference=reference)))
+) -> ImageCompletion:
+    provider = OpenAIImages(model, connect_openai(f"openai/{model}", f"{server.url}/v1", timeout=5))
+    return wait_for(provider.complete(request(size=size, reference=reference)))
 
 
 def test_an_image_comes_back_byte_by_byte_with_what_was_served() -> None:
@@ -96,7 +96,7 @@ def test_an_image_behind_an_address_is_fetched_without_the_key() -> None:
 
 
 def test_an_image_may_come_as_a_data_address() -> None:
-    provider = OpenAIImages("gpt-image-1", reach("openai/gpt-image-1", "http://127.0.0.1:9/v1", timeout=5))
+    provider = OpenAIImages("gpt-image-1", connect_openai("openai/gpt-image-1", "http://127.0.0.1:9/v1", timeout=5))
     entry = {"url": f"data:image/png;base64,{base64.b64encode(IMAGE).decode()}"}
     assert wait_for(provider._image(entry)) == IMAGE
 
@@ -137,7 +137,7 @@ def test_options_are_sent_and_on_record() -> None:
 
 def test_options_go_with_edits_too() -> None:
     with Loopback() as server:
-        options = {"moderation": "low", "seeded": "on", "extra.steps": "4", "base_url": f"{server.url}/v1"}
+        options = {"moderation": "low", "send_seed": "on", "extra.steps": "4", "base_url": f"{server.url}/v1"}
         answers(open_openai_images("my-own-flux", options), [request(reference=IMAGE)])
     form = server.requests[0].form
     assert (form["moderation"], form["seed"], form["steps"]) == ([b"low"], [b"7"], [b"4"])
@@ -145,7 +145,7 @@ def test_options_go_with_edits_too() -> None:
 
 def test_seeds_are_sent_only_when_asked_for() -> None:
     with Loopback() as server:
-        plainly, seeded = ({"base_url": f"{server.url}/v1"} | more for more in ({}, {"seeded": "on"}))
+        plainly, seeded = ({"base_url": f"{server.url}/v1"} | more for more in ({}, {"send_seed": "on"}))
         answers(open_openai_images("my-own-flux", plainly), [request()])
         (answer,) = answers(open_openai_images("my-own-flux", seeded), [request()])
     assert [came.json.get("seed") for came in server.requests] == [None, 7]
@@ -163,6 +163,6 @@ def test_a_model_that_takes_words_only_says_so() -> None:
 
 def test_a_model_can_be_used_in_one_event_loop_after_another() -> None:
     with Loopback() as server:
-        model = open_openai_images("gpt-image-1", {"base_url": f"{server.url}/v1", "tries": "1"})
+        model = open_openai_images("gpt-image-1", {"base_url": f"{server.url}/v1", "max_attempts": "1"})
         for _ in range(3):
             assert [type(answer) for answer in answers(model, [request()])] == [Generated]

@@ -12,11 +12,11 @@ from pydantic import BaseModel
 
 from formalimg.errors import FormalimgError
 from formalimg.models import ImageModel
-from formalimg.models.anthropic import open_anthropic_chat
-from formalimg.models.calls import CallError
+from formalimg.models.base import CallError
 from formalimg.models.chat import ChatModel
-from formalimg.models.openai import OpenAIImages, open_openai_chat, open_openai_images
-from formalimg.models.openai.server import reach
+from formalimg.models.providers.anthropic import open_anthropic_chat
+from formalimg.models.providers.openai import OpenAIImages, open_openai_chat, open_openai_images
+from formalimg.models.providers.openai_client import connect_openai
 from tests.support.loopback import Fault, Loopback, scripted
 from tests.support.remote_models import CONVERSATION, PLANTED, answers, request, stand_alone, wait_for
 
@@ -52,9 +52,9 @@ def test_no_error_of_a_provider_holds_it(status: str, caplog: pytest.LogCaptureF
     caplog.set_level(logging.DEBUG)
     for said in SAID:
         with Loopback(faults=scripted([Fault(status, message=said)])) as server:
-            provider = OpenAIImages("gpt-image-1", reach("openai/gpt-image-1", f"{server.url}/v1", 5))
+            provider = OpenAIImages("gpt-image-1", connect_openai("openai/gpt-image-1", f"{server.url}/v1", 5))
             with pytest.raises((CallError, FormalimgError)) as caught:
-                wait_for(provider.paint(request()))
+                wait_for(provider.complete(request()))
         assert server.requests[0].headers["authorization"] == f"Bearer {PLANTED}"
         shown = _shown(caught.value) + caplog.text
         assert not [part for part in _traces(PLANTED) if part in shown]
@@ -68,8 +68,10 @@ def test_no_model_shows_it(fault: str | None, caplog: pytest.LogCaptureFixture) 
     with Loopback(
         faults=lambda number: Fault(fault) if fault else None, reply=lambda asked: '{"seen": true}'
     ) as server:
-        options = {"tries": "1", "base_url": f"{server.url}/v1", "reads": "0"}
-        image_model: ImageModel = open_openai_images("gpt-image-1", {"tries": "1", "base_url": f"{server.url}/v1"})
+        options = {"max_attempts": "1", "base_url": f"{server.url}/v1", "parse_retries": "0"}
+        image_model: ImageModel = open_openai_images(
+            "gpt-image-1", {"max_attempts": "1", "base_url": f"{server.url}/v1"}
+        )
         shown += [str(answers(image_model, [request()])), repr(image_model), str(image_model.settings)]
         chats: list[ChatModel] = [
             open_openai_chat("gpt-4.1", options),

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models.anthropic import open_anthropic_chat
-from formalimg.models.openai import open_openai_chat, open_openai_images
+from formalimg.models.providers.anthropic import open_anthropic_chat
+from formalimg.models.providers.openai import open_openai_chat, open_openai_images
 from tests.support.loopback import Loopback
 from tests.support.remote_models import answers, request, stand_alone
 
@@ -58,7 +58,7 @@ def test_a_key_that_cannot_be_one_is_refused_without_showing_it(
 @pytest.mark.parametrize(("opening", "library"), ALL)
 @pytest.mark.parametrize("name", ["api_key", "extra.api_key"])
 def test_a_key_is_no_option(opening: Open, library: str, name: str) -> None:
-    with pytest.raises(FormalimgError, match="api_key is no option") as caught:
+    with pytest.raises(FormalimgError, match="api_key is not an option") as caught:
         opening("some-model", {name: "sk-given-as-an-option"})
     assert "sk-given" not in str(caught.value)
 
@@ -107,7 +107,7 @@ def test_opening_a_model_calls_nobody() -> None:
         (open_openai_chat, {"temperature": "hot"}, "temperature='hot'"),
         (open_openai_chat, {"schema": "xml"}, "json_schema, json_object, none"),
         (open_openai_images, {"output_compression": "200"}, "from 0 to 100"),
-        (open_openai_images, {"base_url": "localhost:8000"}, "no address"),
+        (open_openai_images, {"base_url": "localhost:8000"}, "not a URL"),
         (open_anthropic_chat, {"thinking": "hard"}, "thinking='hard'"),
     ],
 )

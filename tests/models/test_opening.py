@@ -31,7 +31,7 @@ def test_all_after_the_first_slash_is_the_providers(tmp_path: Path) -> None:
 
 def test_a_provider_of_someone_else_is_given_name_and_options(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint("speckles", "tests.models.test_opening:open_speckles", "formalimg.image_models")
-    monkeypatch.setattr("formalimg.models.opening.entry_points", lambda group: [entry])
+    monkeypatch.setattr("formalimg.models.registry.entry_points", lambda group: [entry])
     model = open_image_model("speckles/large/v2", {"steps": "4"})
     assert (model.name, model.settings) == ("speckles/large/v2", {"steps": "4"})
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models.calls import Usage
-from formalimg.models.prices import Price, price, read_prices
+from formalimg.models.base import Usage
+from formalimg.models.pricing import Price, parse_prices, price
 
 
 @pytest.fixture(autouse=True)
@@ -66,14 +66,14 @@ def test_the_users_list_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_a_list_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORMALIMG_PRICES", "nowhere.toml")
-    with pytest.raises(FormalimgError, match=r"FORMALIMG_PRICES names nowhere\.toml, which is not there"):
+    with pytest.raises(FormalimgError, match=r"FORMALIMG_PRICES names nowhere\.toml, which does not exist"):
         price("openai/gpt-4o")
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("[prices", "is no TOML"),
+        ("[prices", "is not TOML"),
         ("[other]", "needs a table"),
         ("prices = 3", "needs a table"),
         ('[prices]\n"a/b" = 3', "the price of 'a/b' in list cannot be read"),
@@ -88,10 +88,10 @@ def test_a_list_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -
 )
 def test_a_wrong_list_says_what_is_wrong(text: str, reason: str) -> None:
     with pytest.raises(FormalimgError, match=reason):
-        read_prices(text, "list")
+        parse_prices(text, "list")
 
 
 def test_our_list_says_how_old_it_is() -> None:
     text = (files("formalimg.models") / "prices.toml").read_text(encoding="utf-8")
     assert date.fromisoformat(tomllib.loads(text)["as_of"]) <= date.today()
-    assert len(read_prices(text, "ours")) > 10
+    assert len(parse_prices(text, "ours")) > 10

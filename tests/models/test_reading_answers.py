@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, RootModel, field_validator
 
-from formalimg.models.reading_answers import Unreadable, read_answer
+from formalimg.models.structured_output import ParseFailure, parse_answer
 
 
 class Clause(BaseModel):
@@ -59,7 +59,7 @@ EXPECTED = Judgement(**WHOLE)
     ],
 )
 def test_the_answer_is_found_among_words(text: str) -> None:
-    assert read_answer(text, Judgement) == EXPECTED
+    assert parse_answer(text, Judgement) == EXPECTED
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_the_answer_is_found_among_words(text: str) -> None:
         (TEXT[:-10], "broken or cut off"),
         (TEXT.replace('"passed"', "passed"), "broken or cut off"),
         (TEXT.replace("false", "False"), "broken or cut off"),
-        (TEXT.replace('"count": 2', '"count": NaN'), "NaN is no number"),
-        (TEXT.replace('"count"', '"passed"'), "a name comes twice"),
+        (TEXT.replace('"count": 2', '"count": NaN'), "NaN is not a JSON number"),
+        (TEXT.replace('"count"', '"passed"'), "occurs twice"),
         (f"{TEXT[:-1]},}}", "broken or cut off"),
         ("{" + '"a":{' * 100_000, "broken or cut off"),
         (f"[{TEXT}]", "the whole: Input should be an object"),
@@ -86,8 +86,8 @@ def test_the_answer_is_found_among_words(text: str) -> None:
     ],
 )
 def test_what_is_no_whole_answer_is_unreadable(text: str, reason: str) -> None:
-    found = read_answer(text, Judgement)
-    assert isinstance(found, Unreadable)
+    found = parse_answer(text, Judgement)
+    assert isinstance(found, ParseFailure)
     assert reason in found.reason
     assert "\n" not in found.reason
     assert len(found.reason) < 500
@@ -108,46 +108,46 @@ def test_what_is_no_whole_answer_is_unreadable(text: str, reason: str) -> None:
     ],
 )
 def test_values_of_another_type_are_not_bent(changed: dict[str, Any], reason: str) -> None:
-    found = read_answer(json.dumps({**WHOLE, **changed}), Judgement)
-    assert isinstance(found, Unreadable)
+    found = parse_answer(json.dumps({**WHOLE, **changed}), Judgement)
+    assert isinstance(found, ParseFailure)
     assert reason in found.reason
 
 
 def test_what_is_missing_is_not_filled_in() -> None:
     for name in ("evidence", "clauses", "passed"):
         without = {key: value for key, value in WHOLE.items() if key != name}
-        assert isinstance(read_answer(json.dumps(without), Judgement), Unreadable)
+        assert isinstance(parse_answer(json.dumps(without), Judgement), ParseFailure)
 
 
 @given(st.integers(1, len(TEXT) - 1))
 @settings(max_examples=80, deadline=None)
 def test_no_beginning_of_an_answer_is_an_answer(length: int) -> None:
-    assert isinstance(read_answer(TEXT[:length], Judgement), Unreadable)
+    assert isinstance(parse_answer(TEXT[:length], Judgement), ParseFailure)
 
 
 @given(st.recursive(st.just(Nested()), lambda inner: st.builds(Nested, passed=st.booleans(), inner=st.lists(inner))))
 @settings(max_examples=60, deadline=None)
 def test_an_inner_value_is_never_taken_for_the_whole(answer: Nested) -> None:
     text = f"Well: {answer.model_dump_json()}"
-    assert read_answer(text, Nested) == answer
-    assert isinstance(read_answer(text[:-1], Nested), Unreadable)
+    assert parse_answer(text, Nested) == answer
+    assert isinstance(parse_answer(text[:-1], Nested), ParseFailure)
 
 
 @given(st.text(max_size=300) | st.text('{}[]"\\:, \ntruefals0-<>/hink', max_size=120))
 @settings(max_examples=200, deadline=None)
 def test_any_text_is_read_or_unreadable(text: str) -> None:
-    found = read_answer(text, Judgement)
-    assert isinstance(found, Unreadable | Judgement)
+    found = parse_answer(text, Judgement)
+    assert isinstance(found, ParseFailure | Judgement)
 
 
 def test_lists_are_answers_too() -> None:
     class Boxes(RootModel[list[list[int]]]):
         pass
 
-    assert read_answer("The boxes [two]: [[1, 2], [3, 4]]", Boxes) == Boxes([[1, 2], [3, 4]])
-    assert read_answer("```json\n[]\n```", Boxes) == Boxes([])
+    assert parse_answer("The boxes [two]: [[1, 2], [3, 4]]", Boxes) == Boxes([[1, 2], [3, 4]])
+    assert parse_answer("```json\n[]\n```", Boxes) == Boxes([])
     for wrong in ("[[1, 2], [3", '{"boxes": [[1, 2]]}', "See [1] for the boxes: [[1, 2]]"):
-        assert isinstance(read_answer(wrong, Boxes), Unreadable)
+        assert isinstance(parse_answer(wrong, Boxes), ParseFailure)
 
 
 def test_the_type_may_check_more_than_the_form() -> None:
@@ -163,6 +163,6 @@ def test_the_type_may_check_more_than_the_form() -> None:
                 raise ValueError("0 to 9")
             return points
 
-    assert read_answer('{"grade": "a", "points": 9}', Rated) == Rated(grade="a", points=9)
+    assert parse_answer('{"grade": "a", "points": 9}', Rated) == Rated(grade="a", points=9)
     for wrong in ('{"grade": "c", "points": 9}', '{"grade": "a", "points": 10}', '{"grade": "a", "points": 1, "x": 1}'):
-        assert isinstance(read_answer(wrong, Rated), Unreadable)
+        assert isinstance(parse_answer(wrong, Rated), ParseFailure)

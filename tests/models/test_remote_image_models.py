@@ -11,10 +11,9 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.models import Answer, Failed, Generated, ImageModel, ImageRequest, Refused, Setting
-from formalimg.models.calls import CallError, Usage
-from formalimg.models.painting import ImageProvider, Painted
-from formalimg.models.remote import remote
-from formalimg.models.retry import Door, RetryPolicy
+from formalimg.models.base import CallError, Usage
+from formalimg.models.image_provider import ImageCompletion, ImageProvider, build_image_model
+from formalimg.models.retry import RateLimiter, RetryPolicy
 
 REQUEST = ImageRequest("0", 0, "a red cup", 1)
 KEY = "planted-remote-key-0815"
@@ -22,15 +21,15 @@ KEY = "planted-remote-key-0815"
 
 @dataclass
 class Painter:
-    """A provider that does for each call what it is told."""
+    """A provider that does for each call what its script says."""
 
-    script: Sequence[Painted | Exception]
+    script: Sequence[ImageCompletion | Exception]
     name: str = "gemini/gemini-2.5-flash-image"
     settings: Mapping[str, Setting] = field(default_factory=lambda: {"quality": "low"})
     takes_images: bool = True
     asked: list[ImageRequest] = field(default_factory=list)
 
-    async def paint(self, request: ImageRequest) -> Painted:
+    async def complete(self, request: ImageRequest) -> ImageCompletion:
         self.asked.append(request)
         done = self.script[min(len(self.asked), len(self.script)) - 1]
         if isinstance(done, Exception):
@@ -39,7 +38,7 @@ class Painter:
 
 
 def _model(provider: ImageProvider, **retry_policy: float) -> ImageModel:
-    return remote(provider, retry_policy=RetryPolicy(first_wait=0, **retry_policy))  # type: ignore[arg-type]
+    return build_image_model(provider, retry_policy=RetryPolicy(initial_backoff=0, **retry_policy))  # type: ignore[arg-type]
 
 
 def _answers(model: ImageModel, requests: Sequence[ImageRequest] = (REQUEST,)) -> list[Answer]:
@@ -50,21 +49,23 @@ def _answers(model: ImageModel, requests: Sequence[ImageRequest] = (REQUEST,)) -
 
 
 def test_an_image_is_given_with_what_was_used_and_what_it_cost() -> None:
-    painted = Painted(b"png", {"model": "v1", "size": 512}, Usage(0, 1_000_000, 1))
+    painted = ImageCompletion(b"png", {"model": "v1", "size": 512}, Usage(0, 1_000_000, 1))
     assert _answers(_model(Painter([painted]))) == [Generated(b"png", {"model": "v1", "size": 512}, 30.0)]
 
 
 def test_an_unknown_price_is_no_price() -> None:
-    assert _answers(_model(Painter([Painted(b"png")], name="openai/unheard-of"))) == [Generated(b"png", {}, None)]
+    assert _answers(_model(Painter([ImageCompletion(b"png")], name="openai/unheard-of"))) == [
+        Generated(b"png", {}, None)
+    ]
 
 
 CASES: dict[str, tuple[Exception, Callable[[str], Answer], int]] = {
-    "busy": (CallError("busy", "slow down"), lambda told: Failed("busy: slow down"), 3),
-    "unavailable": (CallError("unavailable", "reset"), lambda told: Failed("unavailable: reset"), 3),
-    "wrong": (CallError("wrong", "HTML"), lambda told: Failed("wrong: HTML"), 3),
-    "rejected": (CallError("rejected", "too long"), lambda told: Failed("rejected: too long"), 1),
-    "refused": (CallError("refused", "unsafe"), lambda told: Refused("unsafe"), 1),
-    "unexpected": (ZeroDivisionError("oh"), lambda told: Failed("wrong: ZeroDivisionError: oh"), 3),
+    "busy": (CallError("busy", "slow down"), lambda shown: Failed("busy: slow down"), 3),
+    "unavailable": (CallError("unavailable", "reset"), lambda shown: Failed("unavailable: reset"), 3),
+    "wrong": (CallError("wrong", "HTML"), lambda shown: Failed("wrong: HTML"), 3),
+    "rejected": (CallError("rejected", "too long"), lambda shown: Failed("rejected: too long"), 1),
+    "refused": (CallError("refused", "unsafe"), lambda shown: Refused("unsafe"), 1),
+    "unexpected": (ZeroDivisionError("oh"), lambda shown: Failed("wrong: ZeroDivisionError: oh"), 3),
 }
 
 
@@ -72,12 +73,12 @@ CASES: dict[str, tuple[Exception, Callable[[str], Answer], int]] = {
 def test_every_failure_is_an_answer_with_its_reason(case: str) -> None:
     error, expected, calls = CASES[case]
     painter = Painter([error])
-    assert _answers(_model(painter, tries=3)) == [expected(case)]
+    assert _answers(_model(painter, max_attempts=3)) == [expected(case)]
     assert len(painter.asked) == calls
 
 
 def test_what_passes_leaves_no_trace() -> None:
-    painter = Painter([CallError("busy", ""), CallError("wrong", ""), Painted(b"png")], name="x/y")
+    painter = Painter([CallError("busy", ""), CallError("wrong", ""), ImageCompletion(b"png")], name="x/y")
     assert _answers(_model(painter)) == [Generated(b"png", {}, None)]
 
 
@@ -88,14 +89,14 @@ def test_what_can_never_succeed_ends_the_run() -> None:
 
 def test_answers_keep_the_order_of_the_requests() -> None:
     requests = [ImageRequest(str(number), 0, f"words {number}", number) for number in range(3)]
-    painter = Painter([Painted(b"0"), Painted(b"1"), Painted(b"2")])
+    painter = Painter([ImageCompletion(b"0"), ImageCompletion(b"1"), ImageCompletion(b"2")])
     images = [answer.data for answer in _answers(_model(painter), requests) if isinstance(answer, Generated)]
     assert images == [b"0", b"1", b"2"]
     assert painter.asked == requests
 
 
 def test_a_model_of_words_says_that_it_takes_no_image() -> None:
-    painter = Painter([Painted(b"png")], takes_images=False)
+    painter = Painter([ImageCompletion(b"png")], takes_images=False)
     request = ImageRequest("0", 0, "a red cup", 1, reference=b"layout")
     assert _answers(_model(painter), [request]) == [
         Failed("gemini/gemini-2.5-flash-image takes words only, but an image was to go with them")
@@ -110,22 +111,22 @@ def test_a_model_of_words_says_that_it_takes_no_image() -> None:
         CallError("refused", f"wrong key {KEY}"),
         RuntimeError(f"header Bearer {KEY}"),
         FormalimgError(f"wrong key {KEY}"),
-        Painted(b"png", {"request": f"?key={KEY}"}),
+        ImageCompletion(b"png", {"request": f"?key={KEY}"}),
     ],
 )
-def test_no_answer_holds_a_key(done: Painted | Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_answer_holds_a_key(done: ImageCompletion | Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    model = _model(Painter([done]), tries=1)
+    model = _model(Painter([done]), max_attempts=1)
     try:
-        told = repr(_answers(model))
+        shown = repr(_answers(model))
     except FormalimgError as error:
-        told = "".join(traceback.format_exception(error)) + repr(error.__context__)
-    assert "***" in told
-    assert KEY not in told
+        shown = "".join(traceback.format_exception(error)) + repr(error.__context__)
+    assert "***" in shown
+    assert KEY not in shown
 
 
 def test_manners_are_no_settings() -> None:
-    model = remote(Painter([]), retry_policy=RetryPolicy(concurrency=5, requests_per_minute=9))
+    model = build_image_model(Painter([]), retry_policy=RetryPolicy(concurrency=5, requests_per_minute=9))
     assert (model.name, model.settings, model.batch, model.concurrency, model.sees_spec, model.takes_images) == (
         "gemini/gemini-2.5-flash-image",
         {"quality": "low"},
@@ -137,9 +138,9 @@ def test_manners_are_no_settings() -> None:
 
 
 def test_models_may_share_one_limit() -> None:
-    door = Door(RetryPolicy(patience=0))
-    first = remote(Painter([CallError("busy", "wait", retry_after=9)]), door=door)
-    other = Painter([Painted(b"png")])
+    door = RateLimiter(RetryPolicy(max_wait=0))
+    first = build_image_model(Painter([CallError("busy", "wait", retry_after=9)]), limiter=door)
+    other = Painter([ImageCompletion(b"png")])
     assert _answers(first) == [Failed("busy: wait")]
-    assert _answers(remote(other, door=door)) == [Failed("busy: wants to be left alone for 9 s more")]
+    assert _answers(build_image_model(other, limiter=door)) == [Failed("busy: wants to be left alone for 9 s more")]
     assert not other.asked

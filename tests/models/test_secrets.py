@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.models.secrets import find_key, keep_secret, key, read_env_file, redacted
+from formalimg.models.secrets import find_api_key, get_api_key, read_env_file, redacted, register_secret
 
 KEY = "planted-Q7x2-key-4711-abcdefgh"
 NAMES = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
@@ -24,20 +24,20 @@ def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_environment_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     Path(".env").write_text("GEMINI_API_KEY=from-the-file-1234\n")
-    assert key(NAMES) == "from-the-file-1234"
+    assert get_api_key(NAMES) == "from-the-file-1234"
     monkeypatch.setenv("GOOGLE_API_KEY", f" {KEY}\n")
-    assert key(NAMES) == KEY
+    assert get_api_key(NAMES) == KEY
 
 
 def test_a_missing_key_says_what_to_set() -> None:
     with pytest.raises(FormalimgError, match=r"gemini/x needs a key: set GEMINI_API_KEY or GOOGLE_API_KEY in the env"):
-        key(NAMES, "gemini/x")
-    assert find_key(NAMES) is None
+        get_api_key(NAMES, "gemini/x")
+    assert find_api_key(NAMES) is None
 
 
 def test_an_empty_key_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEMINI_API_KEY", "")
-    assert find_key(NAMES) is None
+    assert find_api_key(NAMES) is None
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_env_files_are_read(line: str, value: str) -> None:
 def test_a_line_that_cannot_be_read_is_named_and_not_shown(line: str) -> None:
     Path(".env").write_text(f"B=1\n{line}\n")
     with pytest.raises(FormalimgError, match=r"cannot read line 2 of \.env") as caught:
-        find_key(NAMES)
+        find_api_key(NAMES)
     assert KEY not in str(caught.value)
 
 
@@ -81,7 +81,7 @@ def _planted_in_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    keep_secret(KEY)
+    register_secret(KEY)
 
 
 @pytest.mark.parametrize("planted", [_planted_in_the_environment, _planted_in_the_file, _registered])

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from formalimg.models import Answer, Generated, ImageModel, ImageRequest
-from formalimg.models.loops import PerLoop
-from formalimg.models.sdk_server import Clients
-from formalimg.models.secrets import without_known_keys
+from formalimg.models.providers.sdk import ClientPool, PerEventLoop
+from formalimg.models.secrets import redact_known_keys
 from tests.remote.knowing_server import painter
 from tests.support.loopback import Loopback
 from tests.support.remote_models import PLANTED, stand_alone, wait_for
@@ -61,35 +60,35 @@ def test_clients_are_as_few_as_will_do() -> None:
         opened.append(_Client())
         return opened[-1]
 
-    async def call(clients: Clients[_Client]) -> None:
-        with clients.one():
+    async def call(clients: ClientPool[_Client]) -> None:
+        with clients.acquire():
             await asyncio.sleep(0.001)
 
     async def work() -> None:
-        clients = kept.here()
-        assert kept.here() is clients
+        clients = kept.get()
+        assert kept.get() is clients
         for at_once, expected in ((1, 1), (8, 1), (9, 2), (3, 2), (64, 8), (64, 8)):
             await asyncio.gather(*(call(clients) for _ in range(at_once)))
             assert len(opened) == expected
         assert not any(client.closed for client in opened)
 
-    kept = PerLoop(lambda: Clients(connect), Clients.close)
+    kept = PerEventLoop(lambda: ClientPool(connect), ClientPool.close)
     wait_for(work())
     assert all(client.closed for client in opened)
     assert len(opened) == 8
 
 
 def test_a_client_whose_call_failed_takes_others() -> None:
-    clients = Clients(_Client)
-    with pytest.raises(ZeroDivisionError), clients.one():
+    clients = ClientPool(_Client)
+    with pytest.raises(ZeroDivisionError), clients.acquire():
         raise ZeroDivisionError
-    with clients.one() as again:
+    with clients.acquire() as again:
         assert again is not None
-        with clients.one() as another:
+        with clients.acquire() as another:
             assert another is again
 
 
 def test_what_must_stay_as_it_came_loses_known_keys_only() -> None:
     said = '{"note": "***bold*** words, sk-of-somebody-else and hf_nobody12345"}'
-    assert without_known_keys(said) == said
-    assert without_known_keys(f'{{"note": "Bearer {PLANTED}", "more": 1}}') == '{"note": "Bearer ***", "more": 1}'
+    assert redact_known_keys(said) == said
+    assert redact_known_keys(f'{{"note": "Bearer {PLANTED}", "more": 1}}') == '{"note": "Bearer ***", "more": 1}'

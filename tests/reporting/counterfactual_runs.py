@@ -45,7 +45,7 @@ def groups_of(count: int, **more: object) -> list[Item[CounterfactualSpec]]:
 
 @dataclass
 class ScoringJudge:
-    """Gives the scores it was told to give, with a reason for each."""
+    """Gives the scores it was set up to give, with a reason for each."""
 
     scores: Callable[[Item[CounterfactualSpec], LoadedImage], Scores]
     name: str = "test/scores"

@@ -101,7 +101,7 @@ def test_the_page_has_tables_and_figures(study: tuple[Path, Path], tmp_path: Pat
     report(study, "--out", tmp_path / "report.html", "--gallery", 0)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     section = page[page.index('id="people-0"') :]
-    assert re.search(r"accuracy</th><td[^>]*>95\.0 \(", section)
+    assert re.search(r"accuracy</th><td[^>]*>95\.0<small>", section)
     assert section.count('src="data:image/svg+xml;base64,') >= 2
     assert "<script>pwned" not in page
 
@@ -110,10 +110,10 @@ def test_results_are_never_folded_and_stand_above_the_figures(study: tuple[Path,
     report(study, "--out", tmp_path / "report.html", "--gallery", 0)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     section = page[page.index('id="people-0"') :]
-    judge, reliability = section.index("The judge, measured by the mean of people"), section.index("Reliability of")
-    assert judge < reliability < section.index('class="drawing"') < section.index("<h3>People and judge")
+    judge, reliability = section.index("Judge accuracy against the mean"), section.index("<h3>Inter-rater reliability")
+    assert judge < reliability < section.index('class="drawing"') < section.index("<h3>Agreement of raters and judge")
     assert "<details" not in section[: section.index('class="drawing"')]
-    assert "<details" in section[section.index("<h3>Five points: means") :][:200]
+    assert "<details" in section[section.index("<h3>Likert ratings: means") :][:200]
 
 
 def test_ratings_of_one_suite_stand_in_a_report_of_several(study: tuple[Path, Path], tmp_path: Path) -> None:

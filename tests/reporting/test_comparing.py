@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored, UnscoredReason, Verdict
 from formalimg.reporting import Tally, compare, reference_rows, render
-from formalimg.reporting.captions import caption, remarks
+from formalimg.reporting.notes import caption, remarks
 from formalimg.runs import Identity
 from tests.reporting.drawn_runs import Fates, plain_run
 
@@ -64,12 +65,10 @@ def test_the_caption_names_the_rule_the_confidence_and_the_extent() -> None:
     under = caption(section, comparison)
     assert "left out of the rates (missing: exclude)" in under
     assert "Intervals: 95 %." in under
-    alone = caption(section, comparison, "G alone")
-    assert "Intervals" not in alone
-    assert "pass, with its 95 % interval" in alone
+    assert "Intervals" not in caption(section, comparison, intervals=False)
     assert "4 items, 1 image of each" in under
     assert "at least 70 % of images pass" in under
-    assert "† not all images were scored" in under
+    assert "† not all images were scored" in json.loads(render(comparison, "json"))["sections"][0]["caption"]
     assert remarks(section) == ["a: 2 of 4 images unscored: 1 no image (what happened); 1 refused (what happened)."]
     assert "†" not in caption(compare([plain_run("a", HALF)]).sections[0], comparison)
 
@@ -142,7 +141,7 @@ def test_runs_by_different_judges_say_so() -> None:
     notes = compare([one, other]).sections[0].notes
     assert notes == (
         "The runs differ in their judges: icons for a; none for b.",
-        "b: nobody has judged the images yet.",
+        "b: the images have not been judged yet.",
     )
 
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from formalimg.cli.report import report_command
 from formalimg.reporting import Comparison, Format, compare, render, write_html
-from formalimg.reporting.terminal import terminal_text
+from formalimg.reporting.report import terminal_text
 from formalimg.runs import StoredRun
 from tests.reporting.concept_runs import Answers, concept_item, concept_run
 from tests.reporting.test_page import Page
@@ -115,11 +115,11 @@ def test_a_terminal_shows_the_tables_if_asked_and_breaks_no_figure(comparison: C
 
 @pytest.mark.parametrize("format_", get_args(Format))
 def test_nothing_is_told_in_the_words_of_formulas(comparison: Comparison, format_: Format) -> None:
-    told = (
+    report = (
         render(comparison, format_, details=True).replace('"clauses_by_kind"', "").replace("clauses_by_predicate", "")
     )
-    told = re.sub(r"<(style|script)>.*?</\1>|class=\"[^\"]*\"", "", told, flags=re.DOTALL)
-    assert not re.search(r"clause|predicate|formula\b|G0|generalizability\": \d", told)
+    report = re.sub(r"<(style|script)>.*?</\1>|class=\"[^\"]*\"", "", report, flags=re.DOTALL)
+    assert not re.search(r"clause|predicate|formula\b|G0|generalizability\": \d", report)
 
 
 def test_the_page_speaks_of_concepts(run: StoredRun, tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_the_page_speaks_of_concepts(run: StoredRun, tmp_path: Path) -> None:
     assert "show all boxes" not in page.words  # there are none
     assert not page.all("code")
     assert "Full-mark score by k: the share of images that show all concepts" in page.words
-    assert any(cell.get("title") == "30 shown, 59 of 60 scored" for cell in page.all("td"))
+    assert any(cell.get("title") == "30 passed, 59 of 60 scored" for cell in page.all("td"))
     rate = "37.5–64.1; 30 passed, 59 of 60 scored"
     assert any(cell.get("title") == rate for cell in page.all("td"))
     lines = [(one.get("class") or "").split() for one in page.all("g")]

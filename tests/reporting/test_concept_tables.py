@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Part, Verdict
-from formalimg.reporting import Figure, Table, compare, reference_rows
-from formalimg.reporting.cells import cell_text, note_of
+from formalimg.reporting import compare, reference_rows
 from formalimg.runs import Judged, PlannedItem, StoredRun
 from formalimg.stats import Missing, clopper_pearson, mean_interval
 from formalimg.suites import Profile
+from formalimg.tables import Column, Number, Table, cell_text, notes_of
 from tests.reporting.concept_runs import Answers, concept_item, concept_run
 from tests.reporting.drawn_runs import DrawnRun, card_of, outcome_of
 
@@ -49,7 +49,11 @@ def tables(*runs: StoredRun | DrawnRun, missing: Missing = "exclude", profile: P
 
 
 def texts(table: Table) -> list[list[str]]:
-    return [[cell_text(cell) for cell in row.cells] for row in table.rows]
+    return [[cell_text(*pair) for pair in zip(row.cells, table.columns, strict=True)] for row in table.rows]
+
+
+def heads(table: Table) -> tuple[str, ...]:
+    return tuple(column.head for column in table.columns)
 
 
 def test_full_marks_and_fractions_are_written_as_the_paper_does(run: StoredRun) -> None:
@@ -57,7 +61,7 @@ def test_full_marks_and_fractions_are_written_as_the_paper_does(run: StoredRun) 
     # 1 of 3: Clopper and Pearson give .0084 to .9057. Of 1, 1/2, 1/2 the standard deviation is .2887.
     assert texts(found["full mark"]) == [["lab/one", ".33 ± .57†", ".50 ± .49", "5/6"]]
     assert texts(found["concept fraction"]) == [["lab/one", ".67 ± .33†", ".83 ± .33", "5/6"]]
-    assert "mean over images" in found["concept fraction"].note
+    assert "mean over images" in found["concept fraction"].notes[0]
 
 
 def test_missing_verdicts_may_count_as_failures_of_all_concepts(run: StoredRun) -> None:
@@ -67,26 +71,26 @@ def test_missing_verdicts_may_count_as_failures_of_all_concepts(run: StoredRun) 
     assert asked["object",][:3] == ["8", "7†", "5"]
     assert asked["object",][3].startswith("62.5")
     assert asked["style",][:3] == ["1", "0†", "0"]
-    assert "rate: shown of asked," in found["values"].note
-    assert all("(missing: fail)" in found[name].note for name in ("full mark", "concept fraction", "values"))
+    assert "rate: shown of asked," in found["values"].notes[0]
+    assert all("(missing: fail)" in found[name].notes[0] for name in ("full mark", "concept fraction", "values"))
 
 
 def test_one_more_concept_by_category(run: StoredRun) -> None:
     table = tables(run)["categories at k = 1"]
-    assert table.heads == ("category", "pictures", "scored", "shown", "full mark")
+    assert heads(table) == ("category", "images", "scored", "shown", "full mark")
     assert texts(table) == [
         ["object", "1", "1", "100.0 (2.5–100.0)", "0.0 (0.0–97.5)"],  # the second object
         ["color", "2", "2", "50.0 (1.3–98.7)", "50.0 (1.3–98.7)"],
         ["style", "1", "0†", "–", "–"],
     ]
-    assert note_of(table).endswith("† not all images were scored.")
+    assert notes_of(table)[0].endswith("† not all images were scored.")
 
 
 def test_one_more_concept_by_value_adds_up_to_its_category(run: StoredRun) -> None:
     """What Figures 5 and 13 of the paper show: k = 1 alone, value by value."""
     found = tables(run)
     table = found["values at k = 1"]
-    assert table.heads == ("category", "value", "band", "pictures", "scored", "shown", "full mark")
+    assert heads(table) == ("category", "value", "band", "images", "scored", "shown", "full mark")
     lines = {(line[0], line[1]): line[2:5] for line in texts(table)}
     assert lines["style", "ink"] == ["", "1", "0†"]
     assert lines["color", "black"] == ["hard", "1", "1"]
@@ -97,7 +101,7 @@ def test_one_more_concept_by_value_adds_up_to_its_category(run: StoredRun) -> No
 
 def test_concepts_by_category_and_by_value(run: StoredRun) -> None:
     found = tables(run)
-    assert found["categories"].heads == ("category", "asked", "answered", "shown", "rate")
+    assert heads(found["categories"]) == ("category", "asked", "answered", "shown", "rate")
     assert [line[:4] for line in texts(found["categories"])] == [
         ["object", "8", "7†", "5"],
         ["color", "3", "3", "2"],
@@ -105,9 +109,9 @@ def test_concepts_by_category_and_by_value(run: StoredRun) -> None:
         ["spatial", "1", "1", "1"],
         ["style", "1", "0†", "0"],
     ]
-    assert "rate: shown of answered," in found["values"].note
+    assert "rate: shown of answered," in found["values"].notes[0]
     rate = found["categories"].rows[1].cells[-1]
-    assert isinstance(rate, Figure)
+    assert isinstance(rate, Number)
     assert rate.interval == clopper_pearson(2, 3)
     values = {(line[0], line[1]): line[2:6] for line in texts(found["values"])}
     assert values["object", "orange"] == ["", "1", "1", "0"]
@@ -139,7 +143,7 @@ def test_the_published_code_weighs_questions_and_the_paper_images() -> None:
     run = in_memory({"a": (1, [True]), "b": (1, [True, False, False, False])})
     assert texts(tables(run)["concept fraction"])[0][1].startswith(".62 ±")  # (1 + 1/4) / 2
     assert texts(tables(run, profile="official-code")["concept fraction"])[0][1].startswith(".40 ±")  # 2 of 5
-    assert "published code" in tables(run, profile="official-code")["concept fraction"].note
+    assert "published code" in tables(run, profile="official-code")["concept fraction"].notes[0]
 
 
 def test_verdicts_that_do_not_go_into_concepts_are_no_answers(tmp_path: Path) -> None:
@@ -157,9 +161,11 @@ def test_images_that_fail_by_rule_show_none_of_their_concepts(tmp_path: Path) ->
     """Else a model could raise its concept fraction by empty images."""
     complete: dict[str, Answers] = {**ANSWERS, "d": [True, True]}
     empty = {name: [False] * len(answers) for name, answers in complete.items()}
-    told = concept_run(tmp_path / "told", "lab/one", ITEMS, {**complete, "a": empty["a"], "f": empty["f"]}, COSTS)
+    without_parts = concept_run(
+        tmp_path / "plain", "lab/one", ITEMS, {**complete, "a": empty["a"], "f": empty["f"]}, COSTS
+    )
     flat = concept_run(tmp_path / "flat", "lab/one", ITEMS, complete, COSTS, flat=["a", "f"])
-    with_flat, without = tables(flat, missing="error"), tables(told, missing="error")
+    with_flat, without = tables(flat, missing="error"), tables(without_parts, missing="error")
     for name in ("full mark", "concept fraction", "categories", "values"):
         assert texts(with_flat[name]) == texts(without[name])
     assert texts(with_flat["cost of grading"])[0][1] == "4", "nobody was asked about the others"
@@ -179,7 +185,7 @@ def test_runs_stand_below_each_other_and_prompts_are_told_once(run: StoredRun, t
     assert [line[:2] for line in texts(found["categories"])][:2] == [["object", "lab/one"], ["object", "lab/better"]]
     assert texts(found["concept fraction"])[1] == ["lab/better", "1.00", "1.00", "6/6"]  # no ± where all are alike
     assert len(found["prompt length"].rows) == 4
-    assert "run" not in found["prompt length"].heads
+    assert "run" not in heads(found["prompt length"])
 
 
 def test_nothing_judged_yet_leaves_the_prompts_to_be_told(tmp_path: Path) -> None:
@@ -204,7 +210,7 @@ def test_published_figures_stand_in_the_tables_they_belong_to(run: StoredRun) ->
     fractions = {line[0]: line[1:] for line in texts(found["concept fraction"])}
     assert fractions["SD v1.4, by GPT-4o"][6] == ".36 ± .02"
     assert len(fractions) == 9
-    assert "ConceptMix, Table 9" in found["concept fraction"].note
+    assert "ConceptMix, Table 9" in found["concept fraction"].notes[0]
     assert [row.name for row in section.published] == [row.name for row in reference_rows("conceptmix")]
     assert section.published[7].rates[3] == 0.5
 
@@ -224,8 +230,9 @@ def test_our_margin_of_a_published_rate_is_the_printed_one(row: object) -> None:
     """The paper has 300 images for each k, and prints the larger side of the exact interval."""
     assert isinstance(row, type(reference_rows("conceptmix")[0]))
     for level, rate in row.rates.items():
-        ours = Figure(rate, "share", clopper_pearson(round(300 * rate), 300))
-        assert cell_text(ours) == cell_text(Figure(rate, "share", plus_minus=row.margins[level]))
+        ours = Number(rate, clopper_pearson(round(300 * rate), 300))
+        share = Column("", "share")
+        assert cell_text(ours, share) == cell_text(Number(rate, margin=row.margins[level]), share)
 
 
 @given(st.dictionaries(st.text("abc", min_size=1), st.tuples(st.integers(1, 3), st.lists(st.booleans(), min_size=1))))
@@ -236,7 +243,7 @@ def test_counts_are_those_of_the_answers(plan: dict[str, tuple[int, list[bool]]]
     ((_, asked, answered, shown, _),) = texts(found["categories"])
     assert int(asked) == int(answered) == sum(len(answers) for _, answers in plan.values())
     assert int(shown) == sum(sum(answers) for _, answers in plan.values())
-    fractions = [cell for cell in found["concept fraction"].rows[0].cells if isinstance(cell, Figure)]
+    fractions = [cell for cell in found["concept fraction"].rows[0].cells if isinstance(cell, Number)]
     for level, figure in zip(sorted({level for level, _ in plan.values()}), fractions, strict=True):
         shares = [sum(answers) / len(answers) for at, answers in plan.values() if at == level]
         assert figure.value == pytest.approx(sum(shares) / len(shares))

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from formalimg.cli.report import report_command
 from formalimg.errors import FormalimgError
 from formalimg.reporting import compare
-from formalimg.reporting.captions import remarks
+from formalimg.reporting.notes import remarks
 from formalimg.runs import Identity, open_run
 from formalimg.suites import Profile
 from tests.analysis.counterfactual_runs import scored_item as planned_item
@@ -92,12 +92,14 @@ def test_options_without_effect_are_told(tmp_path: Path) -> None:
     items = [scored_item("r", level, ("assessment",), suite="cf-world-rules", tags=()) for level in (1, 2)]
     probe = scored_run(tmp_path / "probe", items, judge_by({item.id: [1.0] for item in items}))
 
-    def told(*arguments: object) -> list[str]:
+    def warnings(*arguments: object) -> list[str]:
         done = CliRunner().invoke(app, [*map(str, arguments), "--format", "json"], catch_exceptions=False)
         return done.stderr.splitlines()
 
-    assert told(probe) == told(folder, "--threshold", 0.3) == told(folder, probe, "--threshold", 0.3) == []
-    assert told(probe, "--threshold", 0.5) == ["--threshold has no effect on cf-world-rules: only cf-world has a gate"]
-    assert told(folder, "--epsilon", 0.7) == [
+    assert warnings(probe) == warnings(folder, "--threshold", 0.3) == warnings(folder, probe, "--threshold", 0.3) == []
+    assert warnings(probe, "--threshold", 0.5) == [
+        "--threshold has no effect on cf-world-rules: only cf-world has a gate"
+    ]
+    assert warnings(folder, "--epsilon", 0.7) == [
         "--epsilon has no effect on cf-world: it has mean scores instead of pass rates"
     ]

@@ -15,12 +15,13 @@ import typer
 from typer.testing import CliRunner
 
 from formalimg.cli.report import report_command
-from formalimg.reporting import Comparison, Figure, Format, Table, compare, reference_rows, render, write_html
+from formalimg.reporting import Comparison, Format, compare, reference_rows, render, write_html
 from formalimg.reporting import table as main_table
-from formalimg.reporting.captions import caption, remarks
-from formalimg.reporting.terminal import terminal_text
+from formalimg.reporting.notes import caption, remarks
+from formalimg.reporting.report import terminal_text
 from formalimg.runs import Identity, StoredRun, open_run
 from formalimg.suites import CounterfactualSpec, Item
+from formalimg.tables import Number, Table
 from tests.reporting.counterfactual_runs import Scores, groups_of, judge_by, scored_item, scored_run
 from tests.reporting.drawn_runs import plain_run
 from tests.reporting.test_page import Page
@@ -59,10 +60,11 @@ def table(comparison: Comparison, name: str) -> Table:
     return found
 
 
-def figures(found: Table, *words: str) -> list[Figure]:
+def figures(found: Table, *words: str) -> list[Number]:
     for row in found.rows:
         if tuple(cell for cell in row.cells if isinstance(cell, str)) == words:
-            return [cell for cell in row.cells if isinstance(cell, Figure)]
+            numbers = [found.number(row, n) for n, _ in enumerate(found.columns)]
+            return [number for number in numbers if number is not None]
     raise AssertionError(f"no row {words} in {[row.cells for row in found.rows]}")
 
 
@@ -81,10 +83,10 @@ def test_gated_means_and_rates(comparison: Comparison) -> None:
     assert row.gated == {("g1-l2", 0), ("g1-l3", 0), ("bio-l2", 0)}
     assert row.unscored == {"gate unknown": 3, "judge failed": 1, "no questions": 1, "refused": 1}
     assert row.summary.generalizability is None
-    told = " ".join([caption(comparison.sections[0], comparison), *remarks(comparison.sections[0])])
-    assert "below the threshold of 0.5; where L1 has no score, they have none either" in told
-    assert "left out of the means (missing: exclude)" in told
-    assert "6 of 28 images unscored: 3 gate unknown (the factual image of the group has no score)" in told
+    text = " ".join([caption(comparison.sections[0], comparison), *remarks(comparison.sections[0])])
+    assert "below the threshold of 0.5; where L1 has no score, they have none either" in text
+    assert "left out of the means (missing: exclude)" in text
+    assert "6 of 28 images unscored: 3 gate unknown (the factual image of the group has no score)" in text
 
 
 def test_raw_means_stand_beside_gated_ones(comparison: Comparison) -> None:
@@ -176,8 +178,8 @@ def test_each_format_writes_scores(comparison: Comparison, run: StoredRun, tmp_p
 @pytest.mark.parametrize("format_", get_args(Format))
 def test_nothing_is_told_in_the_words_of_other_suites(comparison: Comparison, format_: Format) -> None:
     ours = r"clauses_by_\w+|<(style|script)>.*?</\1>|class=\"[^\"]*\""
-    told = re.sub(ours, "", render(comparison, format_), flags=re.DOTALL)
-    assert not re.search(r"clause|predicate|concept|formula\b|G0|rates?\b(?!\s*=)", told)
+    text = re.sub(ours, "", render(comparison, format_), flags=re.DOTALL)
+    assert not re.search(r"clause|predicate|concept|formula\b|G0|rates?\b(?!\s*=)", text)
 
 
 def test_each_judge_of_a_run_has_a_row_if_asked(folder: Path) -> None:
@@ -231,9 +233,9 @@ def test_probes_compare_factual_with_counterfactual(tmp_path: Path) -> None:
 def test_the_page_tells_the_same_intervals_as_all_other_tables(comparison: Comparison) -> None:
     (section,) = comparison.sections
     summary = section.rows[0].summary
-    told = [one.interval for one in summary.levels.values()] + [one.interval for one in summary.bands.values()]
-    assert len(told) == 5
+    intervals = [one.interval for one in summary.levels.values()] + [one.interval for one in summary.bands.values()]
+    assert len(intervals) == 5
     page = str(main_table(section, comparison))
-    assert [f"{one.low:.2f}–{one.high:.2f}" for one in told if one] == re.findall(
+    assert [f"{one.low:.2f}–{one.high:.2f}" for one in intervals if one] == re.findall(
         r"<small>(\d\.\d\d–\d\.\d\d)</small>", page
     )

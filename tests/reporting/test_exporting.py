@@ -110,7 +110,7 @@ def test_a_model_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
     run = _run(tmp_path / "run")
     export_concepts(run, tmp_path / "out", "painter")
     before = sorted(tmp_path.joinpath("out").rglob("*"))
-    with pytest.raises(FormalimgError, match="already holds something"):
+    with pytest.raises(FormalimgError, match="is not empty"):
         export_concepts(run, tmp_path / "out", "painter")
     with pytest.raises(FormalimgError, match="cannot be a folder"):
         export_concepts(run, tmp_path / "out", "../painter")

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
 from formalimg.reporting import Comparison, Format, compare, render
-from formalimg.reporting.latex_text import escaped
-from formalimg.reporting.terminal import terminal_text
+from formalimg.reporting.report import terminal_text
+from formalimg.tables import latex_escape as escaped
 from tests.reporting.drawn_runs import Fates, plain_run
 
 FATES: Fates = {
@@ -103,7 +103,7 @@ def test_latex_has_one_cell_for_each_column(comparison: Comparison) -> None:
     assert lines
     assert {len(re.split(r"(?<!\\)&", line)) for line in lines} == {columns}
     assert r"lab/one\_a & 100.0\textdagger{} & 25.0" in text
-    assert r"with its 95 \% interval" in text
+    assert r"Intervals: 95 \%." in text
     assert text.count("{") == text.count("}")
 
 
@@ -136,12 +136,17 @@ def test_terminal_fits_the_width_and_breaks_no_figure(comparison: Comparison, wi
 def test_only_the_caption_of_a_table_with_intervals_speaks_of_them(comparison: Comparison) -> None:
     wide, narrow = (" ".join(terminal_text(comparison, width).split()) for width in (100, 60))
     assert "Intervals: 95 %" in narrow
-    assert "Intervals" not in wide
-    assert "with its 95 % interval" in wide
+    assert "Intervals: 95 %" in wide  # of G alone
+    without = compare([plain_run("a", FATES)], epsilon=None)
+    plain = replace(without, sections=(replace(without.sections[0], epsilon=None),))
+    assert "Intervals" not in terminal_text(plain, 180)
+    assert "Intervals: 95 %" in " ".join(terminal_text(plain, 40).split())
+    assert "Intervals: 95 %" in render(plain, "html")
 
 
-def test_a_narrow_terminal_tells_no_share_of_bands_that_lack_levels(comparison: Comparison) -> None:
-    text = terminal_text(compare([plain_run("a", {1: [True], 4: [True], 5: [False], 6: ["refused"]})]), 40)
+def test_a_narrow_terminal_shows_no_coverage_of_bands_without_a_value() -> None:
+    fates: Fates = {1: [True], 4: [True], 5: [False], 6: [True, "refused"]}
+    text = terminal_text(compare([plain_run("a", fates)]), 40)
     scored = {line.split()[0]: line.split()[-1] for line in text.splitlines() if line.strip()}
     assert {band: scored[band] for band in ("Easy", "Medium", "Hard")} == {"Easy": "–", "Medium": "%", "Hard": "–"}
 

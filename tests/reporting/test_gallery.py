@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from formalimg.reporting.exhibits import choose
-from formalimg.reporting.thumbnails import Thumbnail, thumbnail_of
+from formalimg.reporting.examples import choose
+from formalimg.reporting.images import Thumbnail, thumbnail_of
 from formalimg.runs import Outcome
 
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from formalimg.analysis import Vote, study_votes
 from formalimg.reporting import compare, render
-from formalimg.reporting.latex_text import escaped, table_row
 from formalimg.runs import open_run
+from formalimg.tables import latex_escape as escaped
+from formalimg.tables.latex import latex_row as table_row
 from tests.reporting.concept_runs import concept_item, concept_run
 from tests.reporting.counterfactual_runs import groups_of, judge_by, scored_run
 from tests.reporting.drawn_runs import plain_run

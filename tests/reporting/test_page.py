@@ -22,9 +22,8 @@ from PIL import Image
 from formalimg.errors import FormalimgError
 from formalimg.judges import Part, Verdict
 from formalimg.reporting import compare, curve, drawings_of, render, write_html
-from formalimg.reporting.html.formula import formula_tree
-from formalimg.reporting.html.labels import spread
-from formalimg.reporting.html.markup import element
+from formalimg.reporting.figures.svg import element, spread_labels
+from formalimg.reporting.gallery import formula_pieces
 from formalimg.stats import Band, Rate
 from tests.reporting.drawn_runs import DrawnRun, drawn_run, plain_run
 
@@ -178,10 +177,9 @@ def test_failed_clauses_are_marked_in_the_formula() -> None:
         Part("(LeftOf ?c ?b)", "relation", 0),
         Part("(or (not (Is ?w 'watch')) (Below ?w ?c))", "condition", 0),
     ]
-    tree = formula_tree(formula, parts)
-    assert re.findall(r"<mark[^>]*>(.*?)</mark>", tree) == ["(LeftOf ?c ?b)", "(Below ?w ?c)"]
-    read = Page(tree)
-    assert re.sub(r"\s+", " ", read.words).replace("( ", "(") == formula
+    pieces = formula_pieces(formula, parts)
+    assert [text for kind, text in pieces if kind == "mark"] == ["(LeftOf ?c ?b)", "(Below ?w ?c)"]
+    assert re.sub(r"\s+", " ", "".join(text for _, text in pieces)).replace("( ", "(") == formula
 
 
 def test_objects_of_failed_clauses_are_always_shown(runs: Sequence[DrawnRun], page: str) -> None:
@@ -189,7 +187,7 @@ def test_objects_of_failed_clauses_are_always_shown(runs: Sequence[DrawnRun], pa
     shown = [one for one in runs[0].images if isinstance(one.verdict, Verdict) and not one.verdict.passed]
     assert shown
     assert read.all("g", "fault")
-    assert len(read.all("g", "thing")) > len(read.all("g", "fault"))
+    assert len(read.all("g", "detected")) > len(read.all("g", "fault"))
     assert len(read.all("figure", "fail")) == len(shown)
 
 
@@ -222,7 +220,7 @@ def test_the_same_runs_give_the_same_page(runs: Sequence[DrawnRun], page: str, t
     st.floats(1, 30),
 )
 def test_labels_keep_their_order_their_distance_and_their_room(wanted: list[float], apart: float) -> None:
-    heights = spread(wanted, apart, 0, 400)
+    heights = spread_labels(wanted, apart, 0, 400)
     assert len(heights) == len(wanted)
     room = min(apart, 400 / max(1, len(wanted) - 1))
     assert all(later - earlier >= room - 1e-6 for earlier, later in pairwise(heights))

@@ -13,9 +13,10 @@ import typer
 from typer.testing import CliRunner
 
 from formalimg.cli.report import report_command
-from formalimg.reporting import Comparison, Figure, Format, compare, render
+from formalimg.reporting import Comparison, Format, compare, render
 from formalimg.runs import judge_run, open_run
 from formalimg.stats import Band, Rate
+from formalimg.tables import Number
 from tests.reporting.concept_runs import PlannedJudge, concept_item, concept_run
 from tests.reporting.counterfactual_runs import groups_of, judge_by, scored_run
 
@@ -70,7 +71,7 @@ def test_judges_whose_verdicts_are_not_shown_are_named_with_the_way_to_see_them(
 def test_what_was_worked_out_is_not_called_published(comparison: Comparison) -> None:
     concepts, worlds = comparison.sections
     assert concepts.notes[-1].endswith(
-        "ConceptMix, Table 4; ConceptMix, Table 10. Only Overall is worked out from them here."
+        "ConceptMix, Table 4; ConceptMix, Table 10. Only Overall is computed from them here."
     )
     assert worlds.notes[-1].endswith("and by their judge: CF-World, Table 2.")  # PRR and RRR are printed there
 
@@ -111,13 +112,13 @@ def test_disciplines_have_the_figures_of_the_main_table(comparison: Comparison) 
     """All groups are of one discipline here, so its row must not differ in anything, not even in its intervals."""
     section = comparison.sections[1]
     tables = {table.name: table for table in section.tables}
-    figures = [
-        cell for cell in tables["disciplines"].rows[0].cells if isinstance(cell, Figure) and cell.form == "score"
-    ]
+    table = tables["disciplines"]
+    found = zip(table.columns, table.rows[0].cells, strict=True)
+    figures = [cell for column, cell in found if isinstance(cell, Number) and column.type == "score"]
     summary = section.rows[0].summary
     whole: list[Rate | Band] = [*summary.levels.values(), *summary.bands.values()]
     assert [(it.value, it.interval, it.is_incomplete) for it in figures] == [
         (it.value, it.interval, it.coverage < 1) for it in whole
     ]
     gated = [row.cells[3] for row in tables["raw and gated"].rows]
-    assert [it.interval for it in gated if isinstance(it, Figure)] == [it.interval for it in summary.levels.values()]
+    assert [it.interval for it in gated if isinstance(it, Number)] == [it.interval for it in summary.levels.values()]

@@ -8,7 +8,7 @@ from itertools import product
 from typing import NamedTuple
 
 from formalimg.logic import Clause, Component, Formula, FormulaError, Value, Variable, to_prenex
-from formalimg.logic.spelling_out import spell_out
+from formalimg.logic.strict_forall import expand_strict_forall
 from formalimg.scenes import Scene
 from tests.support.brute_force import atom_truth
 
@@ -37,7 +37,7 @@ class Played(NamedTuple):
 def components(formula: Formula, weights: Mapping[str, int]) -> list[Played]:
     """What a strict formula is played over; nothing for those that would grow too large."""
     try:
-        spelled = spell_out(formula)
+        spelled = expand_strict_forall(formula)
         return [_counted(part, spelled.presence, weights) for part in to_prenex(spelled.formula).components]
     except FormulaError as error:
         assert error.problems[0].kind == "size"

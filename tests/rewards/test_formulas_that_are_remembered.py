@@ -15,14 +15,14 @@ def long(name: str) -> str:
 
 
 def test_long_formulas_count_as_several(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks, "_MOST_REMEMBERED", 7)
+    monkeypatch.setattr(tasks, "_MAX_CACHED", 7)
     scorer = Scorer()
     assert 2000 < len(long("a")) <= 3000
-    first, second = scorer.ready(long("a")), scorer.ready(long("b"))
-    short = scorer.ready(SHORT)
-    assert scorer.ready(long("b")) is second
-    assert scorer.ready(long("a")) is first  # 3 + 3 + 1
-    scorer.ready(long("c"))  # and one too many, so that those who were asked for longest ago go
-    assert scorer.ready(long("a")) is first
-    assert scorer.ready(SHORT) is not short
-    assert scorer.ready(long("b")) is not second
+    first, second = scorer.prepare(long("a")), scorer.prepare(long("b"))
+    short = scorer.prepare(SHORT)
+    assert scorer.prepare(long("b")) is second
+    assert scorer.prepare(long("a")) is first  # 3 + 3 + 1
+    scorer.prepare(long("c"))  # and one too many, so that those who were asked for longest ago go
+    assert scorer.prepare(long("a")) is first
+    assert scorer.prepare(SHORT) is not short
+    assert scorer.prepare(long("b")) is not second

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from formalimg import load
-from formalimg.logic import best_binding, game, one_pass, prepare
+from formalimg.logic import best_binding, minimax, prepare
 from formalimg.scenes import RULES_OF_TWO, Box, Scene, SceneObject
 from formalimg.suites import FormulaSpec
 from tests.logic.test_best_binding_agrees_with_minimax import (
@@ -21,11 +21,11 @@ from tests.support.random_logic import random_scene
 COLORS = ("red", "blue", "green", "white", None)
 
 
-@pytest.mark.parametrize("limit", ["_AT_ONCE", "_TOO_LARGE"])
+@pytest.mark.parametrize("limit", ["_MAX_BATCH_CELLS", "_TOO_LARGE"])
 def test_object_by_object_and_without_broken_ties_it_agrees_with_minimax(
     monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
-    monkeypatch.setattr(one_pass, limit, 1)
+    monkeypatch.setattr(minimax, limit, 1)
     assert compare(f"quick {limit}", sizes=(2, 3, 3, 4), most_effort=1000, number=100) > 15
     for index in range(40):
         chance = random.Random(f"alternating {limit} {index}")
@@ -39,7 +39,7 @@ def test_on_hard_instructions_it_agrees_with_playing_move_by_move(monkeypatch: p
     pairs = [(spec.formula, disturbed(spec, random.Random(number))) for number, spec in enumerate(hard)]
     quick = [best_binding(formula, scene) for formula, scene in pairs]
     assert 0 < sum(found.share < 1 for found in quick) < len(pairs)
-    monkeypatch.setattr(game, "_IN_ONE_PASS", 0)
+    monkeypatch.setattr(minimax, "_MAX_ONE_PASS_CELLS", 0)
     assert [best_binding(formula, scene) for formula, scene in pairs] == quick
 
 

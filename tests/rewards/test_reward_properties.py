@@ -133,7 +133,7 @@ def test_a_repair_raises_the_score_of_an_existential_formula_by_at_least_its_wei
     before = scored(which, formula, scene)
     assume(before.score != 1)
     after = changed(scene, chance)
-    binding = SCORERS[which].ready(formula).formula.best_binding(scene, STYLE).bindings  # type: ignore[union-attr]
+    binding = SCORERS[which].prepare(formula).formula.best_binding(scene, STYLE).bindings  # type: ignore[union-attr]
     parts = components(formula, WEIGHTS[which])
     clauses = [counted for part in parts for counted in part.clauses]
     held = [holds(clause, scene, binding) for clause, _ in clauses]

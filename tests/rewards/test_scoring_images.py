@@ -98,7 +98,7 @@ def test_an_image_is_an_image_however_it_comes(tmp_path: Path) -> None:
         (lambda: Path("nowhere.png").read_bytes(), "unreadable image", "No such file"),
         (Image.new("RGB", (0, 9)), "unreadable image", ""),
         (PIXELS / 127.5 - 1, "unreadable image", "from 0 to 1"),
-        (np.full((8, 8, 3), np.nan), "unreadable image", "no numbers"),
+        (np.full((8, 8, 3), np.nan), "unreadable image", "not finite"),
         (PIXELS.astype(np.int64), "unreadable image", "int64"),
         (np.zeros((2, 3, 8, 8)), "unreadable image", "shape"),
         (np.zeros((0, 8, 3)), "unreadable image", "shape"),
@@ -150,7 +150,7 @@ def test_an_item_may_be_named_in_many_ways() -> None:
         str(formula),
         {"formula": str(formula)},
         {"formula": str(formula), "vocabulary": "knolling"},
-        SCORER.ready(WRONG),
+        SCORER.prepare(WRONG),
     ]
     found = SCORER.score_all([(ITEM.spec.witness, way) for way in ways])
     assert found == [found[0]] * len(ways)
@@ -187,7 +187,7 @@ def test_an_id_means_one_item() -> None:
 def test_what_cannot_be_asked_is_told_with_its_place(wrong: Any, told: str) -> None:
     with pytest.raises(PairError, match="pair 1: ") as caught:
         SCORER.score_all([(Scene.of([]), ITEM), (Scene.of([]), wrong)])
-    assert told in caught.value.told
+    assert told in caught.value.reason
     assert caught.value.place == 1
 
 
@@ -301,7 +301,7 @@ def test_a_reward_survives_json() -> None:
         {**good, "parts": [3]},
         {**good, "parts": [{}]},
     ):
-        with pytest.raises(FormalimgError, match="no reward"):
+        with pytest.raises(FormalimgError, match="not a reward"):
             Scored.from_json(broken)
 
 

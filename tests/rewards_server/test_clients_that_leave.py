@@ -6,7 +6,7 @@ import json
 import threading
 from typing import Any
 
-from formalimg.rewards import Scored, Scorer, Task, TaskLike
+from formalimg.rewards import RewardTask, Scored, Scorer, TaskLike
 from tests.rewards_server.servers import (
     CUP,
     SlowGrounder,
@@ -45,11 +45,11 @@ def test_clients_that_leave_are_not_worked_for() -> None:
 
 def test_scenes_are_not_judged_for_clients_that_have_left() -> None:
     class Pondering(Scorer):
-        def ready(self, task: TaskLike) -> Task:
+        def prepare(self, task: TaskLike) -> RewardTask:
             if task == LONG:
                 begun.set()
                 let_go.wait(20)
-            return super().ready(task)
+            return super().prepare(task)
 
         def score_all(self, *given: Any, **named: Any) -> list[Scored]:
             scored.append(1)

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from formalimg.rewards import Scorer, Task, TaskLike
+from formalimg.rewards import RewardTask, Scorer, TaskLike
 from formalimg.rewards.server import Limits, RewardClient, Root
 from tests.rewards_server.servers import (
     CUP,
@@ -33,7 +33,7 @@ from tests.rewards_server.servers import (
     visitor,
 )
 
-LIMITS = Limits(most_bytes=20_000, timeout=0.6, at_once=2, most_waiting=1, longest_wait=0.5)
+LIMITS = Limits(max_body_bytes=20_000, timeout=0.6, max_concurrency=2, max_waiting=1, max_wait=0.5)
 SLOW = SlowGrounder(0.3)
 LONG = {"formula": "(exists ?x (Is ?x 'cup'))"}
 
@@ -121,7 +121,7 @@ def test_who_comes_when_there_are_too_many_connections_is_told_to_come_back_and_
         response = connection.getresponse()
         return response.status, response.getheader("Retry-After"), response.read().decode()
 
-    with on_a_port(limits=Limits(most_connections=2)) as port:
+    with on_a_port(limits=Limits(max_connections=2)) as port:
         first, second, third, watching = (HTTPConnection("127.0.0.1", port, timeout=5) for _ in range(4))
         with closing(first), closing(second), closing(third), closing(watching):
             assert answer(first, "/v1/about")[0] == answer(second, "/v1/about")[0] == 200
@@ -133,10 +133,10 @@ def test_who_comes_when_there_are_too_many_connections_is_told_to_come_back_and_
 
 def test_a_request_that_takes_long_does_not_hold_up_all_others() -> None:
     class Pondering(Scorer):
-        def ready(self, task: TaskLike) -> Task:
+        def prepare(self, task: TaskLike) -> RewardTask:
             if task == LONG:
                 let_go.wait(10)
-            return super().ready(task)
+            return super().prepare(task)
 
     let_go = threading.Event()
     with on_a_port(Pondering()) as port, ThreadPoolExecutor(4) as threads:
@@ -153,12 +153,12 @@ def test_a_request_that_takes_long_does_not_hold_up_all_others() -> None:
 
 def test_files_are_read_one_after_the_other(tmp_path: Path) -> None:
     class Reading(Root):
-        held = most_held = 0
+        held = max_held = 0
 
-        def read(self, path: str, most: int) -> bytes:
+        def read(self, path: str, max_bytes: int) -> bytes:
             self.held += 1
-            self.most_held = max(self.held, self.most_held)
-            return super().read(path, most)
+            self.max_held = max(self.held, self.max_held)
+            return super().read(path, max_bytes)
 
     class OneByOne(SlowGrounder):
         concurrency = 1
@@ -172,13 +172,13 @@ def test_files_are_read_one_after_the_other(tmp_path: Path) -> None:
     root = Reading(tmp_path)
     answer = visitor(Scorer(OneByOne(0)), root=root).post("/v1/score", json=asked(*[{"path": "a.png"}] * 20))
     assert [one["score"] for one in answer.json()["results"]] == [0.0] * 20
-    assert root.most_held == 1  # else a small request could fill all memory
+    assert root.max_held == 1  # else a small request could fill all memory
 
 
 def test_a_client_that_does_not_read_is_not_waited_for() -> None:
     scenes = [{"scene": CUP}] * 1000
     body = json.dumps(asked(*scenes)).encode()
-    with on_a_port(limits=Limits(timeout=0.6, most_items=1000)) as port, socket.socket() as connection:
+    with on_a_port(limits=Limits(timeout=0.6, max_items=1000)) as port, socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.settimeout(5)
         connection.connect(("127.0.0.1", port))
@@ -198,8 +198,8 @@ def test_so_many_pixels_are_not_decoded() -> None:
 
 
 def test_all_that_is_held_at_once_has_a_limit() -> None:
-    limits = Limits(most_bytes=1000)
-    assert limits.most_held == 8000
+    limits = Limits(max_body_bytes=1000)
+    assert limits.max_held_bytes == 8000
     small = visitor(limits=limits)
     assert small.post("/v1/score", json=asked({"scene": CUP})).status_code == 200
     assert "\nformalimg_held_bytes 0\n" in small.get("/metrics").text

@@ -10,17 +10,17 @@ import pytest
 READ = """
 import io, threading
 from PIL import Image
-from formalimg.rewards.images import image_in
-from formalimg.rewards.server.counting import resident_bytes
-from formalimg.rewards.server.serving import give_back_large_blocks
+from formalimg.rewards.images import load_image
+from formalimg.rewards.server.metrics import resident_bytes
+from formalimg.rewards.server.http_server import release_large_blocks
 
-give_back_large_blocks()
+release_large_blocks()
 file = io.BytesIO()
 Image.linear_gradient("L").resize((4000, 4000)).convert("RGB").save(file, "PNG", compress_level=1)
 barrier = threading.Barrier(4)
 
 def read():
-    image_in(file.getvalue())
+    load_image(file.getvalue())
     barrier.wait()  # so that no thread ends, and is used again, before all have read
 
 before = resident_bytes()

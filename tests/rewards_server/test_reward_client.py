@@ -23,7 +23,7 @@ from tests.support.concept_items import CAT, concept_item
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    with on_a_port(Scorer(items={"knolling": knolling()}), Limits(timeout=0.3, most_items=8)) as port:
+    with on_a_port(Scorer(items={"knolling": knolling()}), Limits(timeout=0.3, max_items=8)) as port:
         yield f"http://127.0.0.1:{port}/"
 
 
@@ -105,9 +105,9 @@ def test_parts_can_be_left_out(server: str) -> None:
 
 def test_large_images_are_sent_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     drawing = draw(knolling()[0].spec.witness, 128)
-    monkeypatch.setattr("formalimg.rewards.server.client._MOST_BYTES", 30_000)
+    monkeypatch.setattr("formalimg.rewards.server.client._MAX_BYTES", 30_000)
     noise = np.random.default_rng(0).integers(0, 256, (80, 100, 3), np.uint8)  # 24 KB, as no file is smaller
-    with on_a_port(limits=Limits(most_bytes=60_000)) as port:
+    with on_a_port(limits=Limits(max_body_bytes=60_000)) as port:
         found = RewardClient(f"http://127.0.0.1:{port}").score([drawing, *[noise] * 8], [RED_CUP] * 9)
     assert len(found) == 9
 
@@ -123,7 +123,7 @@ def test_a_token_that_cannot_be_sent_is_told_at_once_and_not_shown(token: str) -
     "url", ["", "127.0.0.1:8424", "http://", "http://h:99999", "http://h:x", "http://[::1", "ftp://h"]
 )
 def test_what_is_no_address_is_told(url: str) -> None:
-    with pytest.raises(FormalimgError, match="no address of a server"):
+    with pytest.raises(FormalimgError, match="not the address of a server"):
         RewardClient(url)
 
 

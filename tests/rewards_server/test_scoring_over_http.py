@@ -33,7 +33,7 @@ def _items_are_loaded() -> None:
 @cache
 def scorer() -> Scorer:
     made = Scorer(items={"knolling": knolling()})
-    made.ready(("knolling", knolling()[0].id))
+    made.prepare(("knolling", knolling()[0].id))
     return made
 
 
@@ -106,7 +106,7 @@ def test_questions_go_to_the_judge() -> None:
 MULTIPART = {"content-type": "multipart/form-data; boundary=x"}
 
 WRONG: list[tuple[Any, int, str]] = [
-    ([], 400, "send an object of JSON"),
+    ([], 400, "send a JSON object"),
     ({}, 400, "items: send a list"),
     ({"items": [], "images": []}, 400, "items: send a list"),
     ({**asked({"scene": CUP}), "pickle": "gASVAA=="}, 400, "'pickle' is not known"),
@@ -172,8 +172,8 @@ def test_any_bytes_are_answered(sent: bytes, kind: str) -> None:
 @pytest.mark.parametrize(
     ("content", "headers", "status", "words"),
     [
-        (b'{"items": [1], "items": [2], "images": []}', {}, 400, "'items' is told twice"),
-        (b'{"items": [{"suite": "a", "id": "1", "id": "2"}]}', {}, 400, "'id' is told twice"),
+        (b'{"items": [1], "items": [2], "images": []}', {}, 400, "the key 'items' occurs twice"),
+        (b'{"items": [{"suite": "a", "id": "1", "id": "2"}]}', {}, 400, "the key 'id' occurs twice"),
         (b"{}", {"content-encoding": "gzip"}, 415, "send it as it is"),
         (
             b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n' * 2,

@@ -54,7 +54,7 @@ def test_what_is_no_http_is_refused_in_json(port: int, sent: str) -> None:
         connection.sendall(sent.encode("latin-1"))
         head, _, told = until_closed(connection).rpartition(b"\r\n\r\n")
     assert b"HTTP/1.1 400 Bad Request\r\n" in head
-    assert json.loads(told) == {"error": "this is no HTTP that can be read: send HTTP/1.1"}
+    assert json.loads(told) == {"error": "this is not HTTP that can be read: send HTTP/1.1"}
 
 
 def test_the_rest_of_a_request_that_was_refused_may_be_anything(port: int, caplog: pytest.LogCaptureFixture) -> None:
@@ -69,11 +69,11 @@ def test_the_rest_of_a_request_that_was_refused_may_be_anything(port: int, caplo
 def test_who_asks_for_what_is_not_there_is_told_what_is() -> None:
     client = visitor()
     assert "POST /v1/score" in client.get("/v1/scores").json()["error"]
-    assert client.get("/v1/score").json() == {"error": "GET is not for this: send POST"}
+    assert client.get("/v1/score").json() == {"error": "GET is not allowed here: send POST"}
 
 
 def test_far_too_many_connections_are_closed_at_once() -> None:
-    with on_a_port(limits=Limits(most_connections=1)) as port, ExitStack() as held:
+    with on_a_port(limits=Limits(max_connections=1)) as port, ExitStack() as held:
         several = [held.enter_context(connected(port)) for _ in range(4)]
         several[-1].sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         assert until_there(several[-1], b"ok\n").startswith(b"HTTP/1.1 200 ")
@@ -83,7 +83,7 @@ def test_far_too_many_connections_are_closed_at_once() -> None:
 def test_one_key_among_very_many_that_is_told_twice_is_found() -> None:
     keys = ",".join(f'"{number}":0' for number in (*range(200_000), 199_999))
     answer = visitor().post("/v1/score", content=f"{{{keys}}}", headers={"Content-Type": "application/json"})
-    assert (answer.status_code, answer.json()) == (400, {"error": "'199999' is told twice in one object of JSON"})
+    assert (answer.status_code, answer.json()) == (400, {"error": "the key '199999' occurs twice in one JSON object"})
 
 
 @pytest.mark.parametrize("deep", [10, 800])
@@ -120,16 +120,16 @@ from formalimg.rewards import Scorer
 from formalimg.rewards.server import Limits, make_reward_app, serve_rewards
 
 class Endless(Scorer):
-    def ready(self, task):
+    def prepare(self, task):
         if task == {"formula": "endless"}:
             print("begun", flush=True)
             threading.Event().wait()
-        return super().ready(task)
+        return super().prepare(task)
 
-limits = Limits(longest_end=0.5)
+limits = Limits(shutdown_timeout=0.5)
 def make(token):
     return make_reward_app(Endless(), version="1", limits=limits, token=token)
-serve_rewards(make, host="127.0.0.1", port=0, token=None, limits=limits, told=lambda url: print(url, flush=True))
+serve_rewards(make, host="127.0.0.1", port=0, token=None, limits=limits, on_progress=lambda url: print(url, flush=True))
 """
 
 
@@ -162,12 +162,12 @@ def test_who_is_not_finished_when_the_server_ends_is_told_to_come_back() -> None
 GOING_ON = """
 import time
 from formalimg.rewards import Scorer
-from formalimg.rewards.server import Limits, make_reward_app, serve_rewards, serving
+from formalimg.rewards.server import Limits, http_server, make_reward_app, serve_rewards
 
-serving._LAST_SECONDS = 0.1
+http_server._THREAD_TIMEOUT = 0.1
 def make(token):
     return make_reward_app(Scorer(), version="1", token=token)
-serve_rewards(make, host="127.0.0.1", port=0, token=None, limits=Limits(), told=lambda url: print(url, flush=True))
+serve_rewards(make, host="127.0.0.1", port=0, token=None, limits=Limits(), on_progress=lambda url: print(url, flush=1))
 time.sleep(0.5)
 print("goes on")
 """

@@ -16,7 +16,7 @@ from PIL import Image
 from formalimg.errors import FormalimgError
 from formalimg.models import Refused
 from formalimg.runs import Selection, execute, judge_run, open_run, run_name
-from formalimg.runs.files import image_stem
+from formalimg.runs.image_store import image_stem
 from tests.support.models import NumberJudge, Speckles, small_items
 from tests.support.run_contents import contents, order, outcomes, rows
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
 from formalimg.judges import Verdict
 from formalimg.runs import execute, open_run
+from formalimg.runs.image_store import write_run_file
 from tests.support.models import NumberJudge, Speckles, small_items
 from tests.support.run_contents import contents, order, rows
 from tests.support.run_in_process import start
@@ -55,7 +55,7 @@ def test_images_that_do_not_fit_stop_the_run(tmp_path: Path, small_disk: Path) -
     told = process.stderr.read()
     assert told.startswith("error: cannot ")
     assert told.count("\n") == 1
-    assert "make room" in told
+    assert "free some space" in told
     assert not list(folder.rglob("*.part"))
     known = rows(folder, "SELECT item, sample FROM pictures WHERE status = 'made'")
     assert 0 < len(known) < 40
@@ -68,10 +68,10 @@ def test_images_that_do_not_fit_stop_the_run(tmp_path: Path, small_disk: Path) -
 
 def test_a_file_that_does_not_fit_leaves_the_old_one(small_disk: Path) -> None:
     path = small_disk / "3.png"
-    atomic_write(path, [b"old"])
+    write_run_file(path, [b"old"])
     _fill(small_disk, 20_000)
-    with pytest.raises(FormalimgError, match=f"cannot write {path}: No space left on device; make room"):
-        atomic_write(path, [b"new"] * 20_000)
+    with pytest.raises(FormalimgError, match=f"cannot write {path}: No space left on device; free some space"):
+        write_run_file(path, [b"new"] * 20_000)
     assert path.read_bytes() == b"old"
     assert {entry.name for entry in small_disk.iterdir()} == {"3.png", "ballast"}
 
@@ -85,7 +85,7 @@ def test_a_database_that_cannot_grow_stops_the_run(tmp_path: Path, small_disk: P
     ballast = _fill(small_disk, leave)
     judge = NumberJudge(verdict=lambda item, image: Verdict(True, (), {"explanation": "because " * 1000}))
     with pytest.raises(
-        FormalimgError, match=r"cannot use .*results.sqlite.*make room|cannot write .*run.toml.*make room"
+        FormalimgError, match=r"cannot use .*results.sqlite.*free some space|cannot write .*run.toml.*make room"
     ):
         execute(order(Speckles(), small_items(60)), folder, judge)
     ballast.unlink()

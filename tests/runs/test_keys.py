@@ -12,7 +12,7 @@ from formalimg.errors import FormalimgError
 from formalimg.judges import Unscored
 from formalimg.models import Generated, ImageRequest, Setting, open_folder
 from formalimg.runs import Selection, estimate, execute, judge_run
-from formalimg.runs.keys import image_key, image_seed, judge_key, plan_digest, question_key
+from formalimg.runs.plan import image_key, image_seed, judge_key, plan_digest, question_key
 from formalimg.scenes import Box, Scene, SceneObject
 from tests.support.models import NumberJudge, Speckles, small_items, speckled
 from tests.support.run_contents import contents, order, outcomes, rows

@@ -14,7 +14,7 @@ import pytest
 from formalimg.errors import FormalimgError
 from formalimg.reporting import thumbnail_of
 from formalimg.runs import execute, image_in, images_url, judge_run, open_run
-from formalimg.runs.image_store_url import checked_url
+from formalimg.runs.remote_image_store import check_url
 from tests.support.command import formalimg
 from tests.support.models import NumberJudge, Speckles
 from tests.support.run_contents import contents, judged, order, outcomes, rows
@@ -209,14 +209,14 @@ def test_each_run_has_a_place_of_its_own(tmp_path: Path, bucket: type[Bucket]) -
 )
 def test_addresses_with_secrets_or_of_unknown_stores_are_refused(url: str) -> None:
     with pytest.raises(FormalimgError) as refused:
-        checked_url(url)
+        check_url(url)
     assert "SECRET" not in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
 def test_the_container_before_the_account_is_no_secret() -> None:
     assert (
-        checked_url("abfs://box@account.dfs.core.windows.net/place/") == "abfs://box@account.dfs.core.windows.net/place"
+        check_url("abfs://box@account.dfs.core.windows.net/place/") == "abfs://box@account.dfs.core.windows.net/place"
     )
 
 

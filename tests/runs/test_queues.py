@@ -12,7 +12,7 @@ import pytest
 from formalimg.judges import LoadedImage, Unscored, Verdict
 from formalimg.models import Answer, Failed, Generated, ImageRequest, Refused
 from formalimg.runs import Progress, execute
-from formalimg.runs.channel import Channel
+from formalimg.runs.engine import Channel
 from formalimg.suites import Item
 from tests.support.models import NumberJudge, Speckles, small_items, speckled_for
 from tests.support.run_contents import order, outcomes
@@ -177,7 +177,7 @@ def test_what_lies_in_a_channel_can_be_taken_at_once() -> None:
         for number in range(5):
             await channel.put(number)
         await channel.close()
-        first, rest = list(channel.more(3)), list(channel.more(9))
+        first, rest = list(channel.take_available(3)), list(channel.take_available(9))
         return first, rest, [number async for number in channel]
 
     assert asyncio.run(play()) == ([0, 1, 2], [3, 4], [])

@@ -18,8 +18,7 @@ from formalimg.errors import FormalimgError
 from formalimg.logic import vocabulary
 from formalimg.scenes import CANVAS, Box, Scene, SceneObject
 from formalimg.scenes.drawing import DrawingError, contact_sheet, draw, drawable_classes, layout_image, natural_aspect
-from formalimg.scenes.icon import Frame, icons, read_icon
-from formalimg.scenes.palette import Tones, palette
+from formalimg.scenes.icon import PixelFrame, Tones, icons, palette, read_icon
 
 CLASSES = vocabulary("knolling").words["class"]
 COLORS = vocabulary("knolling").words["color"]
@@ -152,8 +151,10 @@ def test_drawings_fill_their_boxes_exactly_and_paint_nothing_outside(width: floa
     assert not outside.any()
 
 
-@pytest.mark.parametrize("frame", [Frame(60, 60, 240, 240), Frame(60, 120, 240, 120), Frame(120, 60, 120, 240)])
-def test_drawings_need_no_clipping(frame: Frame) -> None:
+@pytest.mark.parametrize(
+    "frame", [PixelFrame(60, 60, 240, 240), PixelFrame(60, 120, 240, 120), PixelFrame(120, 60, 120, 240)]
+)
+def test_drawings_need_no_clipping(frame: PixelFrame) -> None:
     """What is drawn stays in its frame by itself, so that clipping cuts no outline."""
     import resvg_py
 
@@ -275,10 +276,11 @@ def test_a_class_is_found_again_in_any_colour() -> None:
 def test_the_same_scene_gives_the_same_bytes_in_another_process() -> None:
     program = (
         "import hashlib; from formalimg.scenes import Box, Scene, SceneObject; from formalimg.scenes.drawing import *;"
-        "scene = Scene.of([SceneObject('cup', Box(10, 20, 333, 444), 'red'), SceneObject('pen', Box(500, 20, 550, 444))]);"
+        "objects = [SceneObject('cup', Box(10, 20, 333, 444), 'red'), SceneObject('pen', Box(500, 20, 550, 444))];"
+        "scene = Scene.of(objects);"
         "print([hashlib.sha256(paint(scene, 256).tobytes()).hexdigest() for paint in (draw, layout_image)])"
     )
-    told = {
+    outputs = {
         subprocess.run(
             [sys.executable, "-c", program],
             env={**os.environ, "PYTHONHASHSEED": seed},
@@ -288,7 +290,7 @@ def test_the_same_scene_gives_the_same_bytes_in_another_process() -> None:
         ).stdout
         for seed in ("1", "2")
     }
-    assert len(told) == 1
+    assert len(outputs) == 1
 
 
 def test_an_image_of_a_strange_size_is_refused() -> None:

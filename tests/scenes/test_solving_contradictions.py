@@ -8,7 +8,7 @@ from itertools import combinations, pairwise
 import pytest
 
 from formalimg.logic import verify
-from formalimg.scenes.solving import Unsatisfiable, Witness, keeps_margin, solve
+from formalimg.scenes.solver import Unsatisfiable, Witness, keeps_margin, solve
 
 MANY = ["knife", "fork", "spoon", "plate", "bowl", "pan", "apple", "lemon", "donut", "pizza", "carrot"]
 

@@ -13,7 +13,7 @@ import pytest
 from formalimg import FormulaError, Scene, parse, verify
 from formalimg.logic import And, Atom, Exists, Value, Variable
 from formalimg.scenes import Box, SceneObject
-from formalimg.scenes.solving import Unsatisfiable, Witness, keeps_margin, solve
+from formalimg.scenes.solver import Unsatisfiable, Witness, keeps_margin, solve
 from tests.support.published import published_instances
 
 
@@ -181,7 +181,7 @@ def test_results_are_told_in_a_few_lines() -> None:
 
 PROGRAM = """
 import json, sys
-from formalimg.scenes.solving import solve
+from formalimg.scenes.solver import solve
 texts = json.loads(sys.stdin.read())
 print(json.dumps([solve(text, seed=seed).to_json() for text in texts for seed in (0, 7)]))
 """

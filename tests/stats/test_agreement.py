@@ -61,7 +61,7 @@ def test_without_anything_to_compare_there_is_no_figure() -> None:
 
 
 def test_what_is_no_answer_is_refused() -> None:
-    with pytest.raises(FormalimgError, match="no answer"):
+    with pytest.raises(FormalimgError, match="not an answer"):
         consistency([(True, 1)])  # type: ignore[list-item]  # what merely counts as yes
     with pytest.raises(FormalimgError, match="an item for each"):
         consistency([(True, True)], items=["a", "b"])
@@ -132,10 +132,10 @@ def test_a_matrix_knows_which_cases_belong_together() -> None:
     matrix = consistency_matrix(raters, items=items, confidence=0.8)
     cases = {case for answers in raters.values() for case in answers}
     for one, other in combinations(raters, 2):
-        told = [(raters[one].get(case), raters[other].get(case), items[case]) for case in sorted(cases)]
-        alone = consistency([it[:2] for it in told], items=[it[2] for it in told], confidence=0.8)
+        known = [(raters[one].get(case), raters[other].get(case), items[case]) for case in sorted(cases)]
+        alone = consistency([it[:2] for it in known], items=[it[2] for it in known], confidence=0.8)
         assert matrix[one][other] == matrix[other][one] == alone
-        assert alone.interval != consistency([it[:2] for it in told], confidence=0.8).interval
+        assert alone.interval != consistency([it[:2] for it in known], confidence=0.8).interval
 
 
 def test_pearson_by_hand() -> None:

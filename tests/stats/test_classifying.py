@@ -68,11 +68,11 @@ def test_what_is_not_defined_is_not_made_up() -> None:
 
 
 def test_all_right_is_not_certain() -> None:
-    for figure in (_of(15, 0, 0, 15).f1, _of(15, 0, 0, 15).balanced_accuracy):
-        assert figure.value == 1
-        assert figure.interval is not None
-        assert 0.75 < figure.interval.low < 0.95
-        assert figure.interval.high == 1
+    for statistic in (_of(15, 0, 0, 15).f1, _of(15, 0, 0, 15).balanced_accuracy):
+        assert statistic.value == 1
+        assert statistic.interval is not None
+        assert 0.75 < statistic.interval.low < 0.95
+        assert statistic.interval.high == 1
 
 
 def test_who_always_says_yes_is_no_better_than_chance() -> None:
@@ -95,8 +95,8 @@ def test_counts_add_up_and_order_does_not_matter(
     if found.precision.value and found.recall.value:
         harmonic = 2 / (1 / found.precision.value + 1 / found.recall.value)
         assert found.f1.value == pytest.approx(harmonic)
-    for figure in (found.f1, found.balanced_accuracy):
-        assert figure.value is None or 0 <= figure.value <= 1
+    for statistic in (found.f1, found.balanced_accuracy):
+        assert statistic.value is None or 0 <= statistic.value <= 1
 
 
 def test_intervals_hold_the_truth_at_least_about_as_often_as_they_say() -> None:
@@ -127,7 +127,7 @@ def test_questions_about_one_image_are_not_independent() -> None:
 
 
 def test_what_is_no_answer_is_refused() -> None:
-    with pytest.raises(FormalimgError, match="no answer"):
+    with pytest.raises(FormalimgError, match="not an answer"):
         classification([(True, 1)])  # type: ignore[list-item]  # what merely counts as yes
     with pytest.raises(FormalimgError, match="an item for each"):
         classification([(True, True)], items=["a", "b"])

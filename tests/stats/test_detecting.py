@@ -31,7 +31,7 @@ def test_what_is_not_defined_is_none() -> None:
 def test_several_who_say_what_is_there_make_one_image() -> None:
     one = detection([Found(2, 3, 2), Found(3, 3, 4)], items=["a", "a"])
     assert one == detection([Found(5, 6, 6)])
-    with pytest.raises(FormalimgError, match="cannot be"):
+    with pytest.raises(FormalimgError, match="is not possible"):
         detection([Found(3, 2, 4)])
 
 

@@ -147,7 +147,7 @@ def test_the_true_rate_is_covered_often_enough(n: int, confidence: float) -> Non
 
 @pytest.mark.parametrize(("successes", "n"), [(1, 0), (0, 0), (-1, 5), (6, 5), (0, -1)])
 def test_impossible_counts_are_refused(successes: int, n: int) -> None:
-    with pytest.raises(FormalimgError, match="is no rate"):
+    with pytest.raises(FormalimgError, match="is not a rate"):
         clopper_pearson(successes, n)
 
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.stats import Observation, clopper_pearson, generalizability, paired, summarize
-from formalimg.stats.clustering import clustered_interval, design_effect
-from formalimg.stats.tallying import Outcome
+from formalimg.stats.intervals import clustered_interval, design_effect
+from formalimg.stats.observations import PassCount
 from tests.stats.observing import simulated
 from tests.support.sizes import tries
 
@@ -119,7 +119,7 @@ def test_of_differences_between_runs(one: float, other: float) -> None:
 @given(st.integers(1, 40), st.integers(0, 40), st.integers(1, 9))
 def test_images_that_are_all_alike_count_once_per_item(passing: int, failing: int, samples: int) -> None:
     """Nothing is won by showing the same image several times, nor lost."""
-    kinds = {Outcome(samples, samples): passing, Outcome(0, samples): failing}
+    kinds = {PassCount(samples, samples): passing, PassCount(0, samples): failing}
     assert design_effect(kinds) == pytest.approx(samples)
     found = clustered_interval(kinds, 0.95)
     assert found == pytest.approx(clopper_pearson(passing, passing + failing), abs=1e-9)
@@ -127,5 +127,5 @@ def test_images_that_are_all_alike_count_once_per_item(passing: int, failing: in
 
 @given(st.dictionaries(st.tuples(st.integers(0, 6), st.integers(0, 6)), st.integers(1, 50), min_size=1))
 def test_an_image_is_worth_at_most_one_and_an_item_at_least_one(items: dict[tuple[int, int], int]) -> None:
-    kinds = {Outcome(passed, passed + failed + 1): number for (passed, failed), number in items.items()}
+    kinds = {PassCount(passed, passed + failed + 1): number for (passed, failed), number in items.items()}
     assert 1 <= design_effect(kinds) <= max(kind.counted for kind in kinds) + 1e-9

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
 from formalimg.stats import generalizability
-from formalimg.stats.clustering import Worth
-from formalimg.stats.held_interval import held_interval
+from formalimg.stats.generalizability import generalizability_interval
+from formalimg.stats.intervals import EffectiveCount
 
 RATES = st.lists(st.integers(0, 20).map(lambda twentieths: twentieths / 20), min_size=1, max_size=10).map(
     lambda rates: dict(enumerate(rates, start=1))
@@ -72,7 +72,7 @@ def test_nonsense_is_refused(rates: dict[int, float], epsilon: float, message: s
 
 
 def test_unknown_levels_are_lost_for_the_lower_end_and_held_for_the_upper_one() -> None:
-    all_pass, all_fail = Worth(50, 50), Worth(0, 50)
-    assert held_interval({1: all_pass, 2: all_pass, 3: all_fail}, 0.5, 0.95) == (2, 2)
-    assert held_interval({1: all_pass, 2: None, 3: all_pass}, 0.5, 0.95) == (1, 3)
-    assert held_interval({1: None, 2: all_fail, 3: all_pass}, 0.5, 0.95) == (0, 1)
+    all_pass, all_fail = EffectiveCount(50, 50), EffectiveCount(0, 50)
+    assert generalizability_interval({1: all_pass, 2: all_pass, 3: all_fail}, 0.5, 0.95) == (2, 2)
+    assert generalizability_interval({1: all_pass, 2: None, 3: all_pass}, 0.5, 0.95) == (1, 3)
+    assert generalizability_interval({1: None, 2: all_fail, 3: all_pass}, 0.5, 0.95) == (0, 1)

@@ -1,4 +1,4 @@
-"""Images without a verdict: told, and never silently a failure or a smaller number of images."""
+"""Images without a verdict are reported, and never silently a failure or a smaller number of images."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def test_bounds_of_an_example() -> None:
 def test_bounds_are_the_summaries_of_the_two_extremes(seen: list[Observation]) -> None:
     bounds = missing_bounds(seen, bands=BANDS, epsilon=0.7)
     for figures, verdict in ((bounds.worst, False), (bounds.best, True)):
-        told = [each._replace(passed=verdict if each.passed is None else each.passed) for each in seen]
-        summary = summarize(told, bands=BANDS, epsilon=0.7, resamples=40)
+        known = [each._replace(passed=verdict if each.passed is None else each.passed) for each in seen]
+        summary = summarize(known, bands=BANDS, epsilon=0.7, resamples=40)
         assert figures.levels == {level: rate.value for level, rate in summary.levels.items()}
         assert figures.overall == summary.overall.value
         assert figures.bands == {name: band.value for name, band in summary.bands.items()}

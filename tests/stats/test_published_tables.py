@@ -10,7 +10,7 @@ import pytest
 
 from formalimg.reporting.reference import reference_rows
 from formalimg.stats import Observation, generalizability, summarize
-from formalimg.suites.suite import suite
+from formalimg.suites.registry import suite
 
 ROUNDING = 0.05 + 1e-9
 """The paper rounds halves up in one column and to even in another; a printed mean is off by this at most."""

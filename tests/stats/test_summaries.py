@@ -67,10 +67,10 @@ def test_the_rules_for_missing_verdicts_agree_if_none_is_missing(seen: list[Obse
 @given(observations(), st.sampled_from(["exclude", "fail"]))
 def test_every_interval_holds_its_value(seen: list[Observation], missing: str) -> None:
     summary = _summary(seen, missing=missing)
-    for figure in _figures(summary):
-        assert (figure.value is None) == (figure.interval is None)
-        if figure.value is not None and figure.interval is not None:
-            assert 0 <= figure.interval.low <= figure.value <= figure.interval.high <= 1
+    for statistic in _figures(summary):
+        assert (statistic.value is None) == (statistic.interval is None)
+        if statistic.value is not None and statistic.interval is not None:
+            assert 0 <= statistic.interval.low <= statistic.value <= statistic.interval.high <= 1
     held = summary.generalizability
     assert held is not None
     if held.value is not None:

@@ -12,8 +12,8 @@ import pytest
 from formalimg import load
 from formalimg.suites import DigestError, instruction_digest, suite_names
 from formalimg.suites.defaults import load_default
-from formalimg.suites.findings import Findings
 from formalimg.suites.items_file import read_lines
+from formalimg.suites.record import ItemFindings
 from tests.support.sizes import tries
 
 SHIPPED = files("formalimg.suites") / "default_items"
@@ -26,7 +26,7 @@ def test_reading_them_strictly_finds_nothing_and_gives_the_same(suite: str, tmp_
     step = tries(4, 1)
     lines = gzip.decompress((SHIPPED / f"{suite}.jsonl.gz").read_bytes()).splitlines(keepends=True)
     (tmp_path / "items.jsonl").write_bytes(b"".join(lines[::step]))
-    findings = Findings()
+    findings = ItemFindings()
     strictly = read_lines(tmp_path / "items.jsonl", suite, findings)
     assert not len(findings)
     assert strictly == load(suite)[::step]

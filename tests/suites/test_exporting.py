@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 
 from formalimg import FormalimgError
 from formalimg.suites import Item, items_of_groups, load, our_groups, write_items
-from formalimg.suites.exporting import ExportedSuite, Imprint, export_suite
-from formalimg.suites.exporting.croissant import DataFile, croissant_text
-from formalimg.suites.exporting.datasheet import datasheet_text
-from formalimg.suites.exporting.facts import facts_of
-from formalimg.suites.exporting.imprint import terms_of
-from formalimg.suites.exporting.origin import origin_of
+from formalimg.suites.export import ExportedSuite, Imprint, export_suite
+from formalimg.suites.export.croissant import DataFile, croissant_text
+from formalimg.suites.export.datasheet import datasheet_text
+from formalimg.suites.export.provenance import origin_of, terms_of
+from formalimg.suites.export.statistics import count_items
 
 OWN = Imprint("CC-BY-4.0", "An Author", "By hand.", "https://example.org/items", "2026-01-31")
 GROUPS = our_groups()[::9]
@@ -181,7 +180,7 @@ LINE = st.text(st.characters(exclude_categories=["C", "Z"], include_characters="
 @given(made=LINE.filter(bool), creator=LINE.filter(bool))
 def test_the_publishers_words_come_out_as_they_went_in(made: str, creator: str) -> None:
     items = items_of_groups(GROUPS[:1], "9")
-    facts, origin = facts_of("cf-world", items), origin_of("cf-world", Path("mine.jsonl"), items)
+    facts, origin = count_items("cf-world", items), origin_of("cf-world", Path("mine.jsonl"), items)
     imprint = replace(OWN, made=made, creator=creator)
     terms = terms_of(origin, imprint)
     data = DataFile("items.jsonl", 1, "0", frozenset({"id", "questions"}))

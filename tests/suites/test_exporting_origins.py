@@ -9,9 +9,9 @@ import pytest
 
 from formalimg import FormalimgError
 from formalimg.suites import items_of_groups, load, our_groups, write_items, write_published
-from formalimg.suites.exporting import Imprint, export_suite
-from formalimg.suites.pulling.keeping import digest
-from formalimg.suites.pulling.placing import note_text, place
+from formalimg.suites.download.contents import digest
+from formalimg.suites.download.pull import install, note_text
+from formalimg.suites.export import Imprint, export_suite
 from tests.support.command import formalimg
 
 COMMIT = "69c0242d66bd24921d60d1b9770e4c4eeb344ce7"
@@ -29,7 +29,7 @@ def _pulled(folder: Path) -> Path:
     contents["LICENSE"] = b"MIT License, as it lay there"
     work = folder.with_name("work")
     work.mkdir()
-    place(contents, note_text({"commit": COMMIT, "proven_by": "commit", "digest": digest(contents)}), folder, work)
+    install(contents, note_text({"commit": COMMIT, "proven_by": "commit", "digest": digest(contents)}), folder, work)
     return folder
 
 
@@ -106,7 +106,7 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine"]
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "precious").touch()
-    with pytest.raises(FormalimgError, match="already holds something"):
+    with pytest.raises(FormalimgError, match="is not empty"):
         export_suite("cf-world", tmp_path / "out", items=tmp_path / "mine", imprint=Imprint("CC-BY-4.0"))
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["precious"]
 
@@ -124,7 +124,7 @@ def test_the_command_says_what_it_wrote_and_what_is_missing(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["nosuch"], "nosuch is neither a suite nor a run folder"),
         (["natural", "--name", "x"], "an export of a suite has no --name"),
@@ -132,9 +132,9 @@ def test_the_command_says_what_it_wrote_and_what_is_missing(tmp_path: Path) -> N
         (["natural", "--date", "31.1.2026"], "write it as in 2026-01-31"),
     ],
 )
-def test_slips_are_told_in_one_line(arguments: list[str], told: str, tmp_path: Path) -> None:
+def test_slips_are_told_in_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
     done = formalimg("export", *arguments, "--out", str(tmp_path / "out"), cwd=tmp_path)
     assert done.code == 2
-    assert told in done.err
+    assert message in done.err
     assert len(done.err.splitlines()) == 1
     assert not (tmp_path / "out").exists()

@@ -11,22 +11,27 @@ from hypothesis import strategies as st
 
 from formalimg.logic import Atom, Variable, atoms, parse
 from formalimg.scenes import RULES_OF_ONE, RULES_OF_TWO, Box, SceneObject
-from formalimg.suites.synthesis.differences import Bound, Differences, follows_from
-from formalimg.suites.synthesis.geometry import Geometry, redundant
+from formalimg.suites.formula.synthesis.geometry import (
+    DifferenceBound,
+    DifferenceConstraints,
+    GeometricFacts,
+    find_redundant,
+    follows_from,
+)
 from tests.support.brute_force import atom_truth
 
 _quantities = st.sampled_from([("a", "x"), ("b", "x"), ("c", "x"), ("d", "x")])
-_bounds = st.builds(Bound, _quantities, _quantities, st.integers(-5, 5))
+_bounds = st.builds(DifferenceBound, _quantities, _quantities, st.integers(-5, 5))
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(_bounds, max_size=7), _bounds)
-def test_bounds_follow_exactly_where_z3_says_so(given_: list[Bound], asked: Bound) -> None:
-    system = Differences(given_)
+def test_bounds_follow_exactly_where_z3_says_so(given_: list[DifferenceBound], asked: DifferenceBound) -> None:
+    system = DifferenceConstraints(given_)
     solver = z3.Solver()
     integers = {name: z3.Int(name) for name in "abcd"}
 
-    def stated(bound: Bound) -> z3.BoolRef:
+    def stated(bound: DifferenceBound) -> z3.BoolRef:
         return integers[bound.larger[0]] - integers[bound.smaller[0]] <= bound.limit
 
     solver.add(*map(stated, given_))
@@ -56,7 +61,7 @@ def test_what_follows() -> None:
         (["(LargerThan ?a ?b)"], "(SmallerThan ?b ?a)"),
         (["(AlignedVertically ?a ?b)"], "(AlignedVertically ?b ?a)"),
     ]:
-        assert Geometry(_facts(*given_)).implies(_atom(asked)), (given_, asked)
+        assert GeometricFacts(_facts(*given_)).implies(_atom(asked)), (given_, asked)
 
 
 def test_what_does_not_follow() -> None:
@@ -66,19 +71,19 @@ def test_what_does_not_follow() -> None:
         (["(OnLeftSide ?a)", "(OnRightSide ?b)"], "(LeftOf ?a ?b)"),
         (["(Is ?a 'cup')"], "(Has ?a 'red')"),
     ]:
-        assert not Geometry(_facts(*given_)).implies(_atom(asked)), (given_, asked)
+        assert not GeometricFacts(_facts(*given_)).implies(_atom(asked)), (given_, asked)
 
 
 def test_what_is_impossible() -> None:
-    geometry = Geometry(_facts("(LeftOf ?a ?b)", "(LeftOf ?b ?c)"))
+    geometry = GeometricFacts(_facts("(LeftOf ?a ?b)", "(LeftOf ?b ?c)"))
     assert not geometry.allows(_atom("(LeftOf ?c ?a)"))
     assert geometry.allows(_atom("(AlignedVertically ?a ?b)"))
-    assert not Geometry(_facts("(OnLeftSide ?a)")).allows(_atom("(OnRightSide ?a)"))
+    assert not GeometricFacts(_facts("(OnLeftSide ?a)")).allows(_atom("(OnRightSide ?a)"))
 
 
 def test_redundant_atoms_are_found() -> None:
     said = _facts("(LeftOf ?a ?b)", "(LeftOf ?b ?c)", "(LeftOf ?a ?c)", "(Above ?a ?c)")
-    assert [str(atom) for atom in redundant(said)] == ["(LeftOf ?a ?c)"]
+    assert [str(atom) for atom in find_redundant(said)] == ["(LeftOf ?a ?c)"]
 
 
 def test_consequences_hold_in_every_random_scene() -> None:
@@ -92,7 +97,7 @@ def test_consequences_hold_in_every_random_scene() -> None:
         scene = {name: SceneObject("cup", _box(chance)) for name in names}
         true = [atom for atom in [*pairs, *singles] if atom_truth(atom.predicate, [scene[n] for n in atom.variables])]
         for premises in combinations(chance.sample(true, 4), 3):
-            geometry = Geometry(premises)
+            geometry = GeometricFacts(premises)
             assert geometry.possible
             false = [atom for atom in [*pairs, *singles] if atom not in true]
             assert not any(map(geometry.implies, false))

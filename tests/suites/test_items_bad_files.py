@@ -11,8 +11,8 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.suites import decode_item, encode_item
-from formalimg.suites.findings import ItemsError
-from formalimg.suites.loading import load
+from formalimg.suites.loader import load
+from formalimg.suites.record import ItemsError
 
 DSL = "(exists ?x (and (Is ?x 'cup') (OnLeftSide ?x)))"
 INSTANCE: dict[str, Any] = {"prompt": "A cup.", "dsl": DSL, "cnf": DSL, "k": 1, "object_classes": ["cup"]}
@@ -46,8 +46,8 @@ BAD_INSTANCES: dict[str, tuple[Any, str]] = {
     "empty": (b"", "not valid JSON"),
     "deep": (b"[" * 100_000, "not valid JSON"),
     "endless number": (b'{"k": ' + b"9" * 10_000 + b"}", "not valid JSON"),
-    "NaN": (b'{"k": NaN}', "NaN is no number"),
-    "field twice": (b'{"k": 1, "k": 2}', "'k' stands there twice"),
+    "NaN": (b'{"k": NaN}', "NaN is not a JSON number"),
+    "field twice": (b'{"k": 1, "k": 2}', "'k' occurs twice"),
     "not UTF-8": (b'{"prompt": "\xff"}', "not UTF-8"),
     "huge": (b" " * 2_000_000, "longer than"),
     "a list": ([], "an item is a JSON object"),
@@ -189,7 +189,7 @@ def test_paths_that_hold_no_items(tmp_path: Path) -> None:
     for path, says in (
         (tmp_path / "missing", "there is nothing at"),
         (tmp_path / "missing.jsonl", "there is no file"),
-        (tmp_path / "notes.txt", "is no items file"),
+        (tmp_path / "notes.txt", "is not an items file"),
         (tmp_path / "empty", "holds no items of knolling"),
         (tmp_path / "none.jsonl", "holds no items of knolling"),
         (natural, "holds items of natural, not of knolling"),

@@ -15,11 +15,12 @@ import pytest
 from formalimg.errors import FormalimgError
 from formalimg.logic import parse
 from formalimg.scenes import Box, Scene, SceneObject
-from formalimg.suites.findings import ItemsError
-from formalimg.suites.formalimg_data.published import write_published
-from formalimg.suites.item import FormulaSpec, Item, in_order
+from formalimg.suites.formula.published import write_published
+from formalimg.suites.formula.spec import FormulaSpec
+from formalimg.suites.item import Item, in_order
 from formalimg.suites.items_file import write_items
-from formalimg.suites.loading import load
+from formalimg.suites.loader import load
+from formalimg.suites.record import ItemsError
 from tests.support.published import FOLDER, Instance, published_instances
 
 CUP = "(exists ?x (and (Is ?x 'cup') (OnLeftSide ?x)))"
@@ -90,9 +91,9 @@ def test_the_same_items_give_the_same_bytes_in_any_order_and_under_any_hash_seed
     random.Random(1).shuffle(items)
     assert write_items(items, tmp_path / "b").read_bytes() == expected
     program = (
-        "import sys; from formalimg.suites.loading import load; "
+        "import sys; from formalimg.suites.loader import load; "
         "from formalimg.suites.items_file import write_items; "
-        "from formalimg.suites.formalimg_data.published import write_published; "
+        "from formalimg.suites.formula.published import write_published; "
         "items = load('knolling', sys.argv[1]); write_items(items, sys.argv[2]); write_published(items, sys.argv[2])"
     )
     for seed in ("1", "2"):
@@ -148,7 +149,7 @@ def test_what_has_no_place_in_the_published_form_is_not_written(tmp_path: Path) 
             write_published(items, tmp_path)
     assert list(tmp_path.iterdir()) == []
     write_published([cup()], tmp_path)
-    with pytest.raises(FormalimgError, match="already holds something"):
+    with pytest.raises(FormalimgError, match="is not empty"):
         write_published([cup("2")], tmp_path)
     assert [item.id for item in load("knolling", tmp_path)] == ["1"]
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from formalimg.logic import parse, to_prenex
-from formalimg.suites.ontology import implausible
+from formalimg.suites.formula.ontology import implausible
 
 CAT_OPEN = "(and (Is ?c 'cat') (HasState ?c 'open'))"
 HORSE_ON_CUP = "(exists ?u (and (Is ?u 'cup') (forall ?h (implies (Is ?h 'horse') (On ?h ?u)))))"

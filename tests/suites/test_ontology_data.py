@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.logic import vocabulary
-from formalimg.suites.ontology import RELATIONS, OntologyError, implausible, ontology
-from formalimg.suites.ontology.loading import load
+from formalimg.suites.formula.ontology import RELATIONS, OntologyError, implausible, ontology
+from formalimg.suites.formula.ontology.entries import load_ontology
 
 NATURAL = vocabulary("natural")
 CLASSES = NATURAL.words["class"]
@@ -160,16 +160,16 @@ BROKEN = {
 def test_broken_data_is_refused(name: str, tmp_path: Path) -> None:
     file, written, instead, message = BROKEN[name]
     folder = tmp_path / "data"
-    with as_file(files("formalimg.suites.ontology") / "data") as data:
+    with as_file(files("formalimg.suites.formula.ontology") / "data") as data:
         shutil.copytree(data, folder)
-    assert load(folder, NATURAL).entries == ontology().entries
+    assert load_ontology(folder, NATURAL).entries == ontology().entries
     text = (folder / file).read_text(encoding="utf-8")
     assert written in text
     (folder / file).write_text(text.replace(written, instead, 1), encoding="utf-8")
     with pytest.raises(OntologyError, match=message):
-        load(folder, NATURAL)
+        load_ontology(folder, NATURAL)
 
 
 def test_a_folder_without_groups_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OntologyError, match=r"has no groups\.toml"):
-        load(tmp_path, NATURAL)
+        load_ontology(tmp_path, NATURAL)

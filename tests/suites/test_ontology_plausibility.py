@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from formalimg.logic import Exists, check, parse
-from formalimg.suites.ontology import implausible
+from formalimg.suites.formula.ontology import implausible
 
 
-def told(objects: str, facts: str = "") -> str:
+def formula_of(objects: str, facts: str = "") -> str:
     """A formula: "cat c, cup u" are the objects, "In c u; HasColor c black" the facts."""
     named = [obj.rsplit(" ", 1) for obj in objects.split(", ")]
     claims = [f"(Is ?{name} '{cls}')" for cls, name in named]
@@ -216,7 +216,7 @@ def test_there_are_enough_of_both() -> None:
 @pytest.mark.parametrize("name", ABSURD)
 def test_absurd(name: str) -> None:
     objects, facts, reason = ABSURD[name]
-    formula = told(objects, facts)
+    formula = formula_of(objects, facts)
     assert check(formula, "natural") == []
     problems = implausible(formula)
     assert any(part in problem.message for problem in problems for part in reason.split("|")), [*map(str, problems)]
@@ -226,29 +226,29 @@ def test_absurd(name: str) -> None:
 @pytest.mark.parametrize("name", SENSIBLE)
 def test_sensible(name: str) -> None:
     objects, facts = SENSIBLE[name]
-    formula = told(objects, facts)
+    formula = formula_of(objects, facts)
     assert check(formula, "natural") == []
     assert [*map(str, implausible(formula))] == []
 
 
 def test_one_object_of_two_classes() -> None:
     assert [problem.message for problem in implausible("(exists ?x (and (Is ?x 'cat') (Is ?x 'dog')))")] == [
-        "one thing cannot be a cat and a dog"
+        "one object cannot be a cat and a dog"
     ]
     assert implausible("(exists ?x (and (Is ?x 'man') (Is ?x 'person') (HasState ?x 'smiling')))") == []
     assert implausible("(exists ?x (and (Is ?x 'apple') (Is ?x 'fruit') (HasColor ?x 'red')))") == []
 
 
 def test_problems_stand_at_the_fact_that_is_to_blame() -> None:
-    text = told("cat c, cup u", "HasColor c black; Holding u c")
+    text = formula_of("cat c, cup u", "HasColor c black; Holding u c")
     (problem,) = implausible(text)
     assert problem.span.text == "(Holding ?u ?c)"
-    (problem,) = implausible(told("book b", "HasState b open; HasColor b red; HasState b closed"))
+    (problem,) = implausible(formula_of("book b", "HasState b open; HasColor b red; HasState b closed"))
     assert problem.span.text == "(HasState ?b 'closed')"
 
 
 def test_formulas_built_by_code_get_places_too() -> None:
-    text = told("lion l", "HasShape l rectangular")
+    text = formula_of("lion l", "HasShape l rectangular")
     parsed = parse(text)
     assert implausible(parsed) == implausible(text)
     assert isinstance(parsed, Exists)

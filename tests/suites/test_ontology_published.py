@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from formalimg.suites.ontology import implausible
+from formalimg.suites.formula.ontology import implausible
 from tests.support.published import published_instances
 
 

@@ -14,11 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.suites.pulling import PullError, Source, pull, source
-from formalimg.suites.pulling.archives import Shelves
-from formalimg.suites.pulling.keeping import Keeper
-from formalimg.suites.pulling.names import wanted
-from formalimg.suites.pulling.tars import read_tar
+from formalimg.suites.download import PullError, Source, pull, source
+from formalimg.suites.download.archive import MemberSorter, read_tar
+from formalimg.suites.download.contents import FileCollector, matches_any
 from tests.support.published import FOLDER
 
 SOURCE = Source(
@@ -29,8 +27,8 @@ SOURCE = Source(
     licence="MIT",
     data=("data/**/*.json",),
     papers=("LICENSE*",),
-    most_files=10,
-    most_bytes=10_000,
+    max_files=10,
+    max_bytes=10_000,
 )
 GOOD = {"data/1.json": b"{}", "data/deep/er/2.json": b"[2]", "LICENSE": b"MIT"}
 OTHER = {"run.py": b"boom", "data/3.txt": b"", "other/4.json": b"{}", "docs/LICENSE": b"other"}
@@ -235,8 +233,8 @@ def test_a_zip_that_lies_about_a_size(tmp_path: Path) -> None:
     assert "more than 10,000 bytes" in refused(tmp_path / "a.zip", tmp_path)
     data = (tmp_path / "a.zip").read_bytes()
     assert len(data) < 100_000
-    for told in (5, 9_000):
-        lying = data.replace(struct.pack("<L", 50_000_000), struct.pack("<L", told))
+    for declared in (5, 9_000):
+        lying = data.replace(struct.pack("<L", 50_000_000), struct.pack("<L", declared))
         (tmp_path / "b.zip").write_bytes(lying)
         assert "damaged" in refused(tmp_path / "b.zip", tmp_path)
 
@@ -251,10 +249,10 @@ def test_what_a_file_really_holds_is_counted_whatever_it_says() -> None:
             return bytes(4_000)
 
     with pytest.raises(PullError, match="more than 10,000 bytes"):
-        Keeper(SOURCE).keep("data/1.json", 5, Endless())
+        FileCollector(SOURCE).keep("data/1.json", 5, Endless())
     assert read == 12_000
     with pytest.raises(PullError, match="should have 5 bytes, but has 2"):
-        Keeper(SOURCE).keep("data/1.json", 5, io.BytesIO(b"{}"))
+        FileCollector(SOURCE).keep("data/1.json", 5, io.BytesIO(b"{}"))
 
 
 def test_a_tar_that_lies_about_a_size(tmp_path: Path) -> None:
@@ -274,8 +272,8 @@ def test_a_tar_that_unpacks_to_far_more_than_it_is(tmp_path: Path) -> None:
     filler = make_tar(tmp_path / "a.tgz", {"unwanted.bin": bytes(3_000_000)} | GOOD)
     assert filler.stat().st_size < 10_000
     with pytest.raises(PullError, match="far more"):
-        read_tar(filler, Shelves(SOURCE), most=2_000_000)
-    read_tar(filler, Shelves(SOURCE), most=4_000_000)
+        read_tar(filler, MemberSorter(SOURCE), limit=2_000_000)
+    read_tar(filler, MemberSorter(SOURCE), limit=4_000_000)
 
 
 def test_a_zip_with_an_endless_list_of_members(tmp_path: Path) -> None:
@@ -334,7 +332,7 @@ def test_the_published_cf_world_files_have_the_pinned_digest(tmp_path: Path) -> 
     ],
 )
 def test_patterns(pattern: str, fits: list[str], not_: list[str]) -> None:
-    assert [name for name in fits + not_ if wanted(name, (pattern,))] == fits
+    assert [name for name in fits + not_ if matches_any(name, (pattern,))] == fits
 
 
 def test_the_sources_hold_together() -> None:
@@ -343,7 +341,7 @@ def test_the_sources_hold_together() -> None:
         assert found.licence.startswith("MIT")
         assert found.archive.endswith(".tar.gz")
         assert isinstance(found.data, tuple)
-        assert found.most_files > 0
-        assert not wanted("scripts/run.py", found.data + found.papers)
+        assert found.max_files > 0
+        assert not matches_any("scripts/run.py", found.data + found.papers)
     with pytest.raises(PullError, match="did you mean cf-world"):
         source("cfworld")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.suites.pulling import PullError, Source, pull
-from formalimg.suites.pulling import git as pulling_git
+from formalimg.suites.download import PullError, Source, pull
+from formalimg.suites.download import git as git_source
 from tests.suites.test_pull_archives import GOOD, OTHER, SOURCE, kept, make_folder
 
 
@@ -89,8 +89,8 @@ def test_bare_repositories_and_tags(repository: Path, pinned: Source, tmp_path: 
 def test_an_old_server_that_gives_only_branches(
     repository: Path, pinned: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = [setting for setting in pulling_git._SETTINGS if not setting.startswith("protocol.version")]
-    monkeypatch.setattr(pulling_git, "_SETTINGS", (*settings, "protocol.version=0"))
+    settings = [setting for setting in git_source._SETTINGS if not setting.startswith("protocol.version")]
+    monkeypatch.setattr(git_source, "_SETTINGS", (*settings, "protocol.version=0"))
     assert pull(pinned, tmp_path / "out", repository).commit == pinned.commit
     assert "has no commit" in refused(pinned, tmp_path, repository, "f" * 40)
 
@@ -98,8 +98,8 @@ def test_an_old_server_that_gives_only_branches(
 def test_a_commit_that_is_not_there(repository: Path, pinned: Source, tmp_path: Path) -> None:
     for missing in ("0123456", "f" * 40):
         assert f"has no commit {missing}" in refused(pinned, tmp_path, repository, missing)
-    assert "is no commit" in refused(pinned, tmp_path, repository, "--upload-pack=x")
-    assert "is no commit" in refused(pinned, tmp_path, repository, "main")
+    assert "is not a commit" in refused(pinned, tmp_path, repository, "--upload-pack=x")
+    assert "is not a commit" in refused(pinned, tmp_path, repository, "main")
     tree = git(repository, "rev-parse", "HEAD^{tree}")
     assert "has no commit" in refused(pinned, tmp_path, repository, tree)
 
@@ -109,7 +109,7 @@ def test_places_that_are_no_repository(pinned: Source, tmp_path: Path) -> None:
     assert "cannot fetch from" in refused(pinned, tmp_path, tmp_path / "broken")
     assert "there is nothing at" in refused(pinned, tmp_path, tmp_path / "missing")
     (tmp_path / "file.txt").write_text("")
-    assert "is no archive" in refused(pinned, tmp_path, tmp_path / "file.txt")
+    assert "is not an archive" in refused(pinned, tmp_path, tmp_path / "file.txt")
     for address in ("ssh://example.org/x", "ext::sh -c touch%20/tmp/x", "file:///etc", "ftp://example.org/x.zip"):
         assert "\n" not in refused(pinned, tmp_path, address)
     message = refused(pinned, tmp_path, "https://ada:secret@example.org/x?token=hidden")
@@ -193,7 +193,7 @@ def test_too_much_in_a_repository(repository: Path, pinned: Source, tmp_path: Pa
     many = commit(repository, {f"data/{number}.json": b"" for number in range(11)})
     assert "more files or bytes" in refused(pinned, tmp_path, repository, many)
     huge = commit(repository, {"data/1.json": bytes(50_000_000)})
-    assert "more files or bytes" in refused(replace(pinned, most_files=100), tmp_path, repository, huge)
+    assert "more files or bytes" in refused(replace(pinned, max_files=100), tmp_path, repository, huge)
 
 
 def test_a_fetch_that_never_ends_is_ended_with_all_its_helpers(
@@ -204,9 +204,9 @@ def test_a_fetch_that_never_ends_is_ended_with_all_its_helpers(
     (slow / "git").write_text('#!/bin/sh\n/bin/sleep 30 & echo $! > "$HOME/../helper"; wait\n')
     (slow / "git").chmod(0o755)
     monkeypatch.setenv("PATH", str(slow))
-    for limit, value, says in (("LONGEST_FETCH", 0, "gave up after"), ("MOST_FETCHED", -1, "holds more than")):
+    for limit, value, says in (("FETCH_TIMEOUT_S", 0, "gave up after"), ("MAX_FETCH_BYTES", -1, "holds more than")):
         with monkeypatch.context() as limited:
-            limited.setattr(pulling_git, limit, value)
+            limited.setattr(git_source, limit, value)
             with pytest.raises(PullError, match=says):
                 pull(pinned, tmp_path / "out", repository)
         assert not _runs(int((tmp_path / "helper").read_text()))

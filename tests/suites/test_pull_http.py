@@ -16,8 +16,7 @@ from urllib.request import Request
 
 import pytest
 
-from formalimg.suites.pulling import PullError, pull
-from formalimg.suites.pulling import download as downloading
+from formalimg.suites.download import PullError, archive, pull
 from tests.suites.test_pull_archives import GOOD, SOURCE, kept, make_tar, make_zip
 
 
@@ -124,9 +123,9 @@ def test_an_archive_by_its_address(name: str, site: str, tmp_path: Path, seen: l
 def test_servers_that_do_not_give_it(
     name: str, says: str, site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(downloading, "MOST_DOWNLOADED", 300_000)
+    monkeypatch.setattr(archive, "MAX_DOWNLOAD_BYTES", 300_000)
     if name == "slow.zip":
-        monkeypatch.setattr(downloading, "LONGEST_DOWNLOAD", 0.3)
+        monkeypatch.setattr(archive, "DOWNLOAD_TIMEOUT_S", 0.3)
     with pytest.raises(PullError, match=says) as caught:
         pull(SOURCE, tmp_path / "out", f"{site}/{name}")
     assert "\n" not in str(caught.value)
@@ -136,7 +135,7 @@ def test_servers_that_do_not_give_it(
 @pytest.mark.parametrize("unsafe", ["http://example.org/a.zip", "https://ada:secret@example.org/a.zip"])
 def test_a_secure_address_does_not_lead_to_an_unsafe_one(unsafe: str) -> None:
     request = Request("https://example.org/a.zip")
-    redirecting = downloading._SameSecurity()
+    redirecting = archive._HttpsRedirects()
     with pytest.raises(PullError, match="unsafe address"):
         redirecting.redirect_request(request, BytesIO(), 302, "", HTTPMessage(), unsafe)
     assert redirecting.redirect_request(request, BytesIO(), 302, "", HTTPMessage(), "https://example.org/b.zip")

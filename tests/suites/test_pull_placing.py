@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.suites.pulling import PullError, placing, pull
-from formalimg.suites.pulling.placing import note_text
+from formalimg.suites.download import PullError, pull
+from formalimg.suites.download.pull import SOURCE_NOTE, note_text
 from tests.suites.test_pull_archives import GOOD, SOURCE, kept, make_folder
 
 
@@ -114,4 +114,4 @@ def test_the_note_is_toml_whatever_the_path(origin: Path, tmp_path: Path) -> Non
         assert tomllib.loads(note_text({"path": text, "files": 3})) == {"path": text, "files": 3}
     pull(SOURCE, tmp_path / "one", origin)
     pull(SOURCE, tmp_path / "two", origin)
-    assert (tmp_path / "one" / placing.NOTE).read_bytes() == (tmp_path / "two" / placing.NOTE).read_bytes()
+    assert (tmp_path / "one" / SOURCE_NOTE).read_bytes() == (tmp_path / "two" / SOURCE_NOTE).read_bytes()

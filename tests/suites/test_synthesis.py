@@ -13,10 +13,11 @@ import pytest
 from formalimg.logic import And, Not, Or, atoms, check, complexity, component_sizes, parse, subformulas, verify
 from formalimg.scenes import Scene, keeps_margin
 from formalimg.suites import FormulaSpec, Item, instruction_digest, load, write_items
-from formalimg.suites.ontology import implausible
-from formalimg.suites.synthesis import Recipe, SynthesisError, make_items, making, pattern_of, take_census
-from formalimg.suites.synthesis.geometry import redundant
-from formalimg.suites.wording import same_meaning_as_written, understand
+from formalimg.suites.formula.census import pattern_of, take_census
+from formalimg.suites.formula.ontology import implausible
+from formalimg.suites.formula.synthesis import Recipe, SynthesisError, generator, make_items
+from formalimg.suites.formula.synthesis.geometry import find_redundant
+from formalimg.suites.formula.wording import same_meaning_as_written, understand
 from tests.support.sizes import tries
 
 SUITES = ("knolling", "natural")
@@ -61,7 +62,7 @@ def test_knolling_items_are_proven_and_say_nothing_twice(made: list[Item[Formula
         assert verify(formula, witness)
         assert keeps_margin(formula, witness)
         assert not verify(formula, Scene(()))
-        assert redundant([atom for atom in atoms(formula) if atom.predicate not in ("Is", "Has")]) == []
+        assert find_redundant([atom for atom in atoms(formula) if atom.predicate not in ("Is", "Has")]) == []
 
 
 def test_natural_items_are_plausible(made: list[Item[FormulaSpec]]) -> None:
@@ -143,11 +144,11 @@ def test_wrong_recipes_are_refused() -> None:
 
 
 def test_draws_that_come_to_nothing_end_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(making, "draw_natural", lambda level, chance, styled: None)
+    monkeypatch.setattr(generator, "draw_natural", lambda level, chance, styled: None)
     with pytest.raises(SynthesisError, match=r"came out of 4,000 draws \(4,000 draw\): take another level or seed"):
         make_items(Recipe("natural", (3,), 1))
-    monkeypatch.setattr(making, "draw_natural", lambda level, chance, styled: parse("(exists ?a (Is ?a 'cup'))"))
-    monkeypatch.setattr(making, "_MOST_DRAWS", 50)
+    monkeypatch.setattr(generator, "draw_natural", lambda level, chance, styled: parse("(exists ?a (Is ?a 'cup'))"))
+    monkeypatch.setattr(generator, "_MAX_DRAWS", 50)
     with pytest.raises(SynthesisError, match="50 draws gave nothing new of level 1: ask for at most 1 items per level"):
         make_items(Recipe("natural", (1,), 2))
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from formalimg.logic import Formula, parse
-from formalimg.suites.wording import same_meaning_as_written
+from formalimg.suites.formula.wording import same_meaning_as_written
 from tests.support.sayable_formulas import Sayable, Taste
 
 RULE = "(forall ?a (implies (Is ?a 'cup') {}))"
@@ -71,7 +71,7 @@ def test_the_same(one: str, other: str) -> None:
             "(exists ?a (exists ?b (exists ?c (and (Above ?a ?b) (Above ?b ?c) (Above ?c ?a)))))",
             "(exists ?a (exists ?b (exists ?c (and (Above ?a ?b) (Above ?b ?c) (Above ?a ?c)))))",
         ),
-        # Each variable is told by its class alone; what differs is which is above which.
+        # Each variable is known by its class alone; what differs is which is above which.
         (
             CROSSING.format("(Above ?a ?c) (Above ?b ?d)"),
             CROSSING.format("(Above ?a ?d) (Above ?b ?c)"),

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from formalimg.logic import complexity, parse
-from formalimg.suites.wording import realize
+from formalimg.suites.formula.wording import realize
 
 DOCS = Path(__file__).parents[2] / "docs" / "wording.md"
 _EXAMPLE = re.compile(r"^(\w+), K = (\d+), seed (\d+)\n\n```text\n(.+)\n```\n\n> (.+)$", re.MULTILINE)

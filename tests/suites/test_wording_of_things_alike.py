@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.logic import parse
-from formalimg.suites.wording import WordingError, matching, realize, same_meaning_as_written, understand
-from formalimg.suites.wording.matching import Side, Word, same_but_for_names
+from formalimg.suites.formula.wording import WordingError, equivalence, realize, same_meaning_as_written, understand
+from formalimg.suites.formula.wording.equivalence import FactSet, SignedAtom, is_isomorphic
 
 Pairs = list[tuple[str, int, int]]
 
@@ -57,7 +57,7 @@ def test_words_read_back_in_few_steps(data: st.DataObject) -> None:
     pairs = data.draw(st.permutations(shape(count)))
     formula = parse(formula_of(pairs, count, classes, data.draw(st.permutations(range(count)))))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(matching, "MOST_STEPS", 20 * (count + len(pairs)))
+        patch.setattr(equivalence, "MAX_STEPS", 20 * (count + len(pairs)))
         understood = understand(realize(formula, "knolling"), "knolling")
         assert same_meaning_as_written(understood, formula)
         other = [*pairs[:-1], ("SmallerThan", *pairs[-1][1:])]
@@ -77,7 +77,7 @@ def test_words_read_back_in_few_steps(data: st.DataObject) -> None:
 def test_as_many_as_have_names_can_be_told_apart(
     pairs: Pairs, count: int, classes: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matching, "MOST_STEPS", 30 * (count + len(pairs)))
+    monkeypatch.setattr(equivalence, "MAX_STEPS", 30 * (count + len(pairs)))
     text = formula_of(pairs, count, classes, random.Random(count).sample(range(count), count))
     understood = understand(realize(parse(text), "knolling"), "knolling")
     assert same_meaning_as_written(understood, parse(text))
@@ -86,7 +86,7 @@ def test_as_many_as_have_names_can_be_told_apart(
 
 
 def test_more_than_that_cannot_be_said() -> None:
-    with pytest.raises(WordingError, match="too many things of the class cup"):
+    with pytest.raises(WordingError, match="too many objects of the class cup"):
         realize(parse(formula_of(chain(34), 34, ("cup", "book"))), "knolling")
     sentences = " ".join(f"(forall ?a (implies (Is ?a 'cup') (Has ?a '{color}')))" for color in ["red", "blue"] * 600)
     with pytest.raises(
@@ -101,23 +101,23 @@ def test_what_is_too_confusing_is_given_up_and_not_guessed(monkeypatch: pytest.M
     beside = [("LeftOf", one, other) for one in range(6, 18) for other in range(6)]
     names = [*range(12, 18), *range(12)]
     one, other = (parse(formula_of([*beside, *shape], 18, ("cup",), names)) for shape in (triangles, ring(6)))
-    with pytest.raises(WordingError, match="too many of its things look alike"):
+    with pytest.raises(WordingError, match="too many of its objects look alike"):
         same_meaning_as_written(one, other)
     assert same_meaning_as_written(one, one)
-    monkeypatch.setattr(matching, "MOST_STEPS", 10)
-    with pytest.raises(WordingError, match="no words found for the formula: too many of its things look alike"):
+    monkeypatch.setattr(equivalence, "MAX_STEPS", 10)
+    with pytest.raises(WordingError, match="no words found for the formula: too many of its objects look alike"):
         realize(parse(formula_of(ring(6), 6, ("cup",))), "knolling")
 
 
 NAMES = ("?a", "?b", "?c", "?d", "?e")
 ARGUMENTS = st.tuples(st.sampled_from(NAMES), st.sampled_from((*NAMES, "'red'")))
-WORDS = st.builds(Word, st.sampled_from(["Above", "LeftOf"]), st.booleans(), ARGUMENTS)
+WORDS = st.builds(SignedAtom, st.sampled_from(["Above", "LeftOf"]), st.booleans(), ARGUMENTS)
 FACTS = st.lists(st.frozensets(WORDS, min_size=1, max_size=2), max_size=8).map(Counter)
 
 
 @given(FACTS, FACTS, st.permutations(NAMES), st.sampled_from(["same", "other", "turned", "crossed"]))
 def test_sides_are_the_same_exactly_if_one_of_all_renamings_says_so(
-    facts: Counter[frozenset[Word]], others: Counter[frozenset[Word]], order: list[str], change: str
+    facts: Counter[frozenset[SignedAtom]], others: Counter[frozenset[SignedAtom]], order: list[str], change: str
 ) -> None:
     kinds = dict.fromkeys(NAMES, "exists") | {"?e": "forall"}
     new = dict(zip(NAMES, order, strict=True)) if change != "other" else {name: name for name in NAMES}
@@ -136,11 +136,13 @@ def test_sides_are_the_same_exactly_if_one_of_all_renamings_says_so(
         renamed(facts, tried) == others and all(kinds_of_others[tried[name]] == kind for name, kind in kinds.items())
         for tried in (dict(zip(NAMES, names, strict=True)) for names in permutations(NAMES))
     )
-    assert same_but_for_names(Side(kinds, facts), Side(kinds_of_others, others)) is expected
+    assert is_isomorphic(FactSet(kinds, facts), FactSet(kinds_of_others, others)) is expected
 
 
-def renamed(facts: Counter[frozenset[Word]], names: dict[str, str]) -> Counter[frozenset[Word]]:
-    new: Counter[frozenset[Word]] = Counter()
+def renamed(facts: Counter[frozenset[SignedAtom]], names: dict[str, str]) -> Counter[frozenset[SignedAtom]]:
+    new: Counter[frozenset[SignedAtom]] = Counter()
     for fact, count in facts.items():
-        new[frozenset(Word(w.text, w.positive, tuple(names.get(a, a) for a in w.arguments)) for w in fact)] += count
+        new[frozenset(SignedAtom(w.text, w.positive, tuple(names.get(a, a) for a in w.arguments)) for w in fact)] += (
+            count
+        )
     return new

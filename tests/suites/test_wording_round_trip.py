@@ -13,7 +13,7 @@ import pytest
 
 from formalimg.logic import And, Atom, Exists, Formula, Value, Variable, atoms, check, parse, verify, vocabulary
 from formalimg.scenes import Box, Scene, SceneObject
-from formalimg.suites.wording import realize, same_meaning_as_written, understand
+from formalimg.suites.formula.wording import realize, same_meaning_as_written, understand
 from tests.support.published import published_instances
 from tests.support.sayable_formulas import Sayable, Taste
 from tests.support.sizes import tries
@@ -112,7 +112,7 @@ def with_atom(name: str, kinds: tuple[str, ...], word: str) -> Iterator[Formula]
 def test_the_same_seed_gives_the_same_words_whatever_the_hash_seed() -> None:
     script = (
         "from tests.suites.test_wording_round_trip import made\n"
-        "from formalimg.suites.wording import realize\n"
+        "from formalimg.suites.formula.wording import realize\n"
         "for suite in ('knolling', 'natural'):\n"
         "    for seed, formula in made(suite, 'many of one class', 60):\n"
         "        print(realize(formula, suite, seed=seed))\n"

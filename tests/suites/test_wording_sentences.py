@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from formalimg.logic import parse
-from formalimg.suites.wording import WordingError, realize, same_meaning_as_written, understand
+from formalimg.suites.formula.wording import WordingError, realize, same_meaning_as_written, understand
 
 KNOLLING = "Make an image in the knolling style, seen straight from above. "
 FRAME = "Left and right are meant as the viewer sees them in the frame. "
@@ -160,9 +160,9 @@ def test_an_unknown_suite_is_a_clear_error() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "say nothing"),
-        ("There is a dragon.", "expected was a noun"),
-        ("There is a cup", "expected was '.'"),
+        ("", "says nothing"),
+        ("There is a dragon.", "expected a noun"),
+        ("There is a cup", "expected '.'"),
         ("There is a jeans.", "pair of jeans"),
         ("The cup is red.", "calls nothing"),
         ("There is a red cup. There is a blue cup. The cup is above the red cup.", "more than one"),
@@ -170,7 +170,7 @@ def test_an_unknown_suite_is_a_clear_error() -> None:
         ("A cup is larger than it.", "pronoun"),
         ("A cup is kind of red.", "an attribute, a place or a relation"),
         ("A cup and a fork have a plate to their left.", "one subject"),
-        ("A cup is red %.", "expected was"),
+        ("A cup is red %.", "expected"),
         ("There is a cup. " * 2000, "limit"),
     ],
 )

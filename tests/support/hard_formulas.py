@@ -1,4 +1,4 @@
-"""Formulas whose variables all hang together, and scenes of many objects: too hard to be decided in a few steps."""
+"""Formulas whose variables are all linked, and scenes of many objects: too hard to be decided in a few steps."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import random
 from collections.abc import Callable
 from itertools import combinations
 
-from formalimg.logic import parse, rename_apart, steps
-from formalimg.logic.deciding import Decider
+from formalimg.logic import parse, relations, rename_apart
+from formalimg.logic.evaluation import Evaluator
 from formalimg.scenes import Box, Relation, Scene, SceneObject
 
 _DIRECTIONS = ("LeftOf", "RightOf", "Above", "Below", "LargerThan", "SmallerThan")
@@ -27,9 +27,9 @@ def crowd(objects: int, seed: int = 1) -> Scene:
 
 def steps_taken(formula: str, scene: Scene) -> int:
     """How many steps it takes to decide a formula."""
-    decider = Decider(scene, "strict", None)
-    decider.holds(rename_apart(parse(formula)), {})
-    return steps.MAX_STEPS - decider.steps.left
+    evaluator = Evaluator(scene, "strict", None)
+    evaluator.holds(rename_apart(parse(formula)), {})
+    return relations.MAX_STEPS - evaluator.steps.left
 
 
 def far_apart(variables: int) -> str:

@@ -14,7 +14,7 @@ from formalimg.judges import LoadedImage
 from formalimg.logic import Clause, Value, best_binding, to_prenex
 from formalimg.models import Setting
 from formalimg.models.chat import Answered, AnswerType, Attachment, Message, Reply, Unanswered
-from formalimg.models.reading_answers import Unreadable, read_answer
+from formalimg.models.structured_output import ParseFailure, parse_answer
 from formalimg.scenes import Scene
 
 
@@ -73,8 +73,8 @@ class ScriptedChat:
         raw = self.spoil(json.dumps(self.script(asked)), len(messages) // 2)
         if isinstance(raw, Unanswered):
             return raw
-        answer = read_answer(raw, answer_type)
-        if isinstance(answer, Unreadable):
+        answer = parse_answer(raw, answer_type)
+        if isinstance(answer, ParseFailure):
             return Unanswered("unreadable", answer.reason, raw, cost=self.cost)
         return Answered(answer, raw, cost=self.cost, served={"model": "scripted-1"})
 

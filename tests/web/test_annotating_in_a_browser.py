@@ -211,7 +211,7 @@ def test_boxes_by_keyboard_and_mouse(serve: Serve, new_page: Callable[[], Page])
     keys.press("Enter")
     page.reload()  # what was drawn is still there
     _at(page, 1)
-    assert page.locator(".objects li").count() == 2
+    assert page.locator(".box-list li").count() == 2
     keys.press("Tab")
     keys.press("Delete")
     keys.press("z")

@@ -126,7 +126,7 @@ def test_a_filter_can_be_changed_on_by_keyboard(page: Page) -> None:
 
 def test_boxes_show_when_they_are_asked_for(page: Page) -> None:
     page.goto("/item?run=knolling&item=0&sample=0")
-    seen = "getComputedStyle(document.querySelector('.thing:not(.fault)')).opacity"
+    seen = "getComputedStyle(document.querySelector('.detected:not(.fault)')).opacity"
     page.mouse.move(2, 2)
     assert page.evaluate(seen) == "0"
     page.keyboard.press("b")

@@ -30,7 +30,7 @@ def test_all_runs_are_listed_and_what_cannot_be_read_says_why(runs: Path) -> Non
     assert page.index("test/<i>other") < page.index("test/painter")  # the newest first
     assert "nested/<b>second&" in page
     assert "damaged" in page.split("Not readable")[1]
-    assert "foreign is no run" in page.split("Not readable")[1]
+    assert "foreign is not a run" in page.split("Not readable")[1]
 
 
 # What was read from damaged results is let go of when they are closed already.

@@ -124,8 +124,8 @@ def test_dropped_scenes_and_images_are_verified_and_again_when_the_formula_chang
     page.locator("#verdict .fail").wait_for()
     assert page.locator("#clauses .fail").count() == 1
     assert "(OnLeftSide ?c)" in page.locator("#clauses tr", has=page.locator(".fail")).inner_text()
-    page.locator("#stage .object.fault").wait_for()
-    assert page.locator("#stage .object.fault text").text_content() == "red cup"
+    page.locator("#stage .detected.fault").wait_for()
+    assert page.locator("#stage .detected.fault text").text_content() == "red cup"
     assert HARM in page.locator("#warnings").inner_text()
     assert "centre x 700" in page.locator("#explanation").inner_text()
 

@@ -1,110 +1,185 @@
-"""Studies: what runs tell about judges and people, and what captions speak of."""
+"""Studies of runs: agreement of judges and human raters, calibration, diagnosis, and the contents of captions."""
 
 from typing import TYPE_CHECKING
 
 from formalimg._util.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from formalimg.analysis.agreement_in_words import agreement_table, agreement_text
-    from formalimg.analysis.agreement_tables import AgreementTable
-    from formalimg.analysis.boxes_studied import Boxes, BoxesStudied, RatersBoxes
-    from formalimg.analysis.boxes_study import study_boxes
-    from formalimg.analysis.calibration import PAPER_THRESHOLDS, GateCalibrated, calibrate_gate
-    from formalimg.analysis.calibration_curve import (
+    from formalimg.analysis.attention import Conduct, RaterConduct, exclude_inattentive
+    from formalimg.analysis.boxes import Boxes, BoxesStudied, Correction, RaterBoxAgreement, study_boxes
+    from formalimg.analysis.calibration import (
+        PAPER_THRESHOLDS,
         AtThreshold,
         BestThreshold,
+        GateCalibrated,
         LabelledScore,
         ThresholdRange,
         at_thresholds,
         best_threshold,
+        calibrate_gate,
     )
-    from formalimg.analysis.calibration_in_words import calibration_table, calibration_text
-    from formalimg.analysis.captions.counts import CategoryCounts
-    from formalimg.analysis.captions.finding import Mention, find_categories, find_mentions
-    from formalimg.analysis.captions.outlook import Outlook, estimate_study
-    from formalimg.analysis.captions.reading import Caption, read_captions
-    from formalimg.analysis.captions.study import CaptionStudy, study_csv, study_json
-    from formalimg.analysis.captions.studying import study_captions
-    from formalimg.analysis.captions.terminal import study_table
-    from formalimg.analysis.cases import JUDGE, MAJORITY, CaseSaid
-    from formalimg.analysis.comparing_judges import compare_judges, compare_records, judge_named
-    from formalimg.analysis.comparing_scores import compare_scores
-    from formalimg.analysis.conduct import Conduct, RaterConduct, exclude_inattentive
-    from formalimg.analysis.consistency_gaps import Bin, ScoreGap, ScorePair, score_gap
-    from formalimg.analysis.consistency_in_words import scores_table, scores_text
-    from formalimg.analysis.consistency_study import Gaps, ScoresStudied, study_scores
-    from formalimg.analysis.corrections import Correction
-    from formalimg.analysis.counterfactual_scores import counterfactual_specs, group_scores, image_score
-    from formalimg.analysis.diagnosis import Diagnosis, Lexical, diagnose
-    from formalimg.analysis.diagnosis_contrast import Contrast, Side
-    from formalimg.analysis.diagnosis_in_words import diagnosis_table, diagnosis_text
-    from formalimg.analysis.human_ratings import HumanRatings, StudyOfPeople, study_people
-    from formalimg.analysis.judges_compared import Disagreement, Fraction, JudgesCompared, JudgeScores, Scored
-    from formalimg.analysis.naming_judges import judge_names
-    from formalimg.analysis.panels import Panel, RaterScore, Score
-    from formalimg.analysis.people import Divergence, PeopleStudied, Share, study_votes
-    from formalimg.analysis.people_in_words import people_table, people_tables, people_text
-    from formalimg.analysis.points import PointsGiven, read_points
-    from formalimg.analysis.points_studied import ImagePoints, MeanPoints, PointsStudied
-    from formalimg.analysis.points_study import study_points
-    from formalimg.analysis.rater_columns import ColumnsAlpha
-    from formalimg.analysis.ratings import Rating, RatingsError, read_human_scores, read_labels
-    from formalimg.analysis.scores_compared import QuestionScores, ScoreDisagreement, ScoresApart, ScoresCompared
-    from formalimg.analysis.scores_of_people import ImageScores
-    from formalimg.analysis.tables_in_words import AgreementFormat
-    from formalimg.analysis.votes import Vote, VotesError, read_votes
+    from formalimg.analysis.calibration_tables import calibration_table, calibration_text
+    from formalimg.analysis.captions.categories import CategoryCounts
+    from formalimg.analysis.captions.chat import CaptionEstimate, estimate_study
+    from formalimg.analysis.captions.files import Caption, read_captions
+    from formalimg.analysis.captions.mentions import CategoryMention, find_categories, find_mentions
+    from formalimg.analysis.captions.study import CaptionStudy, study_captions, study_csv, study_json, study_table
+    from formalimg.analysis.consistency import ImageScores, ScoreGaps, ScoresStudied, study_scores
+    from formalimg.analysis.consistency_tables import scores_table, scores_text
+    from formalimg.analysis.counterfactual_scores import (
+        HistogramBin,
+        ScoreGap,
+        ScorePair,
+        counterfactual_specs,
+        group_scores,
+        image_score,
+        score_gap,
+    )
+    from formalimg.analysis.diagnosis import Contrast, ContrastSide, Diagnosis, LexicalProbe, diagnose
+    from formalimg.analysis.diagnosis_tables import diagnosis_table, diagnosis_text
+    from formalimg.analysis.human_ratings import (
+        PointsGiven,
+        Rating,
+        RatingsError,
+        Vote,
+        VotesError,
+        read_human_scores,
+        read_labels,
+        read_points,
+        read_votes,
+    )
+    from formalimg.analysis.judge_agreement import (
+        Disagreement,
+        JudgesCompared,
+        JudgeScores,
+        MeanFraction,
+        ScoredCounts,
+        compare_judges,
+        compare_records,
+    )
+    from formalimg.analysis.rater_agreement import (
+        JUDGE,
+        MAJORITY,
+        CaseAnswers,
+        CronbachAlpha,
+        Panel,
+        PanelScore,
+        RaterScore,
+    )
+    from formalimg.analysis.run_judges import judge_named, judge_names
+    from formalimg.analysis.score_agreement import (
+        JudgeScoreDifference,
+        QuestionScores,
+        ScoreDisagreement,
+        ScoresCompared,
+        compare_scores,
+    )
+    from formalimg.analysis.studies import (
+        HumanRatings,
+        StudyOfPeople,
+        agreement_table,
+        agreement_text,
+        people_table,
+        people_tables,
+        people_text,
+        study_people,
+    )
+    from formalimg.analysis.study_tables import AgreementFormat
+    from formalimg.analysis.vote_study import (
+        Divergence,
+        LikertImage,
+        LikertMean,
+        LikertStudy,
+        PeopleStudied,
+        study_likert,
+        study_votes,
+    )
 
 __getattr__ = lazy_exports(
     "formalimg.analysis",
     {
-        "agreement_in_words": ["agreement_table", "agreement_text"],
-        "agreement_tables": ["AgreementTable"],
-        "boxes_studied": ["Boxes", "BoxesStudied", "RatersBoxes"],
-        "boxes_study": ["study_boxes"],
-        "calibration": ["PAPER_THRESHOLDS", "GateCalibrated", "calibrate_gate"],
-        "calibration_curve": [
+        "studies": [
+            "HumanRatings",
+            "StudyOfPeople",
+            "agreement_table",
+            "agreement_text",
+            "people_table",
+            "people_tables",
+            "people_text",
+            "study_people",
+        ],
+        "study_tables": ["AgreementFormat"],
+        "boxes": ["Boxes", "BoxesStudied", "Correction", "RaterBoxAgreement", "study_boxes"],
+        "calibration": [
             "AtThreshold",
             "BestThreshold",
+            "GateCalibrated",
             "LabelledScore",
+            "PAPER_THRESHOLDS",
             "ThresholdRange",
             "at_thresholds",
             "best_threshold",
+            "calibrate_gate",
         ],
-        "calibration_in_words": ["calibration_table", "calibration_text"],
-        "captions.counts": ["CategoryCounts"],
-        "captions.finding": ["Mention", "find_categories", "find_mentions"],
-        "captions.outlook": ["Outlook", "estimate_study"],
-        "captions.reading": ["Caption", "read_captions"],
-        "captions.study": ["CaptionStudy", "study_csv", "study_json"],
-        "captions.studying": ["study_captions"],
-        "captions.terminal": ["study_table"],
-        "cases": ["JUDGE", "MAJORITY", "CaseSaid"],
-        "comparing_judges": ["compare_judges", "compare_records", "judge_named"],
-        "comparing_scores": ["compare_scores"],
-        "conduct": ["Conduct", "RaterConduct", "exclude_inattentive"],
-        "consistency_gaps": ["Bin", "ScoreGap", "ScorePair", "score_gap"],
-        "consistency_in_words": ["scores_table", "scores_text"],
-        "consistency_study": ["Gaps", "ScoresStudied", "study_scores"],
-        "corrections": ["Correction"],
-        "counterfactual_scores": ["counterfactual_specs", "group_scores", "image_score"],
-        "diagnosis": ["Diagnosis", "Lexical", "diagnose"],
-        "diagnosis_contrast": ["Contrast", "Side"],
-        "diagnosis_in_words": ["diagnosis_table", "diagnosis_text"],
-        "judges_compared": ["Disagreement", "Fraction", "JudgeScores", "JudgesCompared", "Scored"],
-        "naming_judges": ["judge_names"],
-        "panels": ["Panel", "RaterScore", "Score"],
-        "people": ["Divergence", "PeopleStudied", "Share", "study_votes"],
-        "people_in_words": ["people_table", "people_tables", "people_text"],
-        "human_ratings": ["HumanRatings", "StudyOfPeople", "study_people"],
-        "points": ["PointsGiven", "read_points"],
-        "points_studied": ["MeanPoints", "ImagePoints", "PointsStudied"],
-        "points_study": ["study_points"],
-        "rater_columns": ["ColumnsAlpha"],
-        "ratings": ["Rating", "RatingsError", "read_human_scores", "read_labels"],
-        "scores_compared": ["QuestionScores", "ScoreDisagreement", "ScoresApart", "ScoresCompared"],
-        "scores_of_people": ["ImageScores"],
-        "tables_in_words": ["AgreementFormat"],
-        "votes": ["Vote", "VotesError", "read_votes"],
+        "calibration_tables": ["calibration_table", "calibration_text"],
+        "captions.categories": ["CategoryCounts"],
+        "captions.mentions": ["CategoryMention", "find_categories", "find_mentions"],
+        "captions.chat": ["CaptionEstimate", "estimate_study"],
+        "captions.files": ["Caption", "read_captions"],
+        "captions.study": ["CaptionStudy", "study_captions", "study_csv", "study_json", "study_table"],
+        "rater_agreement": ["CaseAnswers", "CronbachAlpha", "JUDGE", "MAJORITY", "Panel", "PanelScore", "RaterScore"],
+        "judge_agreement": [
+            "Disagreement",
+            "JudgeScores",
+            "JudgesCompared",
+            "MeanFraction",
+            "ScoredCounts",
+            "compare_judges",
+            "compare_records",
+            "judge_named",
+        ],
+        "score_agreement": [
+            "JudgeScoreDifference",
+            "QuestionScores",
+            "ScoreDisagreement",
+            "ScoresCompared",
+            "compare_scores",
+        ],
+        "attention": ["Conduct", "RaterConduct", "exclude_inattentive"],
+        "counterfactual_scores": [
+            "HistogramBin",
+            "ScoreGap",
+            "ScorePair",
+            "counterfactual_specs",
+            "group_scores",
+            "image_score",
+            "score_gap",
+        ],
+        "consistency_tables": ["scores_table", "scores_text"],
+        "consistency": ["ImageScores", "ScoreGaps", "ScoresStudied", "study_scores"],
+        "diagnosis": ["Contrast", "ContrastSide", "Diagnosis", "LexicalProbe", "diagnose"],
+        "diagnosis_tables": ["diagnosis_table", "diagnosis_text"],
+        "run_judges": ["judge_named", "judge_names"],
+        "vote_study": [
+            "Divergence",
+            "LikertImage",
+            "LikertMean",
+            "LikertStudy",
+            "PeopleStudied",
+            "study_likert",
+            "study_votes",
+        ],
+        "human_ratings": [
+            "PointsGiven",
+            "Rating",
+            "RatingsError",
+            "Vote",
+            "VotesError",
+            "read_human_scores",
+            "read_labels",
+            "read_points",
+            "read_votes",
+        ],
     },
 )
 
@@ -113,56 +188,54 @@ __all__ = [
     "MAJORITY",
     "PAPER_THRESHOLDS",
     "AgreementFormat",
-    "AgreementTable",
     "AtThreshold",
     "BestThreshold",
-    "Bin",
     "Boxes",
     "BoxesStudied",
     "Caption",
+    "CaptionEstimate",
     "CaptionStudy",
-    "CaseSaid",
+    "CaseAnswers",
     "CategoryCounts",
-    "ColumnsAlpha",
+    "CategoryMention",
     "Conduct",
     "Contrast",
+    "ContrastSide",
     "Correction",
+    "CronbachAlpha",
     "Diagnosis",
     "Disagreement",
     "Divergence",
-    "Fraction",
-    "Gaps",
     "GateCalibrated",
+    "HistogramBin",
     "HumanRatings",
-    "ImagePoints",
     "ImageScores",
+    "JudgeScoreDifference",
     "JudgeScores",
     "JudgesCompared",
     "LabelledScore",
-    "Lexical",
-    "MeanPoints",
-    "Mention",
-    "Outlook",
+    "LexicalProbe",
+    "LikertImage",
+    "LikertMean",
+    "LikertStudy",
+    "MeanFraction",
     "Panel",
+    "PanelScore",
     "PeopleStudied",
     "PointsGiven",
-    "PointsStudied",
     "QuestionScores",
+    "RaterBoxAgreement",
     "RaterConduct",
     "RaterScore",
-    "RatersBoxes",
     "Rating",
     "RatingsError",
-    "Score",
     "ScoreDisagreement",
     "ScoreGap",
+    "ScoreGaps",
     "ScorePair",
-    "Scored",
-    "ScoresApart",
+    "ScoredCounts",
     "ScoresCompared",
     "ScoresStudied",
-    "Share",
-    "Side",
     "StudyOfPeople",
     "ThresholdRange",
     "Vote",
@@ -204,8 +277,8 @@ __all__ = [
     "study_captions",
     "study_csv",
     "study_json",
+    "study_likert",
     "study_people",
-    "study_points",
     "study_scores",
     "study_table",
     "study_votes",

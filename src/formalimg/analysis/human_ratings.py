@@ -1,93 +1,195 @@
-"""All that people said in a study, whatever they were asked, and what comes of it."""
+"""Human ratings of images, read from CSV: yes/no votes, labels, scores from 0 to 1, and Likert ratings from 1 to 5."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
 
-from formalimg.analysis.boxes_studied import BoxesStudied
-from formalimg.analysis.boxes_study import study_boxes
-from formalimg.analysis.conduct import Conduct
-from formalimg.analysis.consistency_study import ScoresStudied, study_scores
-from formalimg.analysis.corrections import Correction
-from formalimg.analysis.people import PeopleStudied, study_votes
-from formalimg.analysis.points import PointsGiven
-from formalimg.analysis.points_study import study_points
-from formalimg.analysis.ratings import Rating
-from formalimg.analysis.votes import Vote
-from formalimg.errors import FormalimgError
-from formalimg.judges import MIN_OVERLAP
-from formalimg.runs import StoredRun
-from formalimg.scenes import Scene
-from formalimg.stats import ScoreProfile
+from formalimg.analysis.rating_files import (
+    BadRowError,
+    RatingColumns,
+    RatingFile,
+    RatingFileError,
+    parse_subject,
+    parse_yes_no,
+    rater_columns,
+    read_rating_file,
+    require_valid,
+)
 
-StudyOfPeople: TypeAlias = PeopleStudied | ScoresStudied | BoxesStudied
-"""What comes of a study, by what people were asked for: yes and no or five points, scores, or boxes."""
+_LABEL_COLUMNS = RatingColumns("label", ("model", "item", "sample", "rater"), ("model", "item"))
+_NUMBER = re.compile(r"0*[01]?(\.[0-9]*)?", re.ASCII)
+_LIKERT = ("1", "2", "3", "4", "5")
 
 
-@dataclass(frozen=True)
-class HumanRatings:
-    """What people said in a study: of these, one is there.
+class Vote(NamedTuple):
+    """The answer of one rater to one question about one image.
 
     Attributes:
-        votes: yes and no.
-        points: one to five.
-        scores: from 0 to 1.
-        corrections: boxes.
-        conduct: how the raters did; None if that is not known.
+        model: the model that made the image, or the name of its run folder.
+        item: the item.
+        sample: which of the item's images, from 0.
+        question: the number of the question, from 1; None for whether the image as a whole matches its prompt.
+        rater: who votes.
+        yes: the vote.
+        line: its line in its file.
     """
 
-    votes: Sequence[Vote] = ()
-    points: Sequence[PointsGiven] = ()
-    scores: Sequence[Rating] = ()
-    corrections: Sequence[Correction] = ()
-    conduct: Conduct | None = None
+    model: str
+    item: str
+    sample: int
+    question: int | None
+    rater: str
+    yes: bool
+    line: int
 
 
-def study_people(
-    said: HumanRatings,
-    runs: Sequence[StoredRun],
-    *,
-    iou: float = MIN_OVERLAP,
-    profile: ScoreProfile = "paper",
-    confidence: float = 0.95,
-) -> StudyOfPeople:
-    """Compares what people said with each other, and with the judges of the runs they said it about.
+class Rating(NamedTuple):
+    """The rating of one image, or of one question about it, by one rater.
 
-    Args:
-        said: what they said.
-        runs: runs of one suite, each opened with the judge to compare with.
-        iou: for boxes, how far they have to overlap (intersection over union) to be the same.
-        profile: for scores, `official-code` gives each question its full weight.
-        confidence: of all intervals.
+    Attributes:
+        model: the model that made the image, or the name of its run folder.
+        item: the item.
+        sample: which of the item's images, from 0.
+        question: the number of the question, from 1; None for the image as a whole.
+        rater: the rater; empty if the file names none.
+        value: 0 to 1; of a label, 0 or 1.
+        line: its line in its file.
+    """
+
+    model: str
+    item: str
+    sample: int
+    question: int | None
+    rater: str
+    value: float
+    line: int
+
+
+class PointsGiven(NamedTuple):
+    """A Likert rating: how well one image follows its prompt, by one rater.
+
+    Attributes:
+        model: the model that made the image, or the name of its run folder.
+        item: the item.
+        sample: which of the item's images, from 0.
+        rater: who rates.
+        points: 1 to 5; None if the rating is still pending.
+        line: its line in its file; 0 if it comes from none.
+    """
+
+    model: str
+    item: str
+    sample: int
+    rater: str
+    points: int | None
+    line: int = 0
+
+
+class VotesError(RatingFileError):
+    """Votes that cannot be used; `findings` has one line for each kind of mistake."""
+
+
+class RatingsError(RatingFileError):
+    """Labels, scores or Likert ratings that cannot be used; `findings` has one line for each kind of mistake."""
+
+
+def read_votes(path: str | Path) -> list[Vote]:
+    """Return the votes in a CSV file.
+
+    Its first line names the columns: model, item, sample (default 0), question (missing, empty or `all`: does the
+    image as a whole match its prompt?), rater, and vote (1 or 0, yes or no). Other columns are ignored.
 
     Raises:
-        VotesError, RatingsError: if what they said makes no sense beside the runs.
-        FormalimgError: if nobody has said anything, or the runs do not belong together.
+        VotesError: if rows are invalid; all of them are named, by line.
+        FormalimgError: if the file cannot be read.
     """
-    found: StudyOfPeople
-    if said.votes:
-        found = study_votes(said.votes, runs, confidence=confidence)
-    elif said.points:
-        found = study_points(said.points, runs, confidence=confidence)
-    elif said.scores:
-        found = study_scores(said.scores, runs, profile=profile, confidence=confidence)
-    elif said.corrections:
-        judges = {run.folder.name: name for run in runs if (name := _grounder(run, said.corrections))}
-        found = study_boxes(said.corrections, runs[0].manifest.suite, judges=judges, iou=iou, confidence=confidence)
-    else:
-        raise FormalimgError("nobody has finished an image yet: let people answer first")
-    return replace(found, conduct=said.conduct)
+    return require_valid(load_vote_file(path), VotesError)
 
 
-def _grounder(run: StoredRun, corrections: Sequence[Correction]) -> str:
-    """The judge of a run, if its boxes are those that people were shown; empty if they are another's."""
-    shown = {(it.item, it.sample): it.found for it in corrections if it.run == run.folder.name}
-    if run.manifest.judge is None or not shown:
-        return ""
-    for judged in run.judged(list(shown)):
-        seen = judged.verdict.evidence.get("scene")
-        if shown[judged.outcome.item, judged.outcome.sample] != (None if seen is None else Scene.from_json(seen)):
-            return ""
-    return run.manifest.judge.name
+def read_labels(path: str | Path) -> list[Rating]:
+    """Return the labels in a CSV file: can the main objects in these factual images be recognised?
+
+    Its first line names the columns: model, item, sample (default 0), rater (may be missing if each image has one
+    label), and label (1 or 0, yes or no). Other columns are ignored.
+
+    Raises:
+        RatingsError: if rows are invalid; all of them are named, by line.
+        FormalimgError: if the file cannot be read.
+    """
+    return require_valid(load_label_file(path), RatingsError)
+
+
+def read_human_scores(path: str | Path) -> list[Rating]:
+    """Return the scores in a CSV file that raters gave to images, or to questions about them.
+
+    Its first line names the columns: model, item, sample (default 0), question (missing, empty or `all`: the image
+    as a whole), rater, and score (0 to 1). Other columns are ignored.
+
+    Raises:
+        RatingsError: if rows are invalid; all of them are named, by line.
+        FormalimgError: if the file cannot be read.
+    """
+    return require_valid(load_score_file(path), RatingsError)
+
+
+def read_points(path: str | Path) -> list[PointsGiven]:
+    """Return the Likert ratings in a CSV file.
+
+    Its first line names the columns: model, item, sample (default 0), rater, and rating (1 to 5). A column question
+    may be there if it is empty or `all`: the image as a whole is rated. Other columns are ignored.
+
+    Raises:
+        RatingsError: if rows are invalid; all of them are named, by line.
+        FormalimgError: if the file cannot be read.
+    """
+    return require_valid(load_likert_file(path), RatingsError)
+
+
+def load_vote_file(path: str | Path) -> RatingFile[Vote]:
+    """Parse a CSV file of votes; invalid rows become issues."""
+    return read_rating_file(path, rater_columns("vote"), _parse_vote)
+
+
+def load_label_file(path: str | Path) -> RatingFile[Rating]:
+    """Parse a CSV file of labels; invalid rows become issues."""
+    return read_rating_file(path, _LABEL_COLUMNS, _parse_label)
+
+
+def load_score_file(path: str | Path) -> RatingFile[Rating]:
+    """Parse a CSV file of scores; invalid rows become issues."""
+    return read_rating_file(path, rater_columns("score"), _parse_score)
+
+
+def load_likert_file(path: str | Path) -> RatingFile[PointsGiven]:
+    """Parse a CSV file of Likert ratings; invalid rows become issues."""
+    return read_rating_file(path, rater_columns("rating"), _parse_likert)
+
+
+def _parse_vote(cells: Mapping[str, str], line: int) -> Vote:
+    yes = parse_yes_no(cells, "vote")
+    return Vote(*parse_subject(cells), yes, line)
+
+
+def _parse_label(cells: Mapping[str, str], line: int) -> Rating:
+    recognisable = parse_yes_no(cells, "label")
+    return Rating(*parse_subject(cells), float(recognisable), line)
+
+
+def _parse_score(cells: Mapping[str, str], line: int) -> Rating:
+    text = cells["score"]
+    is_number = _NUMBER.fullmatch(text) and any(map(str.isdigit, text)) and len(text) <= 30
+    if not is_number or float(text) > 1:
+        raise BadRowError(f"the score is {text!r}: write a number from 0 to 1, such as 0.5")
+    return Rating(*parse_subject(cells), float(text), line)
+
+
+def _parse_likert(cells: Mapping[str, str], line: int) -> PointsGiven:
+    subject = parse_subject(cells)
+    if subject.question is not None:
+        raise BadRowError(f"the rating is of question {subject.question}: on five points, images are rated as a whole")
+    if cells["rating"] not in _LIKERT:
+        raise BadRowError(f"the rating is {cells['rating']!r}: write 1, 2, 3, 4 or 5")
+    return PointsGiven(subject.model, subject.item, subject.sample, subject.rater, int(cells["rating"]), line)

@@ -1,86 +1,111 @@
-"""What comes of comparing people with each other and with a judge, as tables of words."""
+"""Tables and CSV rows of studies of votes and Likert ratings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from formalimg.analysis.agreement_tables import AgreementTable, agreements, by_level, intervals_told
-from formalimg.analysis.conduct_in_words import table_of_conduct
-from formalimg.analysis.figures_in_words import alike_told, counted, number_with_interval, percent_with_interval
-from formalimg.analysis.judge_tables import table_of_judge
-from formalimg.analysis.panels import Panel, Score
-from formalimg.analysis.people import PeopleStudied
-from formalimg.analysis.points_in_words import tables_of_points
-from formalimg.analysis.rater_tables import table_of_pairs, table_of_ranks, table_of_reliability
-from formalimg.stats import Correlation, Rate
+from formalimg.analysis.attention import attention_rows, attention_table
+from formalimg.analysis.rater_agreement import Panel, PanelScore
+from formalimg.analysis.rater_tables import (
+    judge_accuracy_table,
+    pairwise_table,
+    panel_rows,
+    rank_table,
+    reliability_table,
+)
+from formalimg.analysis.study_tables import (
+    build_agreement_table,
+    build_table,
+    by_level,
+    count_columns,
+    estimate_columns,
+    interval_note,
+    number,
+    similar_names_note,
+)
+from formalimg.analysis.vote_study import Divergence, LikertStudy, PeopleStudied
+from formalimg.stats import Correlation
 from formalimg.suites import suite
+from formalimg.tables import Cell, Column, Number, Table, count_noun
 
 
-def tables_of_people(found: PeopleStudied) -> Iterator[AgreementTable]:
-    """What people and the judge say: first what the study was made for, then part by part, then what is looked up."""
+def vote_study_tables(found: PeopleStudied) -> Iterator[Table]:
+    """Yield the results of a study of votes or Likert ratings, then part by part, then what is looked up."""
     first, *others = _tables(found)
-    yield first._replace(note=f"{_told(found)} {first.note}")
+    note, *more = first.notes
+    yield replace(first, notes=(f"{_study_note(found)} {note}", *more))
     yield from others
 
 
-def _tables(found: PeopleStudied) -> Iterator[AgreementTable]:
-    level, intervals = suite(found.suite).level, intervals_told(found.confidence)
-    panels = {"whole images": found.whole, "all questions": found.all_questions, "questions": found.questions}
-    there = {name: panel for name, panel in panels.items() if panel is not None}
-    if (judge := table_of_judge(there, found.together, intervals)) is not None:
-        yield judge
-    yield _reliability(found, there, intervals)
-    if (ranks := table_of_ranks({name: it.ranks for name, it in there.items()}, level, intervals)) is not None:
+def _tables(found: PeopleStudied) -> Iterator[Table]:
+    level, intervals = suite(found.suite).level, interval_note(found.confidence)
+    panels = {name: panel for name, panel in _panels(found) if panel is not None}
+    if (accuracy := judge_accuracy_table(panels, found.together, intervals)) is not None:
+        yield accuracy
+    yield _reliability(found, panels, intervals)
+    if (ranks := rank_table({name: it.ranks for name, it in panels.items()}, level, intervals)) is not None:
         yield ranks
-    for name, panel in there.items():
+    for name, panel in panels.items():
         if panel.with_judge.n:
             yield _with_judge(name, panel, found, level)
-    for name, panel in there.items():
+    for name, panel in panels.items():
         yield _scores(name, panel, found, level)
-    for name, panel in there.items():
-        yield table_of_pairs(name, panel, found.together)
+    for name, panel in panels.items():
+        yield pairwise_table(name, panel, found.together)
     if found.divergence:
-        yield _divergence(found, level)
-    if found.conduct is not None:
-        yield table_of_conduct(found.conduct)
-    for name, panel in there.items():
-        yield from _scores_on_the_same(name, panel, found, level)
-    if correlations := [row for name, panel in there.items() for row in _correlations(name, panel, level)]:
-        heads = ("scores on", "from", "r", "points", "left out")
-        note = f"Pearson's r of the scores of people and judge on what both decided, {intervals} from four points on."
-        yield AgreementTable("Do scores go together?", note, heads, tuple(correlations), "detail")
+        yield _divergence(found, found.divergence, level)
+    if found.attention is not None:
+        yield attention_table(found.attention)
+    for name, panel in panels.items():
+        yield from _scores_of_both(name, panel, found, level)
+    if correlations := [row for name, panel in panels.items() for row in _correlations(name, panel, level)]:
+        yield build_table(
+            "Correlation of human and judge scores",
+            f"Pearson's r of their scores on what both decided, {intervals} from four points on.",
+            ("scores on", "across", Column("r", "number"), *count_columns("points", "left out")),
+            correlations,
+            "detail",
+        )
     if found.points is not None:
-        yield from tables_of_points(found.points, level, intervals)
+        yield from _likert_tables(found.points, level, intervals)
 
 
-def _told(found: PeopleStudied) -> str:
+def _panels(found: PeopleStudied) -> list[tuple[str, Panel | None]]:
+    return [("whole images", found.whole), ("all questions", found.all_questions), ("questions", found.questions)]
+
+
+def _study_note(found: PeopleStudied) -> str:
     judges = ", ".join(sorted({judge.name if judge else "nobody" for judge in found.judges.values()}))
-    said = counted(found.votes, "vote" if found.points is None else "rating")
-    told = f"{counted(len(found.raters), 'rater')}, {said}; the judge is {judges}."
+    ratings = count_noun(found.votes, "vote" if found.points is None else "rating")
+    note = f"{count_noun(len(found.raters), 'rater')}, {ratings}; the judge is {judges}."
     if found.points is not None:
-        told += " A rater's 4 or 5 points are a yes, and together they say yes with a mean of 4 or more."
+        note += " A rating of 4 or 5 is a yes of the rater, and a mean of 4 or more is a yes of all of them."
     if found.unscored:
         reasons = ", ".join(f"{reason} {images}" for reason, images in found.unscored.items())
-        told += f" Images without a verdict of the judge: {sum(found.unscored.values())} ({reasons})."
+        note += f" Images without a verdict of the judge: {sum(found.unscored.values())} ({reasons})."
     for run in found.without_votes:
-        told += f" Nobody voted on {run}."
-    return told + alike_told(found.raters)
+        note += f" No votes on {run}."
+    return note + similar_names_note(found.raters)
 
 
-def _reliability(found: PeopleStudied, there: Mapping[str, Panel], intervals: str) -> AgreementTable:
+def _reliability(found: PeopleStudied, panels: Mapping[str, Panel], intervals: str) -> Table:
     alphas = {}
     if found.points is not None:
-        alphas = {"Cronbach's, five points": found.points.cronbach, "Krippendorff's, five points": found.points.alpha}
-    for name, panel in there.items():
+        alphas = {
+            "Cronbach's, Likert ratings": found.points.cronbach,
+            "Krippendorff's, Likert ratings": found.points.alpha,
+        }
+    for name, panel in panels.items():
         alphas |= {f"Cronbach's, {name}": panel.cronbach, f"Krippendorff's, {name}": panel.alpha}
-    by_turns = not all(panel.one_rater_per_column for panel in there.values())
-    return table_of_reliability(alphas, by_turns, intervals)
+    by_turns = not all(panel.one_rater_per_column for panel in panels.values())
+    return reliability_table(alphas, by_turns, intervals)
 
 
-def _with_judge(name: str, panel: Panel, found: PeopleStudied, level: str) -> AgreementTable:
-    return agreements(
-        f"People and judge: {name}",
-        f"How often {found.together} and judge say the same, in percent, {intervals_told(found.confidence)}.",
+def _with_judge(name: str, panel: Panel, found: PeopleStudied, level: str) -> Table:
+    return build_agreement_table(
+        f"Agreement of raters and judge: {name}",
+        f"How often {found.together} and judge agree, in percent, {interval_note(found.confidence)}.",
         [
             *panel.with_judge_by_kind.items(),
             *by_level(panel.with_judge_by_level, level),
@@ -90,75 +115,129 @@ def _with_judge(name: str, panel: Panel, found: PeopleStudied, level: str) -> Ag
     )
 
 
-def _scores(name: str, panel: Panel, found: PeopleStudied, level: str) -> AgreementTable:
-    """The scores of people and judge, each over all that they decided."""
+def _scores(name: str, panel: Panel, found: PeopleStudied, level: str) -> Table:
+    """Return the scores of raters and judge, each over all that they decided."""
     count = f"{panel.undecided} of {panel.cases}"
-    waits = f"Yes by mean; {count} wait for ratings." if found.points is not None else f"Undecided: {count}."
-    return AgreementTable(
+    pending = f"Yes by mean; {count} wait for ratings." if found.points is not None else f"Undecided: {count}."
+    return build_table(
         f"Scores: {name}",
-        f"The share of yes, in percent, {intervals_told(found.confidence)}. {waits}",
-        ("run", level, "people", "judge", "decided", "judged"),
-        tuple(
-            (*_whose(it), *map(percent_with_interval, (it.people, it.judge)), _of_all(it.people), _of_all(it.judge))
+        f"The share of yes, in percent, {interval_note(found.confidence)}. {pending}",
+        (
+            *("run", level),
+            *(Column(head, "percent") for head in ("human", "judge")),
+            *(Column(head, "scored") for head in ("decided", "judged")),
+        ),
+        (
+            (*_run_and_level(it), number(it.human), number(it.judge), Number.of(it.human), Number.of(it.judge))
             for it in panel.scores
         ),
     )
 
 
-def _scores_on_the_same(name: str, panel: Panel, found: PeopleStudied, level: str) -> Iterator[AgreementTable]:
-    """The scores over what both decided, where that is not everything."""
-    others = [it for it in panel.scores if it.people_of_both.coverage < 1]
+def _scores_of_both(name: str, panel: Panel, found: PeopleStudied, level: str) -> Iterator[Table]:
+    """Yield the scores over what both decided, where that is not everything."""
+    others = [it for it in panel.scores if it.human_of_both.coverage < 1]
     if others and panel.with_judge.n:
-        yield AgreementTable(
-            f"Scores on the same: {name}",
-            f"In percent, {intervals_told(found.confidence)}. Only what has both a {found.together} and a verdict of "
+        yield build_table(
+            f"Scores on cases of both: {name}",
+            f"In percent, {interval_note(found.confidence)}. Only cases with both a {found.together} and a verdict of "
             "the judge; where that is everything, the scores are those above. Correlations and figures are of these.",
-            ("run", level, "people", "judge", "both"),
-            tuple(
-                (
-                    *_whose(it),
-                    *map(percent_with_interval, (it.people_of_both, it.judge_of_both)),
-                    _of_all(it.people_of_both),
-                )
+            ("run", level, *(Column(head, "percent") for head in ("human", "judge")), Column("both", "scored")),
+            (
+                (*_run_and_level(it), number(it.human_of_both), number(it.judge_of_both), Number.of(it.human_of_both))
                 for it in others
             ),
             "detail",
         )
 
 
-def _whose(score: Score) -> tuple[str, str]:
+def _run_and_level(score: PanelScore) -> tuple[str, str]:
     return score.run, "all" if score.level is None else str(score.level)
 
 
-def _of_all(rate: Rate) -> str:
-    return f"{rate.scored}/{rate.expected}"
-
-
-def _correlations(name: str, panel: Panel, level: str) -> Iterator[tuple[str, ...]]:
-    """All correlations that there are enough points for; a dash where one side scores all the same."""
-    sources: dict[str, Correlation] = {f"{level} to {level}, {run}": r for run, r in panel.r_by_level.items()}
-    sources |= {f"run to run, {level} {at}": r for at, r in panel.r_by_run.items()}
+def _correlations(name: str, panel: Panel, level: str) -> Iterator[tuple[Cell, ...]]:
+    """Yield all correlations with enough points; unknown where one side scores all the same."""
+    sources: dict[str, Correlation] = {f"{level}, {run}": r for run, r in panel.r_by_level.items()}
+    sources |= {f"run, {level} {at}": r for at, r in panel.r_by_run.items()}
     for source, r in sources.items():
         if r.n > 2:
-            yield name, source, number_with_interval(r), str(r.n), str(r.left_out)
+            yield name, source, number(r), r.n, r.left_out
 
 
-def _divergence(found: PeopleStudied, level: str) -> AgreementTable:
-    all_levels = [("all", found.divergence)] if found.divergence else []
-    return AgreementTable(
-        "Whole image and questions, by the same person",
-        f"In percent, {intervals_told(found.confidence)}. Yes, no: yes for the whole, and no to a question. No, yes: "
+def _divergence(found: PeopleStudied, overall: Divergence, level: str) -> Table:
+    return build_table(
+        "Whole image and questions, by the same rater",
+        f"In percent, {interval_note(found.confidence)}. Yes, no: yes for the whole, and no to a question. No, yes: "
         "the other way round.",
-        ("", "the same", "yes, no", "no, yes", "n", "left out"),
-        tuple(
+        (
+            "",
+            *(Column(head, "percent") for head in ("the same", "yes, no", "no, yes")),
+            *count_columns("n", "left out"),
+        ),
+        (
             (
                 name,
-                percent_with_interval(it.agreement),
-                percent_with_interval(it.yes_then_no),
-                percent_with_interval(it.no_then_yes),
-                str(it.agreement.n),
-                str(it.agreement.left_out),
+                *(number(it.agreement), number(it.yes_then_no), number(it.no_then_yes)),
+                it.agreement.n,
+                it.agreement.left_out,
             )
-            for name, it in [*by_level(found.divergence_by_level, level), *all_levels]
+            for name, it in [*by_level(found.divergence_by_level, level), ("all", overall)]
         ),
     )
+
+
+def _likert_tables(points: LikertStudy, level: str, intervals: str) -> Iterator[Table]:
+    undecided = sum(it.passed is None for it in points.images)
+    pending = f" Undecided, because ratings are missing: {count_noun(undecided, 'image')}." if undecided else ""
+    yield build_table(
+        "Likert ratings: means",
+        f"Mean over images of their mean rating from 1 to 5, {intervals}. A mean of 4 or more passes.{pending}",
+        ("run", level, Column("mean", "number"), *count_columns("ratings")),
+        (
+            (it.run, "all" if it.level is None else str(it.level), Number(it.mean, it.interval), it.ratings)
+            for it in points.means
+        ),
+        "detail",
+    )
+    ratings = sum(points.histogram.values())
+    yield build_table(
+        "Likert ratings: distribution",
+        f"{count_noun(ratings, 'rating')}, in percent.",
+        [Column(str(rating), "percent") for rating in points.histogram],
+        [[count / ratings for count in points.histogram.values()]],
+        "detail",
+    )
+
+
+def vote_study_rows(study: PeopleStudied) -> Iterator[dict[str, object]]:
+    """Yield the CSV rows of a study of votes or Likert ratings."""
+    for of, panel in _panels(study):
+        if panel is not None:
+            yield from ({"of": of, **row} for row in panel_rows(panel))
+    for level, it in [(None, study.divergence), *study.divergence_by_level.items()]:
+        if it is not None:
+            who = {"of": "whole images and all questions", "level": level}
+            yield {"figure": "same in both steps", **who, **estimate_columns(it.agreement)}
+            yield {"figure": "yes, then no", **who, **estimate_columns(it.yes_then_no)}
+            yield {"figure": "no, then yes", **who, **estimate_columns(it.no_then_yes)}
+    for rater, levels in study.divergence_by_rater.items():
+        for level, it in levels.items():
+            who = {"of": "whole images and all questions", "first": rater, "level": level}
+            yield {"figure": "same in both steps", **who, **estimate_columns(it.agreement)}
+    if study.points is not None:
+        yield from _likert_rows(study.points)
+    if study.attention is not None:
+        yield from attention_rows(study.attention)
+
+
+def _likert_rows(points: LikertStudy) -> Iterator[dict[str, object]]:
+    yield {"figure": "Cronbach's alpha of people", "of": "five points", **estimate_columns(points.cronbach)}
+    yield {"figure": "Krippendorff's alpha of people", "of": "five points", **estimate_columns(points.alpha)}
+    for it in points.means:
+        row: dict[str, object] = {"figure": "mean rating", "of": "five points", "run": it.run, "level": it.level}
+        row |= {"value": it.mean, "n": it.ratings}
+        yield row | ({"low": it.interval.low, "high": it.interval.high} if it.interval else {})
+    ratings = sum(points.histogram.values())
+    for rating, count in points.histogram.items():
+        share = {"value": count / ratings, "n": ratings}
+        yield {"figure": "share of ratings", "of": "five points", "kind": str(rating), **share}

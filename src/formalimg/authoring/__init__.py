@@ -1,20 +1,20 @@
-"""Writers: instructions written by a chat model, of which only those are kept that stand up to every check."""
+"""Authoring: items written by a chat model, of which only those that pass every check are kept."""
 
 from typing import TYPE_CHECKING
 
 from formalimg._util.lazy import lazy_exports
-from formalimg.authoring.counterfactuals.choices import CounterfactualChoices, Law, Told, outcomes_told
-from formalimg.authoring.plan import ConceptChoices, WritingPlan
+from formalimg.authoring.counterfactuals.choices import CounterfactualChoices, Law, NamedOutcome, named_outcomes
+from formalimg.authoring.plan import AuthoringPlan, ConceptChoices
 
 if TYPE_CHECKING:
     from formalimg.authoring.counterfactuals.groups import WrittenGroup, read_groups
     from formalimg.authoring.counterfactuals.laws import read_laws
-    from formalimg.authoring.counterfactuals.review_decisions import Review, put_review, read_review
+    from formalimg.authoring.counterfactuals.review_decisions import ReviewDecisions, read_review, write_review
     from formalimg.authoring.counterfactuals.review_desk import Choice, ReviewDesk, StaleGroupError, UnknownGroupError
     from formalimg.authoring.counterfactuals.review_queue import BRANCHES, DISCIPLINES, ReviewLine, export_queue
-    from formalimg.authoring.engine import Written, write_suite
-    from formalimg.authoring.estimate import WritingOutlook, estimate_authoring
-    from formalimg.authoring.formulas.checks import Sound, examine
+    from formalimg.authoring.engine import AuthoringResult, author_suite
+    from formalimg.authoring.estimate import AuthoringEstimate, estimate_authoring
+    from formalimg.authoring.formulas.checks import CheckedFormula, check_formula
     from formalimg.authoring.formulas.templates import Assignment, draw_assignment
     from formalimg.authoring.outcomes import REASONS, Reason, Rejection
 
@@ -23,15 +23,15 @@ __getattr__ = lazy_exports(
     "formalimg.authoring",
     {
         "counterfactuals.laws": ["read_laws"],
-        "counterfactuals.review_decisions": ["Review", "put_review", "read_review"],
+        "counterfactuals.review_decisions": ["ReviewDecisions", "write_review", "read_review"],
         "counterfactuals.review_desk": ["Choice", "ReviewDesk", "StaleGroupError", "UnknownGroupError"],
         "counterfactuals.review_queue": ["BRANCHES", "DISCIPLINES", "ReviewLine", "export_queue"],
         "counterfactuals.groups": ["WrittenGroup", "read_groups"],
         "formulas.templates": ["Assignment", "draw_assignment"],
-        "formulas.checks": ["Sound", "examine"],
+        "formulas.checks": ["CheckedFormula", "check_formula"],
         "outcomes": ["REASONS", "Reason", "Rejection"],
-        "estimate": ["WritingOutlook", "estimate_authoring"],
-        "engine": ["Written", "write_suite"],
+        "estimate": ["AuthoringEstimate", "estimate_authoring"],
+        "engine": ["AuthoringResult", "author_suite"],
     },
 )
 
@@ -40,31 +40,31 @@ __all__ = [
     "DISCIPLINES",
     "REASONS",
     "Assignment",
+    "AuthoringEstimate",
+    "AuthoringPlan",
+    "AuthoringResult",
+    "CheckedFormula",
     "Choice",
     "ConceptChoices",
     "CounterfactualChoices",
     "Law",
+    "NamedOutcome",
     "Reason",
     "Rejection",
-    "Review",
+    "ReviewDecisions",
     "ReviewDesk",
     "ReviewLine",
-    "Sound",
     "StaleGroupError",
-    "Told",
     "UnknownGroupError",
-    "WritingOutlook",
-    "WritingPlan",
-    "Written",
     "WrittenGroup",
+    "author_suite",
+    "check_formula",
     "draw_assignment",
     "estimate_authoring",
-    "examine",
     "export_queue",
-    "outcomes_told",
-    "put_review",
+    "named_outcomes",
     "read_groups",
     "read_laws",
     "read_review",
-    "write_suite",
+    "write_review",
 ]

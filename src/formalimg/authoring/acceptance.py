@@ -1,4 +1,4 @@
-"""Where a writing stands: worked out from its outcomes alone, whatever order they came in.
+"""Acceptance of items: state of an authoring run from its outcomes, and detection of duplicates.
 
 All open items are attempted once, and only then compared with each other, in the order of their ids; what is rejected
 is attempted again in the next round. So it does not matter which answer comes first, or whether somebody pulled the
@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from formalimg.authoring.outcomes import Outcome, Reason, Rejection
-from formalimg.authoring.plan import Slot, WritingPlan
+from formalimg.authoring.outcomes import AttemptOutcome, Reason, Rejection
+from formalimg.authoring.plan import AuthoringPlan, Slot
 from formalimg.suites import Item
 
 
 @dataclass
-class Standing:
-    """Where a writing stands.
+class AuthoringState:
+    """State of an authoring run.
 
     Attributes:
         shelf: the items accepted so far.
@@ -34,20 +34,20 @@ class Standing:
         accepted: the outcomes that the items of the shelf came from.
     """
 
-    shelf: Shelf
+    shelf: AcceptedItems
     round: int = 0
     to_ask: tuple[Slot, ...] = ()
     to_retry: tuple[Slot, ...] = ()
     missing: tuple[Slot, ...] = ()
     rejections: Counter[Reason] = field(default_factory=Counter)
     unsettled: int = 0
-    accepted: list[Outcome] = field(default_factory=list)
+    accepted: list[AttemptOutcome] = field(default_factory=list)
 
 
-def standing(plan: WritingPlan, outcomes: Iterable[Outcome], likeness: Likeness) -> Standing:
-    """Where the writing of a plan stands after these outcomes."""
-    stands = Standing(Shelf(likeness))
-    final: dict[tuple[int, int], Outcome] = {}
+def current_state(plan: AuthoringPlan, outcomes: Iterable[AttemptOutcome], likeness: Similarity) -> AuthoringState:
+    """Return the state of a plan after these outcomes."""
+    stands = AuthoringState(AcceptedItems(likeness))
+    final: dict[tuple[int, int], AttemptOutcome] = {}
     for outcome in outcomes:
         if outcome.is_final:
             final.setdefault((outcome.slot, outcome.attempt), outcome)
@@ -73,8 +73,8 @@ def standing(plan: WritingPlan, outcomes: Iterable[Outcome], likeness: Likeness)
     return stands
 
 
-def _settle(outcome: Outcome, stands: Standing, likeness: Likeness) -> None:
-    """Put an item on the shelf, unless one that came before says the same."""
+def _settle(outcome: AttemptOutcome, stands: AuthoringState, likeness: Similarity) -> None:
+    """Accept an item, unless an earlier one is a duplicate."""
     item = outcome.result
     if isinstance(item, Rejection):
         stands.rejections[item.reason] += 1
@@ -92,11 +92,11 @@ def _spec(item: Item[Any], notes: Mapping[str, Any]) -> Any:
     return item.spec
 
 
-class Likeness(NamedTuple):
-    """When two items of a suite are the same.
+class Similarity(NamedTuple):
+    """When two items of a suite count as duplicates.
 
     Attributes:
-        signature: what specs that ask for the same have in common, quickly told.
+        signature: what specs that ask for the same have in common, cheap to compute.
         same: whether two specs of one signature ask for the same.
         reason: what that is called.
         near: two prompts of a level are near duplicates if they share this part of their pairs of neighbouring words;
@@ -111,10 +111,10 @@ class Likeness(NamedTuple):
     compared: Callable[[Item[Any], Mapping[str, Any]], Any] = _spec
 
 
-class Shelf:
-    """Accepted items, each unlike all others."""
+class AcceptedItems:
+    """Accepted items without duplicates."""
 
-    def __init__(self, likeness: Likeness) -> None:
+    def __init__(self, likeness: Similarity) -> None:
         self.items: dict[int, Item[Any]] = {}
         self._likeness = likeness
         self._specs: dict[Hashable, list[tuple[int, Any]]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""What is asked in one attempt: of the writer and the checker, and never twice."""
+"""Conversation of one attempt with writer and checker; answers are never requested twice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Literal, Protocol, TypeAlias, TypeVar
 
 from pydantic import BaseModel
 
-from formalimg.authoring.outcomes import Expense, Rejection
+from formalimg.authoring.outcomes import AttemptCost, Rejection
 from formalimg.models import Answered, ChatModel, Message, Reply, Unanswered, Usage
 
 AnswerType = TypeVar("AnswerType", bound=BaseModel)
@@ -20,22 +20,22 @@ Part: TypeAlias = Literal["writer", "checker"]
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A chat model, and the door that only so many questions fit through at a time."""
+class LimitedChatModel:
+    """A chat model with a concurrency limit."""
 
     chat: ChatModel
     door: AbstractAsyncContextManager[object]
 
 
-class Memory(Protocol):
-    """Remembers what was answered in attempts that came to no end."""
+class AnswerMemory(Protocol):
+    """Stores answers of unfinished attempts."""
 
     def recall(self, slot: int, attempt: int, question: str) -> str | None:
-        """What `remember` was given for the question."""
+        """Return the stored answer to a question."""
         ...
 
     def remember(self, slot: int, attempt: int, question: str, answer: str) -> None:
-        """Keep an answer until its attempt has come to an end."""
+        """Store an answer until its attempt is finished."""
         ...
 
 
@@ -46,14 +46,14 @@ class Conversation:
         expense: what was heard so far, and what it cost.
     """
 
-    def __init__(self, slot: int, attempt: int, parts: Mapping[Part, Asked], memory: Memory) -> None:
-        self.expense = Expense()
+    def __init__(self, slot: int, attempt: int, parts: Mapping[Part, LimitedChatModel], memory: AnswerMemory) -> None:
+        self.expense = AttemptCost()
         self._place = (slot, attempt)
         self._parts = parts
         self._memory = memory
 
     def name_of(self, part: Part) -> str:
-        """The name of the model that plays a part."""
+        """Return the name of the model in this role."""
         return self._parts[part].chat.name
 
     async def ask(self, part: Part, text: str, answer_type: type[AnswerType]) -> AnswerType | Rejection:
@@ -72,8 +72,8 @@ class Conversation:
         return reply.value if isinstance(reply, Answered) else _unanswered(reply, part)
 
 
-def without_expense(answer: str) -> str:
-    """A remembered answer whose cost has been counted already."""
+def without_cost(answer: str) -> str:
+    """Return a stored answer without its cost, which is already counted."""
     return json.dumps({**json.loads(answer), "usage": asdict(Usage()), "cost": 0.0})
 
 

@@ -1,4 +1,4 @@
-"""Writing whole suites: in rounds, with as many questions at a time as the models take, and resumable at any moment."""
+"""The authoring engine: rounds of concurrent attempts, resumable at any moment."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from formalimg._util.aio import run_sync
-from formalimg.authoring.acceptance import Standing, standing
-from formalimg.authoring.conversation import Asked, Conversation, Part
-from formalimg.authoring.journal import JOURNAL_FILE, Journal
-from formalimg.authoring.manifest import save_card
-from formalimg.authoring.outcomes import Outcome, Reason, Rejection
-from formalimg.authoring.plan import VERSION, WritingPlan
-from formalimg.authoring.task import Craft, craft_of, finished_items, put_down
+from formalimg.authoring.acceptance import AuthoringState, current_state
+from formalimg.authoring.conversation import Conversation, LimitedChatModel, Part
+from formalimg.authoring.journal import JOURNAL_FILE, AuthoringJournal
+from formalimg.authoring.manifest import write_manifest
+from formalimg.authoring.outcomes import AttemptOutcome, Reason, Rejection
+from formalimg.authoring.plan import VERSION, AuthoringPlan
+from formalimg.authoring.task import AuthoringTask, authoring_task, finished_items, write_results
 from formalimg.errors import FormalimgError
 from formalimg.models import ChatModel
 from formalimg.suites import Item
@@ -27,8 +27,8 @@ _TURNS = 3
 
 
 @dataclass(frozen=True)
-class Written:
-    """What came of a writing.
+class AuthoringResult:
+    """Result of an authoring run.
 
     Attributes:
         items: the accepted items, in the order of their ids.
@@ -53,16 +53,16 @@ class Written:
     cost: float | None
 
 
-def write_suite(
-    plan: WritingPlan,
+def author_suite(
+    plan: AuthoringPlan,
     writer: ChatModel,
     folder: str | Path,
     *,
     checker: ChatModel | None = None,
     prompts: Path | None = None,
     on_progress: Callable[[int], None] = lambda count: None,
-) -> Written:
-    """Let a chat model write items, and accept only what stands up to every check.
+) -> AuthoringResult:
+    """Write items with a chat model, and accept only those that pass every check.
 
     Everything heard is kept in the folder at once. If the program ends before its time, the same call goes on where
     it was; the same seed and the same answers give the same items.
@@ -79,27 +79,29 @@ def write_suite(
         FormalimgError: if the folder holds something else, or a model can never answer (a wrong key).
     """
     place = Path(folder)
-    refuse_items_of_others(place)
-    craft = craft_of(plan, prompts)
-    asked = all_that_shapes(plan, craft, writer, checker or writer)
-    journal = Journal(place, plan.suite, asked)
+    require_own_items(place)
+    craft = authoring_task(plan, prompts)
+    asked = authoring_settings(plan, craft, writer, checker or writer)
+    journal = AuthoringJournal(place, plan.suite, asked)
     try:
         outcomes = journal.outcomes()
-        work = _Work(plan, craft, writer, checker or writer, journal, outcomes, on_progress)
+        work = _AuthoringRun(plan, craft, writer, checker or writer, journal, outcomes, on_progress)
         stands = run_sync(work.to_the_end)
         return _result(plan, craft, asked, place, outcomes, stands)
     finally:
         journal.close()
 
 
-def refuse_items_of_others(folder: Path) -> None:
-    """Refuse a folder whose items were not written there: they would be replaced."""
+def require_own_items(folder: Path) -> None:
+    """Refuse a folder with items from elsewhere, which would be replaced."""
     if (folder / "items.jsonl").exists() and not (folder / JOURNAL_FILE).exists():
         raise FormalimgError(f"{folder} holds items already: choose another folder")
 
 
-def all_that_shapes(plan: WritingPlan, craft: Craft, writer: ChatModel, checker: ChatModel) -> dict[str, object]:
-    """All that shapes the items. The number of attempts is left out, so that it can be raised."""
+def authoring_settings(
+    plan: AuthoringPlan, craft: AuthoringTask, writer: ChatModel, checker: ChatModel
+) -> dict[str, object]:
+    """Return all settings that shape the items, without the number of attempts, which may be raised on resume."""
     return {
         "rules": VERSION,
         "suite": plan.suite,
@@ -114,33 +116,33 @@ def all_that_shapes(plan: WritingPlan, craft: Craft, writer: ChatModel, checker:
 
 
 @dataclass(frozen=True)
-class _Work:
-    plan: WritingPlan
-    craft: Craft
+class _AuthoringRun:
+    plan: AuthoringPlan
+    craft: AuthoringTask
     writer: ChatModel
     checker: ChatModel
-    journal: Journal
-    outcomes: list[Outcome]
-    told: Callable[[int], None]
+    journal: AuthoringJournal
+    outcomes: list[AttemptOutcome]
+    on_progress: Callable[[int], None]
 
-    async def to_the_end(self) -> Standing:
+    async def to_the_end(self) -> AuthoringState:
         """Round after round, until all is settled or answers do not come."""
         at_a_time = self.writer.concurrency
-        writer = Asked(self.writer, asyncio.Semaphore(at_a_time))
-        parts: dict[Part, Asked] = {"writer": writer, "checker": writer}
+        writer = LimitedChatModel(self.writer, asyncio.Semaphore(at_a_time))
+        parts: dict[Part, LimitedChatModel] = {"writer": writer, "checker": writer}
         if self.checker is not self.writer:
             at_a_time += self.checker.concurrency
-            parts["checker"] = Asked(self.checker, asyncio.Semaphore(self.checker.concurrency))
+            parts["checker"] = LimitedChatModel(self.checker, asyncio.Semaphore(self.checker.concurrency))
         turns: Counter[int] = Counter()
         while True:
-            stands = standing(self.plan, self.outcomes, self.craft.likeness)
-            self.told(len(stands.shelf.items) + len(stands.missing))
+            stands = current_state(self.plan, self.outcomes, self.craft.likeness)
+            self.on_progress(len(stands.shelf.items) + len(stands.missing))
             if not stands.to_ask or turns[stands.round] == _TURNS:
                 return stands
             turns[stands.round] += 1
             await self._all(stands, parts, at_a_time)
 
-    async def _all(self, stands: Standing, parts: Mapping[Part, Asked], at_a_time: int) -> None:
+    async def _all(self, stands: AuthoringState, parts: Mapping[Part, LimitedChatModel], at_a_time: int) -> None:
         """One attempt at each item that is still to be had in this round."""
         passed = count(len(stands.shelf.items) + stands.unsettled + 1)
         slots = deque(stands.to_ask)
@@ -153,7 +155,7 @@ class _Work:
                 self.journal.keep(outcome)
                 self.outcomes.append(outcome)
                 if not isinstance(outcome.result, Rejection):
-                    self.told(next(passed))
+                    self.on_progress(next(passed))
 
         hands = [asyncio.create_task(hand()) for _ in range(at_a_time)]
         try:
@@ -169,19 +171,19 @@ class _Work:
 
 
 def _result(
-    plan: WritingPlan,
-    craft: Craft,
+    plan: AuthoringPlan,
+    craft: AuthoringTask,
     asked: Mapping[str, object],
     folder: Path,
-    outcomes: Sequence[Outcome],
-    stands: Standing,
-) -> Written:
+    outcomes: Sequence[AttemptOutcome],
+    stands: AuthoringState,
+) -> AuthoringResult:
     items = finished_items(plan, stands)
-    path = put_down(plan, items, stands, folder) if items and not stands.to_ask else None
+    path = write_results(plan, items, stands, folder) if items and not stands.to_ask else None
     tried = [outcome for outcome in outcomes if outcome.attempt < plan.attempts]
     summary = craft.summary(tried, stands.accepted)
-    manifest = save_card(folder, asked, plan.attempts, len(items), outcomes, stands, summary)
-    return Written(
+    manifest = write_manifest(folder, asked, plan.attempts, len(items), outcomes, stands, summary)
+    return AuthoringResult(
         items,
         len(stands.accepted),
         path,

@@ -1,4 +1,4 @@
-"""What a writing would ask, before it asks anything."""
+"""Estimate of requests and cost of an authoring run."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg._util.aio import run_sync
-from formalimg.authoring.acceptance import Standing, standing
-from formalimg.authoring.conversation import Asked, Conversation, Part
-from formalimg.authoring.engine import all_that_shapes, refuse_items_of_others
-from formalimg.authoring.journal import JOURNAL_FILE, Journal
-from formalimg.authoring.plan import WritingPlan
-from formalimg.authoring.task import Craft, craft_of
+from formalimg.authoring.acceptance import AuthoringState, current_state
+from formalimg.authoring.conversation import Conversation, LimitedChatModel, Part
+from formalimg.authoring.engine import authoring_settings, require_own_items
+from formalimg.authoring.journal import JOURNAL_FILE, AuthoringJournal
+from formalimg.authoring.plan import AuthoringPlan
+from formalimg.authoring.task import AuthoringTask, authoring_task
 from formalimg.models import AnswerType, ChatModel, Message, Reply, Setting, Unanswered, Usage, price
 from formalimg.suites import suite
 
@@ -23,8 +23,8 @@ _ANSWER = 150
 """Tokens of an answer, roughly; a model that thinks takes more."""
 
 
-class WritingOutlook(NamedTuple):
-    """What a writing would do if every answer were accepted.
+class AuthoringEstimate(NamedTuple):
+    """Estimate of an authoring run in which every answer is accepted.
 
     Attributes:
         places: how many places for items are still empty.
@@ -40,22 +40,22 @@ class WritingOutlook(NamedTuple):
 
 
 def estimate_authoring(
-    plan: WritingPlan,
+    plan: AuthoringPlan,
     writer: ChatModel,
     folder: str | Path,
     *,
     checker: ChatModel | None = None,
     prompts: Path | None = None,
-) -> WritingOutlook:
+) -> AuthoringEstimate:
     """What `write_suite` would ask at least with the same arguments. Nothing is asked or written.
 
     Raises:
         FormalimgError: as `write_suite` would before it asks.
     """
-    refuse_items_of_others(Path(folder))
-    craft = craft_of(plan, prompts)
-    stands = _stands(plan, craft, Path(folder), writer, checker or writer)
-    heard = run_sync(lambda: _first_words(plan, craft, stands))
+    require_own_items(Path(folder))
+    craft = authoring_task(plan, prompts)
+    stands = _estimate_state(plan, craft, Path(folder), writer, checker or writer)
+    heard = run_sync(lambda: _first_requests(plan, craft, stands))
     questions = sum(_fewest(plan, first) for first in heard)
     # Each further question of an item is taken to be as long as its first one, and one of them is a check.
     sent = [len(first.text) // _CHARACTERS_PER_TOKEN for first in heard]
@@ -65,26 +65,26 @@ def estimate_authoring(
     costs = [price(writer.name).cost(others), price((checker or writer).name).cost(checks)]
     known = [cost for cost in costs if cost is not None]
     cost = sum(known) if len(known) == len(costs) or not heard else None
-    return WritingOutlook(len(stands.to_ask) + len(stands.to_retry), questions, cost, heard[0].text if heard else "")
+    return AuthoringEstimate(len(stands.to_ask) + len(stands.to_retry), questions, cost, heard[0].text if heard else "")
 
 
-class _Heard(NamedTuple):
+class _RecordedRequest(NamedTuple):
     text: str
     form: str
 
 
 @dataclass
-class _Listener:
-    """A chat model that hears what it is asked, and never answers."""
+class _RecordingModel:
+    """A chat model that records requests and never answers."""
 
-    heard: list[_Heard] = field(default_factory=list)
+    heard: list[_RecordedRequest] = field(default_factory=list)
     name: str = "nobody"
     settings: Mapping[str, Setting] = field(default_factory=dict)
     concurrency: int = 1
 
     async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:
         text = "".join(part for message in messages for part in message.parts if isinstance(part, str))
-        self.heard.append(_Heard(text, answer_type.__name__))
+        self.heard.append(_RecordedRequest(text, answer_type.__name__))
         return Unanswered("failed", "nobody is asked")
 
 
@@ -96,18 +96,20 @@ class _NoMemory:
         pass
 
 
-def _stands(plan: WritingPlan, craft: Craft, folder: Path, writer: ChatModel, checker: ChatModel) -> Standing:
+def _estimate_state(
+    plan: AuthoringPlan, craft: AuthoringTask, folder: Path, writer: ChatModel, checker: ChatModel
+) -> AuthoringState:
     if not (folder / JOURNAL_FILE).exists():
-        return standing(plan, (), craft.likeness)
-    with closing(Journal(folder, plan.suite, all_that_shapes(plan, craft, writer, checker))) as journal:
-        return standing(plan, journal.outcomes(), craft.likeness)
+        return current_state(plan, (), craft.likeness)
+    with closing(AuthoringJournal(folder, plan.suite, authoring_settings(plan, craft, writer, checker))) as journal:
+        return current_state(plan, journal.outcomes(), craft.likeness)
 
 
-async def _first_words(plan: WritingPlan, craft: Craft, stands: Standing) -> list[_Heard]:
+async def _first_requests(plan: AuthoringPlan, craft: AuthoringTask, stands: AuthoringState) -> list[_RecordedRequest]:
     """What would be asked first for each place, in the first attempt that asks anything."""
-    listener = _Listener()
-    asked = Asked(listener, nullcontext())
-    parts: dict[Part, Asked] = {"writer": asked, "checker": asked}
+    listener = _RecordingModel()
+    asked = LimitedChatModel(listener, nullcontext())
+    parts: dict[Part, LimitedChatModel] = {"writer": asked, "checker": asked}
     begun = [*((slot, stands.round) for slot in stands.to_ask), *((slot, stands.round + 1) for slot in stands.to_retry)]
     for slot, first in begun:
         before = len(listener.heard)
@@ -118,7 +120,7 @@ async def _first_words(plan: WritingPlan, craft: Craft, stands: Standing) -> lis
     return listener.heard
 
 
-def _fewest(plan: WritingPlan, first: _Heard) -> int:
+def _fewest(plan: AuthoringPlan, first: _RecordedRequest) -> int:
     """How many questions an item takes at least: words and a check, and what else its suite asks for."""
     if suite(plan.suite).kind == "concepts":
         return 2 + (first.form == "BindingAnswer") + (plan.choices.questions == "model")

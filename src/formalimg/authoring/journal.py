@@ -1,4 +1,4 @@
-"""What has been asked and answered so far, in a file that survives being killed at any moment."""
+"""Journal of requests and answers, in a file that survives a kill at any moment."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from formalimg.authoring.conversation import without_expense
-from formalimg.authoring.outcomes import Outcome, decode_outcome, encode_outcome
+from formalimg.authoring.conversation import without_cost
+from formalimg.authoring.outcomes import AttemptOutcome, decode_outcome, encode_outcome
 from formalimg.errors import FormalimgError
 
 JOURNAL_FILE = "writing.sqlite"
@@ -26,8 +26,8 @@ create table if not exists heard (
 """
 
 
-class Journal:
-    """All outcomes of a writing, in the order in which they came; one process at a time holds it."""
+class AuthoringJournal:
+    """Journal of all outcomes, in order; one process at a time holds it."""
 
     def __init__(self, folder: Path, suite: str, asked: Mapping[str, object]) -> None:
         """Open the journal of a folder, or begin one.
@@ -65,8 +65,8 @@ class Journal:
             self._file.close()
             raise
 
-    def outcomes(self) -> list[Outcome]:
-        """All outcomes so far.
+    def outcomes(self) -> list[AttemptOutcome]:
+        """Return all outcomes so far.
 
         Raises:
             FormalimgError: if one of them cannot be read any more.
@@ -77,8 +77,8 @@ class Journal:
         except (KeyError, TypeError, ValueError, sqlite3.Error) as error:
             raise FormalimgError(f"{self._path} cannot be read: {error}; choose another folder") from error
 
-    def keep(self, outcome: Outcome) -> None:
-        """Keep an outcome: when this returns, it is on the disk."""
+    def keep(self, outcome: AttemptOutcome) -> None:
+        """Store an outcome durably."""
         place = (outcome.slot, outcome.attempt)
         with self._writing():
             self._file.execute("begin")
@@ -86,7 +86,7 @@ class Journal:
                 "insert into outcomes (slot, attempt, outcome) values (?, ?, ?)", (*place, encode_outcome(outcome))
             )
             heard = self._file.execute("select question, answer from heard where slot = ? and attempt = ?", place)
-            counted = [(without_expense(answer), *place, question) for question, answer in heard.fetchall()]
+            counted = [(without_cost(answer), *place, question) for question, answer in heard.fetchall()]
             if outcome.is_final:
                 self._file.execute("delete from heard where slot = ? and attempt = ?", place)
             else:  # it is made again with what was answered, which the outcome has already counted
@@ -96,7 +96,7 @@ class Journal:
             self._file.execute("commit")
 
     def recall(self, slot: int, attempt: int, question: str) -> str | None:
-        """What was answered to a question of an attempt that came to no end."""
+        """Return the stored answer to a question of an unfinished attempt."""
         row = self._file.execute(
             "select answer from heard where slot = ? and attempt = ? and question = ?", (slot, attempt, question)
         ).fetchone()
@@ -108,7 +108,7 @@ class Journal:
             self._file.execute("insert or replace into heard values (?, ?, ?, ?)", (slot, attempt, question, answer))
 
     def close(self) -> None:
-        """Let others write."""
+        """Close the journal and release its lock."""
         self._file.close()
 
     @contextmanager

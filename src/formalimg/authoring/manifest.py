@@ -1,4 +1,4 @@
-"""`writing.json`: what was asked of whom, what came of it, and what it cost."""
+"""The manifest of an authoring run, `writing.json`: settings, models, outcomes and cost."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg._util.io import atomic_write_text
-from formalimg.authoring.acceptance import Standing
-from formalimg.authoring.outcomes import REASONS, Outcome, added
+from formalimg.authoring.acceptance import AuthoringState
+from formalimg.authoring.outcomes import REASONS, AttemptOutcome, add_costs
 from formalimg.models import Setting, Usage
 
 CARD_FILE = "writing.json"
 
 
-class Card(NamedTuple):
-    """The sums of a writing."""
+class AuthoringManifest(NamedTuple):
+    """Totals of an authoring run."""
 
     tried: int
     usage: Usage
     cost: float | None
 
 
-def save_card(
+def write_manifest(
     folder: Path,
     asked: Mapping[str, object],
     attempts: int,
     items: int,
-    outcomes: Sequence[Outcome],
-    stands: Standing,
+    outcomes: Sequence[AttemptOutcome],
+    stands: AuthoringState,
     summary: Mapping[str, object],
-) -> Card:
+) -> AuthoringManifest:
     """Write the card; the file is replaced all at once. The summary is what the craft has to say."""
     manifest = _summed([outcome for outcome in outcomes if outcome.attempt < attempts])
     text = json.dumps(
@@ -59,16 +59,16 @@ def save_card(
     return manifest
 
 
-def _summed(outcomes: Sequence[Outcome]) -> Card:
+def _summed(outcomes: Sequence[AttemptOutcome]) -> AuthoringManifest:
     usage = Usage()
     total: float | None = 0.0
     for outcome in outcomes:
         usage += outcome.expense.usage
-        total = added(total, outcome.expense.cost)
-    return Card(len(outcomes), usage, total)
+        total = add_costs(total, outcome.expense.cost)
+    return AuthoringManifest(len(outcomes), usage, total)
 
 
-def _served(outcomes: Sequence[Outcome]) -> dict[str, list[Mapping[str, Setting]]]:
+def _served(outcomes: Sequence[AttemptOutcome]) -> dict[str, list[Mapping[str, Setting]]]:
     """Everything that was really used, by part: more than one entry if a server changed its model in between."""
     found: dict[str, dict[str, Mapping[str, Setting]]] = {}
     for outcome in outcomes:

@@ -1,4 +1,4 @@
-"""Why an answer does not become an item."""
+"""Outcomes of attempts: items, rejections with their reasons, and cost."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ Reason: TypeAlias = Literal[
     "check: invalid",  # a caption that the checker would not use; an outcome that does not follow from its law
     "check: unsafe",
     "check: ambiguous",  # one could not tell from an image
-    "check: not deductive",  # the outcome is told, or nothing has to be deduced
+    "check: not deductive",  # the outcome is stated, or nothing has to be deduced
     "check: another outcome",  # described without names, it is something else
     "check: named",  # it is named all the same
     "check: not rare",
@@ -91,7 +91,7 @@ REASONS: tuple[Reason, ...] = get_args(Reason)
 
 
 class Rejection(NamedTuple):
-    """A reason, and what exactly was wrong, in one line."""
+    """Why an answer was rejected: a reason code and one line of detail."""
 
     reason: Reason
     detail: str
@@ -101,8 +101,8 @@ _KEPT = ("item", "rejection", "expense")
 
 
 @dataclass(frozen=True)
-class Expense:
-    """What was heard from the models in one attempt, and what it cost.
+class AttemptCost:
+    """Replies and cost of one attempt.
 
     Attributes:
         answers: all answers as they came.
@@ -116,15 +116,17 @@ class Expense:
     cost: float | None = 0.0
     served: Mapping[str, Mapping[str, Setting]] = field(default_factory=dict)
 
-    def with_reply(self, who: str, reply: Answered[Any] | Unanswered) -> Expense:
-        """The same with one more reply."""
+    def with_reply(self, who: str, reply: Answered[Any] | Unanswered) -> AttemptCost:
+        """Return the cost with one more reply."""
         served = {**self.served, who: dict(reply.served)} if isinstance(reply, Answered) else self.served
-        return Expense((*self.answers, reply.raw), self.usage + reply.usage, added(self.cost, reply.cost), served)
+        return AttemptCost(
+            (*self.answers, reply.raw), self.usage + reply.usage, add_costs(self.cost, reply.cost), served
+        )
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """An item, or why there is none.
+class AttemptOutcome:
+    """Outcome of an attempt: an item, or a rejection.
 
     Attributes:
         slot: the id of the place that the item is for.
@@ -137,17 +139,17 @@ class Outcome:
     slot: int
     attempt: int
     result: Item[Any] | Rejection
-    expense: Expense = field(default_factory=Expense)
+    expense: AttemptCost = field(default_factory=AttemptCost)
     notes: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_final(self) -> bool:
-        """Does the attempt count? Where no answer came, it is made again."""
+        """Return whether the attempt is final; without an answer it is repeated."""
         return not (isinstance(self.result, Rejection) and self.result.reason == "unanswered")
 
 
-def encode_outcome(outcome: Outcome) -> str:
-    """The outcome as JSON, to be kept."""
+def encode_outcome(outcome: AttemptOutcome) -> str:
+    """Encode an outcome as JSON."""
     result = outcome.result
     return json.dumps(  # in ASCII: an answer may hold half a character, which no file takes
         {
@@ -159,16 +161,16 @@ def encode_outcome(outcome: Outcome) -> str:
     )
 
 
-def decode_outcome(slot: int, attempt: int, text: str, suite: str) -> Outcome:
+def decode_outcome(slot: int, attempt: int, text: str, suite: str) -> AttemptOutcome:
     """The outcome that `encode_outcome` wrote; an item in it is checked anew."""
     kept = json.loads(text)
     result = Rejection(*kept["rejection"]) if kept["item"] is None else decode_item(kept["item"], suite)
     expense = kept["expense"]
-    spent = Expense(tuple(expense["answers"]), Usage(**expense["usage"]), expense["cost"], expense["served"])
+    spent = AttemptCost(tuple(expense["answers"]), Usage(**expense["usage"]), expense["cost"], expense["served"])
     notes = {name: value for name, value in kept.items() if name not in _KEPT}
-    return Outcome(slot, attempt, result, spent, notes)
+    return AttemptOutcome(slot, attempt, result, spent, notes)
 
 
-def added(cost: float | None, more: float | None) -> float | None:
-    """Two costs together; not known if one of them is not."""
+def add_costs(cost: float | None, more: float | None) -> float | None:
+    """Add two costs; None if one is unknown."""
     return None if cost is None or more is None else cost + more

@@ -1,4 +1,4 @@
-"""What is to be written: how many items of which levels, and which of them are which."""
+"""The plan of an authoring run: levels, slots and options."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from formalimg.authoring.counterfactuals.choices import CounterfactualChoices, Extent, usual_extent
+from formalimg.authoring.counterfactuals.choices import AuthoringExtent, CounterfactualChoices, default_extent
 from formalimg.errors import FormalimgError
 from formalimg.suites import CATEGORIES, Category, Difficulty, Profile, suite
 
@@ -23,11 +23,14 @@ QuestionSource: TypeAlias = Literal["model", "template"]
 
 
 # Half of all mixes of many concepts come to nothing, many before anyone is asked; the paper tries without end.
-_USUAL = {"formula": Extent(tuple(range(1, 11)), 200, 6), "concepts": Extent(tuple(range(1, 8)), 300, 30)}
+_USUAL = {
+    "formula": AuthoringExtent(tuple(range(1, 11)), 200, 6),
+    "concepts": AuthoringExtent(tuple(range(1, 8)), 300, 30),
+}
 
 
 class Slot(NamedTuple):
-    """A place for one item: its id, and the level it must have."""
+    """A slot for one item: its id and level."""
 
     id: int
     level: int
@@ -35,7 +38,7 @@ class Slot(NamedTuple):
 
 @dataclass(frozen=True)
 class ConceptChoices:
-    """How items of ConceptMix are mixed and written; what is not said is done as in the paper.
+    """Options for ConceptMix; the defaults follow the paper.
 
     Attributes:
         concepts: a folder with the user's own concepts; None for ours.
@@ -67,13 +70,13 @@ class ConceptChoices:
 
     @property
     def made(self) -> tuple[str, ...]:
-        """The names of the choices that differ from the paper."""
+        """Return the names of the options that differ from the paper."""
         return tuple(entry.name for entry in fields(self) if getattr(self, entry.name) != entry.default)
 
 
 @dataclass(frozen=True)
-class WritingPlan:
-    """Which items a chat model is to write.
+class AuthoringPlan:
+    """The items that a chat model is to write.
 
     Attributes:
         suite: `knolling`, `natural` or `conceptmix`; `cf-world` for groups, `cf-world-denominalised` for outcomes
@@ -99,7 +102,7 @@ class WritingPlan:
     def __post_init__(self) -> None:
         kind = suite(self.suite).kind
         if kind == "counterfactual":
-            usual = usual_extent(self.suite, self.counterfactual, self.levels, self.per_level)
+            usual = default_extent(self.suite, self.counterfactual, self.levels, self.per_level)
         else:
             usual = _USUAL[kind]
         object.__setattr__(self, "levels", self.levels or usual.levels)

@@ -1,4 +1,4 @@
-"""What is particular to the items of one kind of suite; all else about writing is the same for all."""
+"""The authoring task: what differs between kinds of suites."""
 
 from __future__ import annotations
 
@@ -6,37 +6,37 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from formalimg.authoring.acceptance import Likeness, Shelf, Standing
+from formalimg.authoring.acceptance import AcceptedItems, AuthoringState, Similarity
 from formalimg.authoring.conversation import Conversation
-from formalimg.authoring.outcomes import Outcome, Rejection
-from formalimg.authoring.plan import Slot, WritingPlan
+from formalimg.authoring.outcomes import AttemptOutcome, Rejection
+from formalimg.authoring.plan import AuthoringPlan, Slot
 from formalimg.suites import Item, suite, write_items
 
 
-class Craft(Protocol):
-    """How items of one kind are written."""
+class AuthoringTask(Protocol):
+    """Authoring of one kind of items."""
 
     @property
-    def likeness(self) -> Likeness:
-        """When two items are the same."""
+    def likeness(self) -> Similarity:
+        """Return when two items are duplicates."""
         ...
 
     @property
     def shapes(self) -> Mapping[str, object]:
-        """All that shapes the items besides the plan's levels, numbers and seed, in plain data."""
+        """Return the settings that shape the items, besides levels, counts and seed."""
         ...
 
-    async def attempt(self, slot: Slot, number: int, talk: Conversation, shelf: Shelf) -> Outcome:
-        """Make one attempt. The shelf is only looked at, so that hopeless answers cost no second question."""
+    async def attempt(self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems) -> AttemptOutcome:
+        """Run one attempt. The shelf is only looked at, so that hopeless answers cost no second question."""
         ...
 
-    def summary(self, tried: Sequence[Outcome], accepted: Sequence[Outcome]) -> Mapping[str, object]:
+    def summary(self, tried: Sequence[AttemptOutcome], accepted: Sequence[AttemptOutcome]) -> Mapping[str, object]:
         """What the card says of the notes that all attempts and those of accepted items have left."""
         ...
 
 
-def craft_of(plan: WritingPlan, prompts: Path | None) -> Craft:
-    """The craft for a plan.
+def authoring_task(plan: AuthoringPlan, prompts: Path | None) -> AuthoringTask:
+    """Return the authoring task of a plan.
 
     Args:
         plan: what to write.
@@ -47,34 +47,34 @@ def craft_of(plan: WritingPlan, prompts: Path | None) -> Craft:
     """
     match suite(plan.suite).kind:  # each loads only what it needs
         case "concepts":
-            from formalimg.authoring.concepts.attempts import ConceptCraft
+            from formalimg.authoring.concepts.attempts import ConceptAuthoring
 
-            return ConceptCraft(plan, prompts)
+            return ConceptAuthoring(plan, prompts)
         case "counterfactual":
-            from formalimg.authoring.counterfactuals.groups import counterfactual_craft
+            from formalimg.authoring.counterfactuals.groups import counterfactual_authoring
 
-            return counterfactual_craft(plan, prompts)
+            return counterfactual_authoring(plan, prompts)
         case "formula":
-            from formalimg.authoring.formulas.attempts import FormulaCraft
+            from formalimg.authoring.formulas.attempts import FormulaAuthoring
 
-            return FormulaCraft(plan, prompts)
+            return FormulaAuthoring(plan, prompts)
 
 
-def finished_items(plan: WritingPlan, stands: Standing) -> tuple[Item[Any], ...]:
-    """The items of all accepted attempts, in the order of their places."""
+def finished_items(plan: AuthoringPlan, stands: AuthoringState) -> tuple[Item[Any], ...]:
+    """Return the items of all accepted attempts, in slot order."""
     if suite(plan.suite).kind == "counterfactual":
-        from formalimg.authoring.counterfactuals.groups import items_of_outcomes
+        from formalimg.authoring.counterfactuals.groups import items_from_outcomes
 
-        return items_of_outcomes(plan, stands.accepted)
+        return items_from_outcomes(plan, stands.accepted)
     return tuple(item for _, item in sorted(stands.shelf.items.items()))
 
 
-def put_down(plan: WritingPlan, items: Sequence[Item[Any]], stands: Standing, folder: Path) -> Path:
-    """Write the items to the folder, with what else belongs to them."""
+def write_results(plan: AuthoringPlan, items: Sequence[Item[Any]], stands: AuthoringState, folder: Path) -> Path:
+    """Write the items and their companion files to the folder."""
     if suite(plan.suite).kind == "counterfactual":
-        from formalimg.authoring.counterfactuals.groups import put_beside
+        from formalimg.authoring.counterfactuals.groups import write_companions
 
-        put_beside(plan, stands.accepted, folder)
+        write_companions(plan, stands.accepted, folder)
     return write_items(items, folder)
 
 
@@ -82,8 +82,8 @@ _LONGEST_WORDS = 3000
 """The most characters of a prompt; the longest published one has about a thousand."""
 
 
-def fit_words(words: str) -> str | Rejection:
-    """The words on one line, if they can be a prompt."""
+def clean_prompt(words: str) -> str | Rejection:
+    """Return the text on one line, if it can be a prompt."""
     line = " ".join(words.split())
     if not line:
         return Rejection("unfit words", "there are none")

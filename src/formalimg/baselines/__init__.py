@@ -1,14 +1,14 @@
-"""Artists: image models inside the package, that need no weights, and planners that make layouts instead."""
+"""Baselines: embedded image models and planners that need no GPU, no weights and no network."""
 
 from typing import TYPE_CHECKING
 
 from formalimg._util.lazy import lazy_exports
-from formalimg.baselines.opening import BASELINES, open_baseline
+from formalimg.baselines.registry import BASELINES, open_baseline
 
 if TYPE_CHECKING:
-    from formalimg.baselines.planning import ChatPlanner, SolverPlanner, open_planner
+    from formalimg.baselines.planner import ChatPlanner, SolverPlanner, open_planner
 
 # Most programs plan nothing.
-__getattr__ = lazy_exports("formalimg.baselines", {"planning": ["ChatPlanner", "SolverPlanner", "open_planner"]})
+__getattr__ = lazy_exports("formalimg.baselines", {"planner": ["ChatPlanner", "SolverPlanner", "open_planner"]})
 
 __all__ = ["BASELINES", "ChatPlanner", "SolverPlanner", "open_baseline", "open_planner"]

@@ -1,4 +1,4 @@
-"""The oracle: an image model that is told what the image has to show. It marks the ceiling."""
+"""The oracle baseline: an image model that sees the formula and draws a solution of it. It marks the ceiling."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from formalimg.suites import FormulaSpec
 _ADVICE = "builtin/oracle draws only knolling: use folder/… or a real model for other suites"
 
 
-def imagine(request: ImageRequest) -> Scene | Refused | Failed:
-    """A scene that satisfies the request's formula: its witness for the first sample, others for further ones."""
+def compose_solution(request: ImageRequest) -> Scene | Refused | Failed:
+    """Return a scene that satisfies the formula: its witness for the first sample, other solutions for further ones."""
     spec = request.spec
     if spec is None:
-        return Failed("builtin/oracle was not told what to draw: the request has no spec")
+        return Failed("builtin/oracle needs the formula: the request has no spec")
     if not isinstance(spec, FormulaSpec) or spec.style is not None:
         return Failed(_ADVICE)
     undrawn = sorted(set(spec.object_classes) - set(drawable_classes()))
@@ -22,12 +22,8 @@ def imagine(request: ImageRequest) -> Scene | Refused | Failed:
         return Failed(f"{_ADVICE}; there is no drawing of a {undrawn[0]}")
     if spec.witness is not None and request.sample == 0:
         return spec.witness
-    return _solved(spec, request.seed)
-
-
-def _solved(spec: FormulaSpec, seed: int) -> Scene | Refused | Failed:
     try:
-        found = solve(spec.formula, seed=seed)
+        found = solve(spec.formula, seed=request.seed)
     except FormulaError as error:
         return Failed(f"{_ADVICE}; {error.problems[0].message}")
     except SolverLimitError as error:

@@ -1,4 +1,4 @@
-"""Scatter: an image model that knows objects and colours, and puts them anywhere. It marks the level of chance."""
+"""The scatter baseline: an image model that draws the named objects at random places. It marks chance level."""
 
 from __future__ import annotations
 
@@ -6,44 +6,42 @@ from random import Random
 
 import numpy as np
 
-from formalimg.baselines.board import SCALES, spots
-from formalimg.baselines.cast import Cast
-from formalimg.baselines.known_words import Cue
-from formalimg.baselines.noticing import Mention, Noticed, notice
+from formalimg.baselines.mentions import EntityTracker, ObjectMention, PromptToken, TextCue, find_tokens
+from formalimg.baselines.placement import SCALES, candidate_boxes
 from formalimg.scenes import Box, Scene
 
 
-def imagine(prompt: str, seed: int = 0) -> Scene:
-    """The objects that a prompt names, each once, in any size and place; empty if it names nothing that can be drawn.
+def compose_scattered(prompt: str, seed: int = 0) -> Scene:
+    """Return the objects that a prompt names, each in a random size and place; empty if none of them can be drawn.
 
-    Colours are those that stand with a noun ("a red cup", "the cup is red"). All other words are passed over.
+    Colours are those that stand with a noun ("a red cup", "the cup is red"). All other words are ignored.
     """
-    chance = Random(f"{seed} {prompt}")
-    cast = Cast()
-    for noticed in notice(prompt):
-        _meet(noticed, cast)
+    rng = Random(f"{seed} {prompt}")
+    entities = EntityTracker()
+    for sentence in find_tokens(prompt):
+        _track(sentence, entities)
     boxes: dict[int, Box] = {}
-    for obj, name in cast:
-        box = _any_spot(name.label, boxes, chance)
+    for obj, entity in entities:
+        box = _random_box(entity.label, boxes, rng)
         if box is not None:
             boxes[obj] = box
-    return cast.scene(boxes, chance)
+    return entities.scene(boxes, rng)
 
 
-def _meet(noticed: list[Noticed], cast: Cast) -> None:
-    """Add the objects of a sentence to the cast."""
-    for place, seen in enumerate(noticed):
-        if isinstance(seen, Mention):
-            unit = cast.called(seen)
-            match noticed[place + 1 : place + 3]:
-                case [Cue("verb"), Cue("color", (color,))]:
-                    cast.paint(unit, color)
+def _track(sentence: list[PromptToken], entities: EntityTracker) -> None:
+    """Add the objects of a sentence, with their colours."""
+    for index, token in enumerate(sentence):
+        if isinstance(token, ObjectMention):
+            group = entities.resolve(token)
+            match sentence[index + 1 : index + 3]:
+                case [TextCue("verb"), TextCue("color", (color,))]:
+                    entities.paint(group, color)
 
 
-def _any_spot(label: str, boxes: dict[int, Box], chance: Random) -> Box | None:
-    """Any free spot of any size; of the sizes for which there is room, if there is none for the first choice."""
-    around = spots(label)
-    free = around.free(boxes.values())
-    wanted = free & (around.scale == chance.randrange(len(SCALES)))
-    choice = np.flatnonzero(wanted if wanted.any() else free)
-    return around.box(int(choice[chance.randrange(len(choice))])) if len(choice) else None
+def _random_box(label: str, boxes: dict[int, Box], rng: Random) -> Box | None:
+    """Return a random free box of a random size; of any size that fits, if there is none of that size."""
+    candidates = candidate_boxes(label)
+    free = candidates.free(boxes.values())
+    of_size = free & (candidates.scale == rng.randrange(len(SCALES)))
+    choices = np.flatnonzero(of_size if of_size.any() else free)
+    return candidates.box(int(choices[rng.randrange(len(choices))])) if len(choices) else None

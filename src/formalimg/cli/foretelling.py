@@ -1,4 +1,4 @@
-"""What is told before anything is done: what a run would cost, and which of its images cannot count."""
+"""Before a run: its estimate for `--dry-run`, and warnings about images that cannot count."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def warnings_about(suite: str, items: Sequence[Item[Any]], place: Path | None) -> Iterator[str]:
-    """Which images of these items of CF-World cannot count, and why, one line each; nothing for other suites.
+    """Yield one line for each reason why images of these CF-World items cannot count; nothing for other suites.
 
     Args:
         suite: the suite.
-        items: those that are to be run.
-        place: where the user has them from; None for those that ship.
+        items: the selected items.
+        place: the path of the user's items; None for those that ship.
     """
     from formalimg.suites import CF_WORLD
     from formalimg.suites import suite as suite_of
@@ -41,14 +41,14 @@ def warnings_about(suite: str, items: Sequence[Item[Any]], place: Path | None) -
         )
 
 
-def show_forecast(order: RunConfig, folder: Path, forecasts: Sequence[RunEstimate]) -> None:
-    """Say what would be done; of the images once, of the questions for each judge."""
-    first = forecasts[0]
-    typer.echo(f"{order.model.name}, in {folder}:")
+def show_estimates(config: RunConfig, folder: Path, estimates: Sequence[RunEstimate]) -> None:
+    """Print what a run would do: its images once, its questions for each judge."""
+    first = estimates[0]
+    typer.echo(f"{config.model.name}, in {folder}:")
     typer.echo(f"  images to make   {first.images:>7,}  {_dollars(first.image_cost)}")
-    for forecast in forecasts:
-        typer.echo(f"  images to judge  {forecast.verdicts:>7,}")
-        typer.echo(f"  questions to ask   {forecast.questions:>7,}  {_dollars(forecast.judge_cost)}")
+    for one in estimates:
+        typer.echo(f"  images to judge  {one.verdicts:>7,}")
+        typer.echo(f"  questions to ask   {one.questions:>7,}  {_dollars(one.judge_cost)}")
     typer.echo("  the first image would be asked for with:")
     for line in first.first.splitlines():
         typer.echo(f"    {line}")

@@ -71,10 +71,10 @@ def import_queue_command(
 
     Exit code 1 if some are undecided, or none is kept; 2 if a line makes no sense, and then nothing is written.
     """
-    from formalimg.authoring import put_review, read_review
+    from formalimg.authoring import read_review, write_review
 
     review = read_review(queue)
-    path = put_review(review, out, version)
+    path = write_review(review, out, version)
     for decision in ("accept", "edit", "reject"):
         count = list(review.decisions.values()).count(decision)
         typer.echo(f"{decision:<12}{count:>6,}")

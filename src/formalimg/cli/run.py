@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from formalimg.cli import options
-from formalimg.cli.running import Asked, execute_all, show_numbers
+from formalimg.cli.running import RunOptions, execute_all, show_numbers
 
 
 def run_command(
@@ -43,7 +43,7 @@ def run_command(
 
     Run the same command again to resume. Ctrl-C stops cleanly.
     """
-    asked = Asked(**locals())
+    asked = RunOptions(**locals())
     done = execute_all(asked, judging=True)
     if not dry_run:
         show_numbers(done)
@@ -77,7 +77,7 @@ def generate_command(
     out: options.RunFolder = None,
 ) -> None:
     """Generate the images of a suite, to be judged later with `judge`."""
-    asked = Asked(**locals())
+    asked = RunOptions(**locals())
     from formalimg.runs import images_url  # here, so that other commands start faster, and no option is called so
 
     for folder in execute_all(asked, judging=False).folders:

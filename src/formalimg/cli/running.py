@@ -1,8 +1,8 @@
-"""What the commands that run something share."""
+"""Runs from the command line: what `run`, `generate` and `judge` share."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,25 +12,22 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import typer
 
 from formalimg import __version__
-from formalimg.cli.foretelling import show_forecast, warnings_about
+from formalimg.cli.foretelling import show_estimates, warnings_about
 from formalimg.cli.options import options_of, read_levels, read_options
 from formalimg.cli.output import print_table
 from formalimg.cli.progress import run_progress
-from formalimg.cli.workforce import Workforce
+from formalimg.cli.workforce import EngineOptions
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.cluster import Opened
     from formalimg.judges import Judge
     from formalimg.models import ImageModel
-    from formalimg.runs import RunConfig
-    from formalimg.scenes import Scene
-    from formalimg.suites import Condition, FormulaSpec, Item
+    from formalimg.runs import Reopenable, RunBuilder, RunConfig
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the options of `run` and `generate` ask for, by their names."""
+class RunOptions:
+    """The options of `run` and `generate`, by their names."""
 
     suite: str
     model: list[str]
@@ -81,136 +78,136 @@ class Asked:
             )
 
     @property
-    def workforce(self) -> Workforce:
-        """Who does the work."""
-        return Workforce(self.engine, self.address, self.workers, self.gpus_per_worker, self.cpus_per_worker)
+    def engine_options(self) -> EngineOptions:
+        """The options about the engine."""
+        return EngineOptions(self.engine, self.address, self.workers, self.gpus_per_worker, self.cpus_per_worker)
 
-    def open_judges(self) -> list[Opened[Judge]]:
-        """Who is to judge, in their order."""
+    def open_judges(self) -> list[Reopenable[Judge]]:
+        """Open the judges, in their order."""
         return open_judges(self.suite, self.judge, self.judge_option, self.prompts, self.task)
 
-    def open_model(self, name: str) -> Opened[ImageModel]:
-        """Who is to make images, or layouts."""
-        from formalimg.baselines import open_planner
-        from formalimg.cluster import Opened
+    def open_model(self, name: str) -> Reopenable[ImageModel]:
+        """Open the model that generates images, or plans layouts."""
         from formalimg.models import open_image_model
-        from formalimg.runs import require_covered
+        from formalimg.runs import Reopenable, require_covered
 
-        given = read_options(self.model_option)
+        options = read_options(self.model_option)
         if self.task == "layout":
-            return Opened.by(partial(open_planner, name, given, self.prompts))
-        model = Opened.by(partial(open_image_model, name, given))
+            from formalimg.baselines import open_planner
+
+            return Reopenable.open(partial(open_planner, name, options, self.prompts))
+        model = Reopenable.open(partial(open_image_model, name, options))
         require_covered(model.here, self.suite)
         return model
 
-    def condition_for(self, model: ImageModel) -> Condition:
-        """How items are put to a model."""
-        from formalimg.runs import style_for
+    def builder(self) -> RunBuilder:
+        """Return the builder of the runs of all models."""
+        from formalimg.runs import RunBuilder, layouts_of, open_run
         from formalimg.suites import Condition
 
+        builder = RunBuilder(
+            self.suite,
+            f"formalimg {__version__}",
+            self.items,
+            levels=None if self.levels is None else read_levels(self.levels),
+            per_level=self.per_level,
+            samples=self.samples,
+            seed=self.seed,
+            size=self.size,
+            budget=self.budget,
+            task=self.task,
+            images=self.images,
+        )
         if self.task == "layout":
-            return Condition()
-        style = style_for(self.suite, model) if self.style == "auto" else self.style
-        return Condition(self.condition, self.words == "with", style, self.prompts)
+            return builder
+        style = "none" if self.style == "auto" else self.style
+        condition = Condition(self.condition, self.words == "with", style, self.prompts)
+        builder = replace(builder, condition=condition, auto_style=self.style == "auto")
+        if self.layouts == "solver":
+            return builder
+        with closing(open_run(self.layouts)) as run:
+            origin = f"{run.manifest.model.name}, begun {run.manifest.created}"
+            return replace(builder, layouts=layouts_of(run), layouts_from=origin)
 
 
 def open_judges(
-    suite: str, names: list[str] | None, given: list[str] | None, prompts: Path | None, task: str
-) -> list[Opened[Judge]]:
-    """The judges of these names, each with its options; the one that works offline if there are no names."""
-    from formalimg.cluster import Opened
+    suite: str, names: list[str] | None, options: list[str] | None, prompts: Path | None, task: str
+) -> list[Reopenable[Judge]]:
+    """Open the judges of these names, each with its options; the one that works offline if there are no names."""
     from formalimg.judges import open_judge
+    from formalimg.runs import Reopenable
 
     opened = []
     for number, name in enumerate(names or [None], 1):
-        own = options_of(given, number, len(names or [None]))
-        # Texts of the user's own are an option as well, of judges that send any.
+        own = options_of(options, number, len(names or [None]))
+        # Prompt texts of the user are an option as well, of judges that send any.
         if prompts is not None and name is not None and not name.startswith(("builtin/", "detector/")):
             own.setdefault("prompts", str(prompts))
-        opened.append(Opened.by(partial(open_judge, suite, name, own, task)))
+        opened.append(Reopenable.open(partial(open_judge, suite, name, own, task)))
     return opened
 
 
-class Done(NamedTuple):
-    """The folders of some runs, and who judged them."""
+class FinishedRuns(NamedTuple):
+    """The folders of some runs, and their judges."""
 
     folders: list[Path]
     judges: list[Judge]
 
 
-def execute_all(asked: Asked, *, judging: bool) -> Done:
-    """Do one run for each model, or say what it would do."""
-    from formalimg.runs import RunConfig, Selection, estimate, images_url, run_name
-    from formalimg.suites import load, suite
+def execute_all(options: RunOptions, *, judging: bool) -> FinishedRuns:
+    """Execute one run for each model, or print what it would do."""
+    from formalimg.runs import estimate
+    from formalimg.suites import suite
 
-    suite(asked.suite)  # a slip in its name is told before one in a model's
-    workforce = asked.workforce
-    opened = [asked.open_model(name) for name in asked.model]
-    judges = asked.open_judges() if judging else []
-    names = [*(model.here.name for model in opened), *(judge.here.name for judge in judges)]
-    require_prices(asked.budget, names)
-    items = load(asked.suite, asked.items)
-    selection = Selection(None if asked.levels is None else read_levels(asked.levels), asked.per_level)
-    layouts, layouts_from = _layouts(asked, items)
-    for warning in warnings_about(asked.suite, [*selection.of(items).values()], asked.items):
+    suite(options.suite)  # a typo in its name is reported before one in a model's
+    engine = options.engine_options
+    models = [options.open_model(name) for name in options.model]
+    judges = options.open_judges() if judging else []
+    names = [*(model.here.name for model in models), *(judge.here.name for judge in judges)]
+    require_prices(options.budget, names)
+    builder = options.builder()
+    for warning in warnings_about(options.suite, [*builder.selection.of(builder.items).values()], options.items):
         typer.echo(warning, err=True)
     folders = []
-    for model in opened:
-        condition = asked.condition_for(model.here)
-        kind = "layout" if asked.task == "layout" else condition.name
-        folder = asked.out or asked.runs / run_name(asked.suite, model.here.name, kind)
-        order = RunConfig(
-            items,
-            model.here,
-            selection,
-            samples=asked.samples,
-            seed=asked.seed,
-            size=asked.size,
-            made_with=f"formalimg {__version__}",
-            condition=condition,
-            layouts=layouts,
-            budget=asked.budget,
-            task=asked.task,
-            layouts_from=layouts_from,
-            images=images_url(asked.images, folder) if asked.images else "",
-        )
-        if asked.dry_run:
-            show_forecast(
-                order,
-                folder,
-                [estimate(order, folder, judge.here) for judge in judges] or [estimate(order, folder, None)],
-            )
+    for model in models:
+        folder = options.out or builder.folder(model.here, options.runs)
+        config = builder.config(model.here, folder)
+        if options.dry_run:
+            estimates = [estimate(config, folder, judge.here) for judge in judges]
+            show_estimates(config, folder, estimates or [estimate(config, folder, None)])
         else:
-            _execute(order, model, folder, judges, workforce)
+            _execute(config, model, folder, judges, engine)
         folders.append(folder)
-    return Done(folders, [judge.here for judge in judges])
+    return FinishedRuns(folders, [judge.here for judge in judges])
 
 
-def show_numbers(done: Done) -> None:
-    """Print the table of these runs, a row for each judge, and where they lie."""
+def show_numbers(done: FinishedRuns) -> None:
+    """Print the table of these runs, a row for each judge, and their folders."""
     from formalimg.reporting import compare, terminal_table
     from formalimg.runs import Identity, open_run
 
-    parties = [Identity(judge.name, judge.settings) for judge in done.judges]
+    judges = [Identity(judge.name, judge.settings) for judge in done.judges]
     with ExitStack() as opened:
-        runs = [opened.enter_context(closing(open_run(folder, party))) for folder in done.folders for party in parties]
+        runs = [opened.enter_context(closing(open_run(folder, judge))) for folder in done.folders for judge in judges]
         print_table(terminal_table(compare(runs)))
     for folder in done.folders:
         typer.echo(f"run in {folder}")
 
 
-def judge_images(folder: Path, judge: Opened[Judge], title: str, budget: float | None, workforce: Workforce) -> None:
-    """Let a judge look at the images of a run that it has not scored yet."""
+def judge_images(
+    folder: Path, judge: Reopenable[Judge], title: str, budget: float | None, engine: EngineOptions
+) -> None:
+    """Judge the images of a run that this judge has not scored yet."""
     from formalimg.runs import judge_run
 
-    with workforce.at_work(None, judge) as crew, run_progress(title, crew.told) as told:
-        assert crew.judge is not None, "who was given comes back"
-        done = judge_run(folder, crew.judge, budget=budget, on_progress=told)
+    with engine.open(None, judge) as parties, run_progress(title, parties.rates_text) as on_progress:
+        assert parties.judge is not None, "an engine returns the judge it was given"
+        done = judge_run(folder, parties.judge, budget=budget, on_progress=on_progress)
     stop_if_stopped(done.stopped, folder, over_budget=done.over_budget)
 
 
 def stop_if_stopped(stopped: bool, folder: Path, *, over_budget: bool = False) -> None:
-    """End the command if it was interrupted."""
+    """End the command if the run was interrupted."""
     if stopped:
         how = "with a larger budget goes on: this one is used up" if over_budget else "goes on"
         typer.echo(f"stopped; all that is done is kept in {folder}. The same command {how}.", err=True)
@@ -218,7 +215,7 @@ def stop_if_stopped(stopped: bool, folder: Path, *, over_budget: bool = False) -
 
 
 def require_prices(budget: float | None, names: Sequence[str]) -> None:
-    """Refuse a budget that nobody could keep, before anything is paid for."""
+    """Refuse a budget if a price is unknown, before anything is paid for."""
     from formalimg.models import UNKNOWN, price
 
     for name in names:
@@ -229,32 +226,25 @@ def require_prices(budget: float | None, names: Sequence[str]) -> None:
 
 
 def _execute(
-    order: RunConfig, model: Opened[ImageModel], folder: Path, judges: Sequence[Opened[Judge]], workforce: Workforce
+    config: RunConfig,
+    model: Reopenable[ImageModel],
+    folder: Path,
+    judges: Sequence[Reopenable[Judge]],
+    engine: EngineOptions,
 ) -> None:
-    """Make the images while the first judge looks at them; then the others look."""
+    """Generate the images while the first judge judges them; then let the other judges judge."""
     from formalimg.runs import execute
 
-    title = f"{order.items[0].suite}, {order.model.name}"
-    with workforce.at_work(model, next(iter(judges), None)) as crew, run_progress(title, crew.told) as told:
+    title = f"{config.items[0].suite}, {config.model.name}"
+    first = next(iter(judges), None)
+    with engine.open(model, first) as parties, run_progress(title, parties.rates_text) as on_progress:
         done = execute(
-            replace(order, model=crew.model or order.model),
+            replace(config, model=parties.model or config.model),
             folder,
-            crew.judge,
-            on_progress=told,
-            matched=lambda matching: typer.echo(matching.told(), err=True),
+            parties.judge,
+            on_progress=on_progress,
+            on_match=lambda matching: typer.echo(matching.told(), err=True),
         )
     stop_if_stopped(done.stopped, folder, over_budget=done.over_budget)
     for judge in judges[1:]:
-        judge_images(folder, judge, f"{title}, judged by {judge.here.name}", order.budget, workforce)
-
-
-def _layouts(asked: Asked, items: Sequence[Item[FormulaSpec]]) -> tuple[Mapping[str, Scene], str]:
-    """The layouts of the items, if the condition needs any, and where they come from."""
-    if asked.condition == "plain":
-        return {}, ""
-    if asked.layouts == "solver":
-        return {item.id: item.spec.witness for item in items if item.spec.witness is not None}, "solver"
-    from formalimg.runs import layouts_of, open_run
-
-    with closing(open_run(asked.layouts)) as run:
-        return layouts_of(run), f"{run.manifest.model.name}, begun {run.manifest.created}"
+        judge_images(folder, judge, f"{title}, judged by {judge.here.name}", config.budget, engine)

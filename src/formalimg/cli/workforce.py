@@ -1,4 +1,4 @@
-"""Who does the work of a command: this process, or workers on a Ray cluster."""
+"""The engine of a command: this process, or workers on a Ray cluster."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ import typer
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.cluster import Opened
     from formalimg.judges import Judge
     from formalimg.models import ImageModel
+    from formalimg.runs import Reopenable
 
 
-class AtWork(NamedTuple):
-    """Who makes, who judges, and what they say of how fast they are."""
+class EngineParties(NamedTuple):
+    """The model and judge that do the work, and a text about the rates of workers."""
 
     model: ImageModel | None
     judge: Judge | None
-    told: Callable[[], str]
+    rates_text: Callable[[], str]
 
 
 @dataclass(frozen=True)
-class Workforce:
-    """What the options of a command say about who works, by their names."""
+class EngineOptions:
+    """The options of a command about its engine, by their names."""
 
     engine: Literal["local", "ray"]
     address: str | None
@@ -37,41 +37,44 @@ class Workforce:
     cpus_per_worker: float | None
 
     def __post_init__(self) -> None:
-        given = {
+        options = {
             "--address": self.address,
             "--workers": self.workers,
             "--gpus-per-worker": self.gpus_per_worker,
             "--cpus-per-worker": self.cpus_per_worker,
         }
-        idle = [option for option, value in given.items() if value is not None and self.engine == "local"]
-        if idle:
-            raise FormalimgError(f"{idle[0]} says something about a Ray cluster: give --engine ray too")
+        unused = [option for option, value in options.items() if value is not None and self.engine == "local"]
+        if unused:
+            raise FormalimgError(f"{unused[0]} is about a Ray cluster: give --engine ray too")
 
     @contextmanager
-    def at_work(self, model: Opened[ImageModel] | None, judge: Opened[Judge] | None) -> Iterator[AtWork]:
-        """Have the work of a model and a judge done by whom it should be done.
+    def open(self, model: Reopenable[ImageModel] | None, judge: Reopenable[Judge] | None) -> Iterator[EngineParties]:
+        """Yield the model and judge to run with: those given, or those of workers on a cluster.
 
         Raises:
             FormalimgError: if there is no cluster, or no room on it.
         """
-        here = AtWork(model.here if model else None, judge.here if judge else None, lambda: "")
+        local = EngineParties(model.here if model else None, judge.here if judge else None, lambda: "")
         if self.engine == "local":
-            yield here
+            yield local
             return
-        from formalimg.cluster import ResourceRequest, open_crew
+        from formalimg.cluster import ResourceRequest, open_worker_pool
         from formalimg.models import Matches
 
-        # Images that are there already need nobody else to hand them out.
-        away = None if model and isinstance(model.here, Matches) else model
-        if away is None and judge is None:
-            yield here
+        # Models that serve existing images need no workers.
+        remote = None if model and isinstance(model.here, Matches) else model
+        if remote is None and judge is None:
+            yield local
             return
-        demand = ResourceRequest(1 if self.cpus_per_worker is None else self.cpus_per_worker, self.gpus_per_worker or 0)
-        # What Ray says of machines that die is no result of ours.
+        cpus = 1 if self.cpus_per_worker is None else self.cpus_per_worker
+        resources = ResourceRequest(cpus, self.gpus_per_worker or 0)
+        # Messages of Ray about machines that die are not results.
         with (
             redirect_stdout(sys.stderr),
-            open_crew(away, judge, workers=self.workers, demand=demand, address=self.address or "auto") as crew,
+            open_worker_pool(
+                remote, judge, workers=self.workers, resources=resources, address=self.address or "auto"
+            ) as pool,
         ):
-            many = f"{crew.size} workers" if crew.size > 1 else "1 worker"
-            typer.echo(f"Ray: up to {many}, with {demand} each; the first take some seconds to start", err=True)
-            yield AtWork(crew.model or here.model, crew.judge, crew.told)
+            count = f"{pool.size} workers" if pool.size > 1 else "1 worker"
+            typer.echo(f"Ray: up to {count}, with {resources} each; the first take some seconds to start", err=True)
+            yield EngineParties(pool.model or local.model, pool.judge, pool.rates_text)

@@ -19,7 +19,7 @@ from formalimg.cli.options import (
 from formalimg.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from formalimg.authoring import WritingPlan, Written
+    from formalimg.authoring import AuthoringPlan, AuthoringResult
     from formalimg.models import ChatModel
 
 
@@ -115,12 +115,12 @@ def write_command(
     Whatever ends it, the same command goes on where it was. Exit code 1 if items are missing in the end.
     """
     from formalimg.authoring import (
+        AuthoringPlan,
         ConceptChoices,
         CounterfactualChoices,
-        WritingPlan,
-        outcomes_told,
+        author_suite,
+        named_outcomes,
         read_laws,
-        write_suite,
     )
     from formalimg.errors import FormalimgError  # here, with what follows, so that other commands start faster
     from formalimg.models import open_chat_model
@@ -131,7 +131,7 @@ def write_command(
         raise FormalimgError("-C is for the model that checks: name it with --checker")
     suite = _suite_of(suite, task)
     of_world = suite_of(suite).kind == "counterfactual"
-    plan = WritingPlan(
+    plan = AuthoringPlan(
         suite,
         () if levels is None else read_levels(levels),
         per_level or 0,
@@ -143,7 +143,7 @@ def write_command(
             () if laws is None else read_laws(laws),
             per_law,
             (questions if of_world else None) or "template",
-            () if items is None else outcomes_told(load("cf-world", items)),
+            () if items is None else named_outcomes(load("cf-world", items)),
         ),
     )
     writing = open_chat_model(model, read_options(model_options))
@@ -152,8 +152,8 @@ def write_command(
         _show_outlook(plan, writing, checking, out, prompts)
         return
     try:
-        with progress_bar(f"writing {suite}", len(plan.slots)) as told:
-            written = write_suite(plan, writing, out, checker=checking, prompts=prompts, on_progress=told)
+        with progress_bar(f"writing {suite}", len(plan.slots)) as on_progress:
+            written = author_suite(plan, writing, out, checker=checking, prompts=prompts, on_progress=on_progress)
     except KeyboardInterrupt:
         typer.echo(f"stopped; all answers so far are kept in {out}, and the same command goes on from there", err=True)
         raise typer.Exit(130) from None
@@ -163,7 +163,7 @@ def write_command(
 
 
 def _show_outlook(
-    plan: WritingPlan, writing: ChatModel, checking: ChatModel | None, out: Path, prompts: Path | None
+    plan: AuthoringPlan, writing: ChatModel, checking: ChatModel | None, out: Path, prompts: Path | None
 ) -> None:
     from formalimg.authoring import estimate_authoring
 
@@ -192,7 +192,7 @@ def _suite_of(name: str, task: str | None) -> str:
     return _TASKS[task]
 
 
-def _show(written: Written, plan: WritingPlan) -> None:
+def _show(written: AuthoringResult, plan: AuthoringPlan) -> None:
     """Print what became of all attempts, and what is missing."""
     from formalimg.authoring import REASONS
     from formalimg.suites import suite

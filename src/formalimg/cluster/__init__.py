@@ -1,9 +1,7 @@
-"""Workers: processes on the machines of a Ray cluster that make and judge images for one run."""
+"""The Ray engine: worker processes on the machines of a Ray cluster that generate and judge images for one run."""
 
-from formalimg.cluster.crew import Crew
-from formalimg.cluster.demand import ResourceRequest
-from formalimg.cluster.hiring import open_crew
-from formalimg.cluster.spreading import SpreadJudge, SpreadModel
-from formalimg.cluster.wanted import Opened
+from formalimg.cluster.distributed import DistributedJudge, DistributedModel
+from formalimg.cluster.pool import WorkerPool, open_worker_pool
+from formalimg.cluster.ray_cluster import ResourceRequest
 
-__all__ = ["Crew", "Opened", "ResourceRequest", "SpreadJudge", "SpreadModel", "open_crew"]
+__all__ = ["DistributedJudge", "DistributedModel", "ResourceRequest", "WorkerPool", "open_worker_pool"]

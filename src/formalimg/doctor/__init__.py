@@ -1,6 +1,5 @@
-"""The doctor: is this installation fit to give numbers that can be trusted?"""
+"""The doctor: check whether this installation gives the known answers, and what is missing (`formalimg doctor`)."""
 
-from formalimg.doctor.examination import Finding, examine
-from formalimg.doctor.known_answers import Answer, try_known_answers
+from formalimg.doctor.checks import DoctorCheck, KnownAnswer, check_known_answers, examine
 
-__all__ = ["Answer", "Finding", "examine", "try_known_answers"]
+__all__ = ["DoctorCheck", "KnownAnswer", "check_known_answers", "examine"]

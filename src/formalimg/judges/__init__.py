@@ -3,52 +3,33 @@
 from typing import TYPE_CHECKING
 
 from formalimg._util.lazy import lazy_exports
-from formalimg.judges.judge import Grounder, Grounding, Judge, LoadedImage
-from formalimg.judges.layout_judge import LayoutJudge
-from formalimg.judges.opening import open_grounder, open_judge
-from formalimg.judges.scene_judge import SceneJudge, clause_parts, formula_part, judge_grounding
-from formalimg.judges.verdict import Part, Unscored, UnscoredReason, Verdict
+from formalimg.judges.base import Grounder, Grounding, Judge, LoadedImage, Part, Unscored, UnscoredReason, Verdict
+from formalimg.judges.iou import MIN_OVERLAP, Match, match
+from formalimg.judges.registry import open_grounder, open_judge
+from formalimg.judges.scene_judge import LayoutJudge, SceneJudge, clause_parts, formula_part, judge_grounding
 
 if TYPE_CHECKING:
-    from formalimg.judges.certification import (
-        CONDITIONS,
-        MIN_OVERLAP,
-        PUBLISHED_PARSER,
-        Certificate,
-        Match,
-        Reading,
-        certify,
-        impostors,
-        match,
-        random_scenes,
-    )
+    from formalimg.judges.certification import PUBLISHED_PARSER, Certificate, ConditionResult, certify
+    from formalimg.judges.certification_images import CONDITIONS, impostors, random_scenes
     from formalimg.judges.clause_judge import ClauseJudge
-    from formalimg.judges.icons import IconGrounder, ground_icons
+    from formalimg.judges.grounders.boxes import BoxConvention, box_convention
+    from formalimg.judges.grounders.icons import IconGrounder, ground_icons
+    from formalimg.judges.grounders.vlm import VlmGrounder
     from formalimg.judges.question_judge import QuestionJudge
     from formalimg.judges.score_judge import ScoreJudge
-    from formalimg.judges.vlm_grounder import BoxConvention, VlmGrounder, box_convention
 
 # These need numpy, image libraries or pydantic.
 __getattr__ = lazy_exports(
     "formalimg.judges",
     {
-        "certification": [
-            "CONDITIONS",
-            "MIN_OVERLAP",
-            "PUBLISHED_PARSER",
-            "Certificate",
-            "Match",
-            "Reading",
-            "certify",
-            "impostors",
-            "match",
-            "random_scenes",
-        ],
+        "certification": ["PUBLISHED_PARSER", "Certificate", "ConditionResult", "certify"],
+        "certification_images": ["CONDITIONS", "impostors", "random_scenes"],
         "clause_judge": ["ClauseJudge"],
-        "icons": ["IconGrounder", "ground_icons"],
+        "grounders.icons": ["IconGrounder", "ground_icons"],
         "question_judge": ["QuestionJudge"],
         "score_judge": ["ScoreJudge"],
-        "vlm_grounder": ["BoxConvention", "VlmGrounder", "box_convention"],
+        "grounders.boxes": ["BoxConvention", "box_convention"],
+        "grounders.vlm": ["VlmGrounder"],
     },
 )
 
@@ -59,6 +40,7 @@ __all__ = [
     "BoxConvention",
     "Certificate",
     "ClauseJudge",
+    "ConditionResult",
     "Grounder",
     "Grounding",
     "IconGrounder",
@@ -68,7 +50,6 @@ __all__ = [
     "Match",
     "Part",
     "QuestionJudge",
-    "Reading",
     "SceneJudge",
     "ScoreJudge",
     "Unscored",

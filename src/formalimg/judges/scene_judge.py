@@ -1,62 +1,65 @@
-"""Judging by logic: a grounder says what is in the image, the formula says whether that is what was asked for."""
+"""The scene judge: a grounder finds the objects in an image, and logic decides whether they satisfy the formula.
+
+The layout judge applies the same logic to planned layouts, without an image to look at.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from formalimg.judges.judge import Grounder, Grounding, LoadedImage
-from formalimg.judges.verdict import Part, Unscored, Verdict
+from formalimg.judges.base import Grounder, Grounding, LoadedImage, Part, Unscored, Verdict
 from formalimg.logic import BestBinding, Formula, FormulaError, JudgedClause, Prepared, Verification, atoms, prepare
 from formalimg.models import Setting
+from formalimg.scenes import SceneError, read_layout
 from formalimg.suites import FormulaSpec, Item
 
 RULES = 1
-"""The version of the rules by which scenes are judged: a new number wherever a verdict may come out differently."""
+"""The version of the rules by which scenes are judged: raise it whenever a verdict may come out differently."""
 
 
 @dataclass(frozen=True)
 class SceneJudge:
-    """Judges images of items that have a formula, by what a grounder sees in them.
+    """Judge images of items that have a formula, by what a grounder finds in them.
 
-    The verdict passes if the formula holds in the scene, `forall` read strictly. Its parts are the clauses under the
-    best binding. Its evidence, all plain data:
+    The verdict passes if the formula holds in the scene, with a strict `forall`. Its parts are the clauses under the
+    best binding. Evidence, all plain data:
 
-    - `scene`: what the grounder saw, in the grounding format;
+    - `scene`: what the grounder found, in the grounding format;
     - `confidence`: how sure the grounder is;
-    - `explanation`: the proof or refutation in words;
-    - `bindings`: the number of the object that each variable stands for;
-    - `grounder`: what else the grounder keeps, if anything.
+    - `explanation`: the proof or refutation as text;
+    - `bindings`: the index of the object that each variable stands for;
+    - `grounder`: the evidence of the grounder, if any.
 
     Attributes:
-        grounder: who looks at the images.
+        grounder: finds the objects in the images.
     """
 
     grounder: Grounder
 
     @property
     def name(self) -> str:
-        """The name of the grounder: nobody else looks."""
+        """The name of the grounder."""
         return self.grounder.name
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """The settings of the grounder, how `forall` is read, and the version of the rules."""
+        """The settings of the grounder, the semantics of `forall`, and the version of the rules."""
         return {**self.grounder.settings, "semantics": "strict", "judging_rules": RULES}
 
     @property
     def concurrency(self) -> int:
-        """As many images as the grounder takes."""
+        """As many images at a time as the grounder takes."""
         return self.grounder.concurrency
 
     def questions(self, item: Item[object]) -> int:
-        """How many questions a chat model would be asked about an image of this item."""
-        asked = getattr(self.grounder, "questions", None)
-        return asked(item.spec.object_classes) if asked and isinstance(item.spec, FormulaSpec) else 0
+        """Return how many requests to a chat model are sent per image of this item."""
+        count = getattr(self.grounder, "questions", None)
+        return count(item.spec.object_classes) if count and isinstance(item.spec, FormulaSpec) else 0
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Whether the image shows what the formula of the item asks for."""
+        """Judge whether the image satisfies the formula of the item."""
         spec = item.spec
         if not isinstance(spec, FormulaSpec):
             return Unscored("not understood", f"item {item.id} of {item.suite} has no formula to judge by")
@@ -68,48 +71,47 @@ class SceneJudge:
 
 
 def judge_grounding(formula: Formula, grounding: Grounding) -> Verdict | Unscored:
-    """The verdict on a formula, given what was seen in an image.
+    """Return the verdict on a formula, given what was found in an image.
 
     Raises:
-        FormulaError: if the formula is not one that any scene could be judged by, for instance for a variable that
-            nothing binds.
+        FormulaError: if no scene can be judged by this formula, for example because of an unbound variable.
     """
-    seen: dict[str, object] = {"scene": grounding.scene.to_json(), "confidence": grounding.confidence}
+    evidence: dict[str, object] = {"scene": grounding.scene.to_json(), "confidence": grounding.confidence}
     if grounding.evidence:
-        seen["grounder"] = dict(grounding.evidence)
-    asked = prepare(formula)
+        evidence["grounder"] = dict(grounding.evidence)
+    prepared = prepare(formula)
     try:
-        verification = asked.verify(grounding.scene)
+        verification = prepared.verify(grounding.scene)
     except FormulaError as error:
         if any(problem.kind not in ("undecided", "size") for problem in error.problems):
             raise
-        return Unscored("not understood", error.problems[0].message, seen, grounding.cost)
-    parts, bindings = _judged_parts(asked, verification)
-    evidence = {**seen, "explanation": verification.explain(), "bindings": bindings}
+        return Unscored("not understood", error.problems[0].message, evidence, grounding.cost)
+    parts, bindings = _judged_parts(prepared, verification)
+    evidence |= {"explanation": verification.explain(), "bindings": bindings}
     return Verdict(verification.passed, parts, evidence, grounding.cost)
 
 
 def clause_parts(best: BestBinding, weights: Mapping[str, float] | None = None) -> tuple[Part, ...]:
-    """The clauses of a formula in a scene as parts of a verdict.
+    """Return the clauses of a formula as parts of a verdict.
 
     Args:
         best: the clauses, judged under the best binding.
-        weights: what a part of each kind counts; 1 if not named.
+        weights: the weight of a part by its kind; 1 if not named.
     """
-    counted = weights or {}
-    return tuple([_part(judged, counted.get(judged.kind, 1.0)) for judged in best.clauses])
+    by_kind = weights or {}
+    return tuple([_part(judged, by_kind.get(judged.kind, 1.0)) for judged in best.clauses])
 
 
 def formula_part(verification: Verification) -> Part:
-    """The whole formula as one part, where its clauses are too many."""
+    """Return the whole formula as one part, for formulas with too many clauses."""
     formula = verification.formula
     return Part(str(formula), "formula", float(verification.passed), about=_predicates(formula))
 
 
-def _judged_parts(asked: Prepared, verification: Verification) -> tuple[tuple[Part, ...], dict[str, int]]:
-    """The clauses as parts and what their variables stand for; the formula as one part if its clauses are too many."""
+def _judged_parts(prepared: Prepared, verification: Verification) -> tuple[tuple[Part, ...], dict[str, int]]:
+    """Return the clauses as parts, with their bindings; the formula as one part if it has too many clauses."""
     try:
-        best = asked.best_binding(verification.scene)
+        best = prepared.best_binding(verification.scene)
     except FormulaError as error:
         if any(problem.kind != "size" for problem in error.problems):
             raise
@@ -126,3 +128,22 @@ def _part(judged: JudgedClause, weight: float) -> Part:
 
 def _predicates(formula: Formula) -> tuple[str, ...]:
     return tuple(sorted({atom.predicate for atom in atoms(formula)}))
+
+
+@dataclass(frozen=True)
+class LayoutJudge:
+    """Judge planned layouts by the scene stored in their files, with the verdicts of `SceneJudge` on such scenes."""
+
+    name: str = "builtin/layout"
+    settings: Mapping[str, Setting] = field(default_factory=lambda: {"semantics": "strict", "judging_rules": RULES})
+    concurrency: int = 2
+
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        """Judge whether the layout satisfies the formula of the item."""
+        if not isinstance(item.spec, FormulaSpec):
+            return Unscored("not understood", f"item {item.id} of {item.suite} has no formula to judge by")
+        try:
+            scene = read_layout(image.pil)
+        except SceneError as error:
+            return Unscored("not understood", f"{' '.join(str(error).split())}: use another judge for images")
+        return await asyncio.to_thread(judge_grounding, item.spec.formula, Grounding(scene))

@@ -1,10 +1,12 @@
-"""The language of instructions: formulas, their vocabulary, structure and meaning."""
+"""Logic: the formula language, its vocabularies, prenex form, exact evaluation, explanations and soft score."""
 
-from formalimg.logic.assuming import Semantics
 from formalimg.logic.best_binding import BestBinding, JudgedClause, Prepared, best_binding, prepare
-from formalimg.logic.checking import check
-from formalimg.logic.deciding import TooHardError
-from formalimg.logic.lifting import (
+from formalimg.logic.check import check
+from formalimg.logic.constraints import Semantics
+from formalimg.logic.errors import FormulaError, Problem, SourceText, Span
+from formalimg.logic.evaluation import TooHardError
+from formalimg.logic.parser import parse, read
+from formalimg.logic.prenex import (
     Clause,
     ClauseKind,
     Component,
@@ -16,13 +18,8 @@ from formalimg.logic.lifting import (
     component_sizes,
     to_prenex,
 )
-from formalimg.logic.nearness import closest_match
-from formalimg.logic.parser import parse, read
 from formalimg.logic.printer import to_pretty_text, to_text
-from formalimg.logic.problem import FormulaError, Problem
 from formalimg.logic.proof import Proof
-from formalimg.logic.semantics import STYLE, Verification, verify
-from formalimg.logic.source import Source, Span
 from formalimg.logic.syntax import (
     And,
     Atom,
@@ -40,10 +37,12 @@ from formalimg.logic.syntax import (
     subformulas,
 )
 from formalimg.logic.variables import bound_variables, free_variables, rename_apart
+from formalimg.logic.verify import STYLE, Verification, verify
 from formalimg.logic.vocabulary import (
     Predicate,
     Vocabulary,
     VocabularyError,
+    closest_match,
     vocabulary,
     vocabulary_names,
 )
@@ -74,7 +73,7 @@ __all__ = [
     "Proof",
     "Quantifier",
     "Semantics",
-    "Source",
+    "SourceText",
     "Span",
     "TooHardError",
     "Value",

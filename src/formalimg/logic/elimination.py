@@ -1,7 +1,7 @@
-"""Eliminating variables: what is left of a set of conditions once some of its variables are forgotten.
+"""Variable elimination: what remains of a set of constraints once some of its variables are projected away.
 
-This is how databases answer queries: the relations around a variable are joined, and the variable is dropped. The order
-in which variables go decides how large the tables in between become.
+This is how databases answer queries: the relations around a variable are joined, and the variable is dropped. The
+elimination order decides how large the intermediate tables become.
 """
 
 from __future__ import annotations
@@ -9,41 +9,40 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import prod
 
-from formalimg.logic.steps import Steps
+from formalimg.logic.relations import Domains, Relation, RelationTable, StepBudget, join, project
 from formalimg.logic.syntax import Formula
-from formalimg.logic.tables import Domains, Relation, Table, join, project
 from formalimg.logic.world import members
 
 _MAX_TRIES = 200
-"""How many values are tried before tables are made."""
+"""How many values are tried before tables are built."""
 
 
-class Block:
-    """What has been assumed so far, and the variables that `exists` has bound on the way.
+class ConstraintBlock:
+    """The constraints assumed so far, and the variables that `exists` has bound.
 
-    Claims that are more than literals wait until the domains are as narrow as literals make them.
+    Claims that are more than literals are postponed until the domains are as narrow as literals make them.
     """
 
-    __slots__ = ("bound", "domains", "relations", "steps", "tries_left", "waiting", "whole")
+    __slots__ = ("bound", "domains", "postponed", "relations", "steps", "tries_left", "whole")
 
-    def __init__(self, domains: Domains, steps: Steps, bound: Iterable[str] = ()) -> None:
+    def __init__(self, domains: Domains, steps: StepBudget, bound: Iterable[str] = ()) -> None:
         self.domains = domains
         self.steps = steps
         self.bound = list(bound)
         self.relations: list[Relation] = []
-        self.waiting: list[tuple[Formula, bool]] = []
+        self.postponed: list[tuple[Formula, bool]] = []
         self.tries_left = _MAX_TRIES
-        self.whole: str | None = None  # a variable that may lose no value: then all is lost
+        self.whole: str | None = None  # a variable that may lose no value: the block fails if it does
 
     def narrow(self, variable: str, objects: int) -> bool:
-        """Allow only these objects for a variable; False if none is left, or one is missing where none may be."""
+        """Allow only these objects for a variable; return False if none is left, or if `whole` lost one."""
         before = self.domains[variable]
         left = before & objects
         self.domains[variable] = left
         return left != 0 if variable != self.whole else left == before
 
-    def add(self, table: Table) -> bool:
-        """Assume that a table holds; False if that is impossible."""
+    def add(self, table: RelationTable) -> bool:
+        """Assume that a table holds; return False if that is impossible."""
         if not table.rows:
             return False
         if len(table.variables) == 1:
@@ -53,14 +52,15 @@ class Block:
         return True
 
     def eliminate_bound(self) -> bool:
-        """Forget every bound variable, keeping what it says about the others; False if that is impossible.
+        """Eliminate every bound variable, keeping what it implies for the others; return False if that is impossible.
 
-        First go the variables with one value or one neighbour left. Where all hang together more tightly, domains are
-        narrowed; then a value is tried, if only a yes or no is asked for, or the variable goes whose table is smallest.
+        Variables with one value or one neighbour left go first. Where all are linked more tightly, domains are
+        narrowed; then a value is tried, if only a yes or no is needed, or the variable with the smallest table is
+        eliminated.
         """
         if not self.relations:
             return True
-        self.steps.left -= len(self.relations) ** 2 // 32  # each variable that goes looks at all of them
+        self.steps.left -= len(self.relations) ** 2 // 32  # each eliminated variable scans all of them
         around: dict[str, set[str]] = {name: {name} for name in self.bound}
         for relation in self.relations:
             for name in relation.variables:
@@ -92,8 +92,8 @@ class Block:
             if neighbours and not self._eliminate(name, neighbours, settled):
                 return False
             touched = neighbours & around.keys()
-            for other in touched if len(touched) < 2 else sorted(touched):  # the same steps wherever it is run
-                if not settled:  # a settled variable ties nothing together
+            for other in touched if len(touched) < 2 else sorted(touched):  # so that steps are deterministic
+                if not settled:  # a settled variable links nothing
                     around[other] |= neighbours
                 around[other].discard(name)
                 if self._is_cheap(other, around[other]):
@@ -101,20 +101,20 @@ class Block:
         return True
 
     def _is_closed(self, around: Mapping[str, object]) -> bool:
-        """Is nothing left to be said of any variable but the bound ones?"""
+        """Return whether no relation has a variable other than the bound ones."""
         return all(name in around for relation in self.relations for name in relation.variables)
 
     def _try_values(self, around: Mapping[str, object]) -> bool | None:
-        """Is there a solution? By trying the values of the variable that has fewest; None if it takes too long.
+        """Return whether there is a solution, by trying the values of the smallest domain; None if it takes too long.
 
-        Most solutions, and most contradictions, are found within a few tries, much faster than by tables; tables
-        are what keeps the few others from growing without bound.
+        Most solutions, and most contradictions, are found within a few tries, much faster than by tables; tables keep
+        the few others from growing without bound.
         """
         name = min(around, key=lambda name: self.domains[name].bit_count())
         for value in members(self.domains[name]):
             if not self.tries_left:
                 return None
-            trial = Block(dict(self.domains), self.steps, around)
+            trial = ConstraintBlock(dict(self.domains), self.steps, around)
             trial.domains[name] = 1 << value
             trial.relations = list(self.relations)
             trial.tries_left = self.tries_left - 1
@@ -125,19 +125,19 @@ class Block:
         return False
 
     def _is_settled(self, name: str) -> bool:
-        """Has the variable only one value left?"""
+        """Return whether the variable has only one value left."""
         domain = self.domains[name]
         return domain & (domain - 1) == 0
 
     def _is_cheap(self, name: str, neighbours: set[str]) -> bool:
-        """Can the variable be eliminated without a table? Its neighbours include itself."""
+        """Return whether the variable can be eliminated without a table. Its neighbours include itself."""
         return len(neighbours) <= 2 or self._is_settled(name)
 
     def _table_size(self, variables: set[str]) -> int:
         return prod(self.domains[name].bit_count() for name in variables)
 
     def _propagate(self) -> bool:
-        """Narrow domains by each relation of two variables alone, until nothing changes; False if one is empty."""
+        """Enforce arc consistency over the relations of two variables; return False if a domain becomes empty."""
         pairs = [relation for relation in self.relations if len(relation.variables) == 2]
         changed = True
         while changed:
@@ -165,7 +165,7 @@ class Block:
         return self.add(project(join(touching, (*sorted(neighbours), name), self.domains, self.steps)))
 
     def _reduce(self, relation: Relation, name: str) -> bool:
-        """Keep what a relation says once one of its variables is settled."""
+        """Keep what a relation says once one of its variables has a single value."""
         if len(relation.variables) == 2:
             first, second = relation.variables
             other = second if name == first else first
@@ -174,7 +174,7 @@ class Block:
         return self.add(project(join([relation], (*others, name), self.domains, self.steps)))
 
     def _semi_join(self, name: str, other: str, relations: list[Relation]) -> bool:
-        """Keep the values of the other variable for which some value of this one fits all relations."""
+        """Keep the values of the other variable for which some value of this one satisfies all relations."""
         domain = self.domains[name]
         if len(relations) == 1:
             return self.narrow(other, relations[0].partners(name, domain, self.domains[other], self.steps))

@@ -1,8 +1,8 @@
-"""From text to the tree, reporting every problem of form at once.
+"""Parser: from text to the syntax tree, reporting all syntax problems at once.
 
-The parser reads tokens in one pass with a stack of open parentheses, so that depth costs no recursion,
-and builds each node when its parenthesis closes. A list that is no formula is reported and stands as a hole;
-the lists around it are still looked at.
+It reads tokens in one pass with a stack of open parentheses, so that depth costs no recursion, and builds each node
+when its parenthesis closes. A list that is not a formula is reported and replaced by a placeholder; the lists around
+it are still checked.
 """
 
 from __future__ import annotations
@@ -10,38 +10,24 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, TypeAlias
 
-from formalimg.logic.nearness import closest_match
-from formalimg.logic.problem import FormulaError, Problem
-from formalimg.logic.source import Source, Span
-from formalimg.logic.syntax import (
-    And,
-    Argument,
-    Atom,
-    Exists,
-    Forall,
-    Formula,
-    Iff,
-    Implies,
-    Not,
-    Or,
-    Value,
-    Variable,
-)
+from formalimg.logic.errors import FormulaError, Problem, SourceText, Span
+from formalimg.logic.syntax import And, Argument, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Value, Variable
+from formalimg.logic.vocabulary import closest_match
 
 MAX_CHARACTERS = 100_000
-"""The longest text that is read; a K = 10 formula has about 2,000 characters."""
+"""The maximum length of a formula; a K = 10 formula has about 2,000 characters."""
 
 MAX_DEPTH = 200
-"""The deepest nesting that is read; a K = 10 formula is about 15 deep."""
+"""The maximum nesting depth; a K = 10 formula is about 15 deep."""
 
 OPERATORS = ("and", "or", "not", "implies", "iff", "exists", "forall")
 
-# Sets, because parsing is what takes most of the time of reading a suite.
+# Sets, because parsing takes most of the time of loading a suite.
 _OPERATOR_SET = frozenset(OPERATORS)
 _FORMULAS = frozenset([Atom, Not, And, Or, Implies, Iff, Exists, Forall])
 
 _TOKEN = re.compile(
-    # First of all a plain atom as a whole: most of a formula is made of these, and one token is faster than five.
+    # First, a plain atom as a whole: most of a formula consists of these, and one token is faster than five.
     r"""\( (?!(?i:and|or|not|implies|iff|exists|forall)\s) ([^\s()'"?;]+) \s+ (\?[\w-]+)
            (?: \s+ (\?[\w-]+ | '[^'\n]*') )? \)
       | [()]                        # a parenthesis
@@ -49,7 +35,7 @@ _TOKEN = re.compile(
       | \?[\w-]+                    # a variable
       | [^\s()'"?;]+                # a word
       | ;[^\n]*                     # a comment
-      | \S                          # anything else is a stray sign
+      | \S                          # anything else is a stray character
     """,
     re.VERBOSE,
 )
@@ -62,27 +48,27 @@ class _Symbol(NamedTuple):
     span: Span
 
 
-class _Hole(NamedTuple):
-    """A list that was no formula and has been reported."""
+class _InvalidList(NamedTuple):
+    """Placeholder for a list that was not a formula and has been reported."""
 
     span: Span
 
 
-_Item: TypeAlias = Formula | Argument | _Symbol | _Hole
+_Item: TypeAlias = Formula | Argument | _Symbol | _InvalidList
 
 
-class _List(NamedTuple):
-    """A parenthesis that has been opened and what stands in it so far."""
+class _OpenList(NamedTuple):
+    """An open parenthesis and the items after it so far."""
 
     start: int
     items: list[_Item]
 
 
 def parse(text: str | bytes) -> Formula:
-    """Read one formula.
+    """Parse one formula.
 
     Raises:
-        FormulaError: if the text is not a formula; it carries all problems with their places.
+        FormulaError: if the text is not a formula; it carries all problems with their positions.
     """
     formula, problems = read(text)
     if problems or formula is None:
@@ -91,32 +77,32 @@ def parse(text: str | bytes) -> Formula:
 
 
 def as_formula(formula: Formula | str) -> Formula:
-    """The formula itself, or what a text of it parses to."""
+    """Return the formula itself, or parse it if it is text."""
     return parse(formula) if isinstance(formula, str) else formula
 
 
 def read(text: str | bytes) -> tuple[Formula | None, list[Problem]]:
-    """Read one formula and say everything that is wrong with its form; None if there is no formula."""
+    """Parse one formula; return it (None if there is none) and all syntax problems."""
     try:
-        source = Source(text if isinstance(text, str) else _decoded(text))
+        source = SourceText(text if isinstance(text, str) else _decode(text))
     except FormulaError as error:
         return None, list(error.problems)
-    reader = _Reader(source)
+    reader = _Parser(source)
     return reader.read(), sorted(reader.problems, key=lambda problem: problem.span.start)
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        readable = Source(data[: MAX_CHARACTERS * 4].decode("utf-8", errors="replace"))
+        readable = SourceText(data[: MAX_CHARACTERS * 4].decode("utf-8", errors="replace"))
         place = min(len(data[: error.start].decode("utf-8", errors="replace")), len(readable.text))
         message = f"this is not text: byte 0x{data[error.start]:02x} is not valid UTF-8"
         raise FormulaError([Problem("syntax", message, Span(readable, place, place + 1))]) from None
 
 
-def _plain_atom(token: re.Match[str], source: Source) -> Atom:
-    """The atom that one token is: a predicate, a variable, and perhaps one more argument."""
+def _plain_atom(token: re.Match[str], source: SourceText) -> Atom:
+    """Return the atom that one token is: a predicate, a variable, and perhaps one more argument."""
     predicate, variable, second = token.groups()
     arguments: tuple[Argument, ...] = (Variable(variable[1:], Span(source, *token.span(2))),)
     if second is not None:
@@ -125,14 +111,14 @@ def _plain_atom(token: re.Match[str], source: Source) -> Atom:
     return Atom(predicate, arguments, Span(source, *token.span()))
 
 
-class _Reader:
-    def __init__(self, source: Source) -> None:
+class _Parser:
+    def __init__(self, source: SourceText) -> None:
         self.source = source
         self.problems: list[Problem] = []
 
-    def report(self, message: str, span: Span) -> _Hole:
+    def report(self, message: str, span: Span) -> _InvalidList:
         self.problems.append(Problem("syntax", message, span))
-        return _Hole(span)
+        return _InvalidList(span)
 
     def read(self) -> Formula | None:
         source, text = self.source, self.source.text
@@ -140,7 +126,7 @@ class _Reader:
             message = f"the formula is too long: {len(text):,} characters, the limit is {MAX_CHARACTERS:,}"
             self.problems.append(Problem("size", message, Span(source, MAX_CHARACTERS, MAX_CHARACTERS + 1)))
             return None
-        whole = _List(0, [])
+        whole = _OpenList(0, [])
         stack = [whole]
         top = whole.items
         for token in _TOKEN.finditer(text):
@@ -155,7 +141,7 @@ class _Reader:
                 if token.lastindex:
                     top.append(_plain_atom(token, source))
                     continue
-                stack.append(_List(start, []))
+                stack.append(_OpenList(start, []))
                 top = stack[-1].items
             elif first == ")":
                 if len(stack) == 1:
@@ -172,7 +158,7 @@ class _Reader:
                 self.report("a variable needs a name after '?', as in ?x", Span(source, start, end))
             elif first in "'\"":
                 self.report("this quote is never closed on its line", Span(source, start, end))
-                return None  # what is a word from here on cannot be known
+                return None  # the tokens after it cannot be known
             elif first != ";":
                 top.append(_Symbol(word, Span(source, start, end)))
         for unclosed in stack[1:]:
@@ -180,7 +166,7 @@ class _Reader:
         return self.only(whole.items) if len(stack) == 1 else None
 
     def only(self, items: list[_Item]) -> Formula | None:
-        """The one formula that the whole text should be."""
+        """Return the one formula that the whole text should be."""
         if not items:
             if not self.problems:
                 end = len(self.source.text)
@@ -192,16 +178,16 @@ class _Reader:
         if isinstance(first, Variable | Value | _Symbol):
             self.report("a formula begins with '(', as in (exists ?x (Is ?x 'cup'))", first.span)
             return None
-        return None if self.problems or isinstance(first, _Hole) else first
+        return None if self.problems or isinstance(first, _InvalidList) else first
 
-    def node(self, items: list[_Item], span: Span) -> Formula | _Hole:
-        """The node that a closed list is."""
+    def node(self, items: list[_Item], span: Span) -> Formula | _InvalidList:
+        """Build the node of a closed list."""
         if not items:
             return self.report("nothing stands between these parentheses", span)
         head, arguments = items[0], items[1:]
         if not isinstance(head, _Symbol):
-            if isinstance(head, _Hole):
-                return _Hole(span)
+            if isinstance(head, _InvalidList):
+                return _InvalidList(span)
             return self.report("a list begins with an operator or a predicate, as in (and …) or (Is …)", head.span)
         if head.text not in _OPERATOR_SET:
             return self.atom(head, arguments, span)
@@ -209,13 +195,13 @@ class _Reader:
             return self.quantified(head, arguments, span)
         return self.connected(head, arguments, span)
 
-    def quantified(self, head: _Symbol, items: list[_Item], span: Span) -> Formula | _Hole:
+    def quantified(self, head: _Symbol, items: list[_Item], span: Span) -> Formula | _InvalidList:
         usage = f"({head.text} ?x F)"
         if not items:
             return self.report(f"{head.text} needs a variable and a formula: {usage}", span)
         variable = items[0]
-        if isinstance(variable, _Hole):
-            return _Hole(span)
+        if isinstance(variable, _InvalidList):
+            return _InvalidList(span)
         if isinstance(variable, _Symbol):
             return self.report(f"a variable begins with '?': write ?{variable.text}", variable.span)
         if not isinstance(variable, Variable):
@@ -227,38 +213,38 @@ class _Reader:
             return self.report(f"{head.text} takes one variable and one formula: {advice}", items[2].span)
         body = self.formulas(head, items[1:])
         if body is None:
-            return _Hole(span)
+            return _InvalidList(span)
         return (Exists if head.text == "exists" else Forall)(variable, body[0], span)
 
-    def connected(self, head: _Symbol, items: list[_Item], span: Span) -> Formula | _Hole:
+    def connected(self, head: _Symbol, items: list[_Item], span: Span) -> Formula | _InvalidList:
         parts = self.formulas(head, items)
         if head.text in ("and", "or"):
             if not items:
                 return self.report(f"{head.text} needs at least one formula", span)
             if parts is None:
-                return _Hole(span)
+                return _InvalidList(span)
             return (And if head.text == "and" else Or)(parts, span)
-        wanted = 1 if head.text == "not" else 2
-        if len(items) != wanted:
-            number = "one formula" if wanted == 1 else "two formulas"
+        expected = 1 if head.text == "not" else 2
+        if len(items) != expected:
+            number = "one formula" if expected == 1 else "two formulas"
             return self.report(f"{head.text} takes exactly {number}, here it has {len(items)}", span)
         if parts is None:
-            return _Hole(span)
+            return _InvalidList(span)
         if head.text == "not":
             return Not(parts[0], span)
         return (Implies if head.text == "implies" else Iff)(parts[0], parts[1], span)
 
     def formulas(self, head: _Symbol, items: list[_Item]) -> tuple[Formula, ...] | None:
-        """The items as formulas; those that are not are reported."""
+        """Return the items as formulas; report those that are not."""
         formulas: list[Formula] = []
         for item in items:
             if type(item) in _FORMULAS:
                 formulas.append(item)  # type: ignore[arg-type]
-            elif not isinstance(item, _Hole):
+            elif not isinstance(item, _InvalidList):
                 self.report(f"{head.text} takes formulas in parentheses, not {item.span.text}", item.span)
         return tuple(formulas) if len(formulas) == len(items) else None
 
-    def atom(self, head: _Symbol, items: list[_Item], span: Span) -> Formula | _Hole:
+    def atom(self, head: _Symbol, items: list[_Item], span: Span) -> Formula | _InvalidList:
         if head.text.lower() in _OPERATOR_SET:
             return self.report(f"write operators in small letters: {head.text.lower()}", head.span)
         arguments: list[Argument] = []
@@ -269,10 +255,10 @@ class _Reader:
                 self.report(
                     f"put values in quotes ('{item.text}') and a '?' before variables (?{item.text})", item.span
                 )
-            elif not isinstance(item, _Hole):
+            elif not isinstance(item, _InvalidList):
                 near = closest_match(head.text, OPERATORS)
                 advice = f"did you mean {near}?" if near else f"the operators are {', '.join(OPERATORS)}"
                 return self.report(
                     f"{head.text} is not an operator, so no formula can stand in it: {advice}", head.span
                 )
-        return Atom(head.text, tuple(arguments), span) if len(arguments) == len(items) else _Hole(span)
+        return Atom(head.text, tuple(arguments), span) if len(arguments) == len(items) else _InvalidList(span)

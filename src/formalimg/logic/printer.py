@@ -1,4 +1,4 @@
-"""From the tree back to text, on one line or indented."""
+"""Printer: from the syntax tree back to text, on one line or indented."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _OPERATORS: dict[type, str] = {Not: "not", And: "and", Or: "or", Implies: "impli
 
 
 def to_text(node: Formula | Argument) -> str:
-    """The text of a node on one line; parsing it gives the node back."""
+    """Return the text of a node on one line; parsing it gives the node back."""
     match node:
         case Variable(name):
             return f"?{name}"
         case Value(text):
-            return _quoted(text)
+            return _quote(text)
         case Atom(predicate, arguments):
             return f"({' '.join([predicate, *map(to_text, arguments)])})"
         case Exists(variable, body):
@@ -40,11 +40,11 @@ def to_text(node: Formula | Argument) -> str:
 
 
 def to_pretty_text(formula: Formula, width: int = 88) -> str:
-    """The text of a formula, broken and indented by two wherever a line would pass `width`."""
-    return _broken(formula, 0, width)
+    """Return the text of a formula, broken and indented by two wherever a line would exceed `width`."""
+    return _break_lines(formula, 0, width)
 
 
-def _broken(formula: Formula, indent: int, width: int) -> str:
+def _break_lines(formula: Formula, indent: int, width: int) -> str:
     flat = to_text(formula)
     if indent + len(flat) <= width or type(formula) is Atom:
         return flat
@@ -56,11 +56,11 @@ def _broken(formula: Formula, indent: int, width: int) -> str:
         case _:
             head = _OPERATORS[type(formula)]
     margin = " " * (indent + 2)
-    parts = [f"\n{margin}{_broken(part, indent + 2, width)}" for part in children(formula)]
+    parts = [f"\n{margin}{_break_lines(part, indent + 2, width)}" for part in children(formula)]
     return f"({head}{''.join(parts)})"
 
 
-def _quoted(word: str) -> str:
+def _quote(word: str) -> str:
     quote = "'" if "'" not in word else '"'
     if quote in word or "\n" in word:
         raise FormalimgError(f"the value {word!r} cannot be written in a formula: it mixes quotes or lines")

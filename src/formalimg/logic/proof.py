@@ -1,6 +1,6 @@
 """Proofs and refutations: why a formula holds or fails in a world, small enough to read.
 
-Their size is bounded by construction. Of many candidates a few are told and the rest counted; only one candidate is
+Their size is bounded by construction. Of many candidates a few are listed and the rest counted; only one candidate is
 followed into a nested formula. So a proof has at most a few lines for each node of the formula, however large the
 search for it was; a search that is too large is given up, and the proof says so.
 """
@@ -12,20 +12,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from formalimg.logic.deciding import Binding, Decider, TooHardError
-from formalimg.logic.steps import OutOfStepsError
+from formalimg.logic.evaluation import Binding, Evaluator, TooHardError
+from formalimg.logic.relations import OutOfStepsError
 from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or
 from formalimg.logic.variables import existential_block, free_variables
 from formalimg.logic.world import members
 
-MAX_TOLD = 5
-"""How many candidates of one variable, or instances of one condition, are told one by one."""
+MAX_LISTED = 5
+"""How many candidates of one variable, or instances of one condition, are listed one by one."""
 
 
-_UNTOLD = "why that is takes too many steps to find out"
+_GAVE_UP = "why that is takes too many steps to find out"
 
 
-class Bound(NamedTuple):
+class VariableBinding(NamedTuple):
     """A variable and the object it stands for."""
 
     variable: str
@@ -37,8 +37,8 @@ class Bound(NamedTuple):
         return {"variable": self.variable, "thing": self.obj, "description": self.description}
 
 
-class Others(NamedTuple):
-    """Candidates that are not told one by one: how many fail which claim."""
+class OtherCandidates(NamedTuple):
+    """Candidates that are not listed one by one: how many fail which claim."""
 
     number: int
     claim: Formula
@@ -49,29 +49,29 @@ class Proof:
     """Why a formula holds, or why it fails.
 
     Attributes:
-        formula: the formula, with variables named apart.
+        formula: the formula, with variables renamed apart.
         holds: whether it holds.
-        reason: in a few words, with numbers where there are any.
+        reason: a short text, with numbers where there are any.
         bindings: the objects that its quantified variables stand for here.
         conflict: for an `exists` that fails: conditions that cannot hold together. Without one of them they could,
-            but for those that only say what class an object is of; these are kept for the reader.
-        parts: what the reason rests on. For an `exists` that fails: the candidates for one variable, given the
-            bindings of the others, each with the first claim that it fails.
+            except for those that only state the class of an object; these are kept for the reader.
+        parts: the proofs that the reason depends on. For an `exists` that fails: the candidates for one variable, given
+            the bindings of the others, each with the first claim that it fails.
         others: the candidates that are not among the parts.
-        candidate: for a part that tells of a candidate: which one.
+        candidate: for a part about a candidate: which one.
     """
 
     formula: Formula
     holds: bool
     reason: str = ""
-    bindings: tuple[Bound, ...] = ()
+    bindings: tuple[VariableBinding, ...] = ()
     parts: tuple[Proof, ...] = ()
     conflict: tuple[Formula, ...] = ()
-    others: tuple[Others, ...] = ()
-    candidate: Bound | None = None
+    others: tuple[OtherCandidates, ...] = ()
+    candidate: VariableBinding | None = None
 
     def to_json(self) -> dict[str, object]:
-        """The proof as plain data; empty fields are left out."""
+        """Return the proof as plain data; empty fields are left out."""
         data: dict[str, object] = {"holds": self.holds, "formula": str(self.formula)}
         if self.candidate:
             data["candidate"] = self.candidate.to_json()
@@ -88,8 +88,8 @@ class Proof:
         return data
 
 
-def prove(formula: Formula, decider: Decider, binding: Binding | None = None) -> Proof:
-    """Why the formula holds or fails when its free variables stand for these objects.
+def prove(formula: Formula, evaluator: Evaluator, binding: Binding | None = None) -> Proof:
+    """Return why the formula holds or fails when its free variables stand for these objects.
 
     Where the reasons take too many steps to find, the proof says only that.
 
@@ -97,16 +97,16 @@ def prove(formula: Formula, decider: Decider, binding: Binding | None = None) ->
         TooHardError: if whether it holds takes too many steps to decide.
     """
     try:
-        return _Prover(decider).prove(formula, binding or {})
+        return _Prover(evaluator).prove(formula, binding or {})
     except (OutOfStepsError, TooHardError):
-        afresh = Decider(decider.world, decider.semantics, decider.style)
-        return Proof(formula, afresh.holds(formula, binding or {}), _UNTOLD)
+        afresh = Evaluator(evaluator.world, evaluator.semantics, evaluator.style)
+        return Proof(formula, afresh.holds(formula, binding or {}), _GAVE_UP)
 
 
 class _Prover:
-    def __init__(self, decider: Decider) -> None:
-        self.decider = decider
-        self.world = decider.world
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self.world = evaluator.world
 
     def prove(self, formula: Formula, binding: Binding) -> Proof:
         match formula:
@@ -132,37 +132,37 @@ class _Prover:
                 return self.every(formula, binding)
 
     def outline(self, formula: Formula, binding: Binding) -> Proof:
-        """Whether a formula holds, with the reason if it is an atom; nothing is followed."""
+        """Return whether a formula holds, with the reason if it is an atom, and without parts."""
         if isinstance(formula, Atom):
             return self.atom(formula, binding)
-        return Proof(formula, self.decider.holds(formula, binding))
+        return Proof(formula, self.evaluator.holds(formula, binding))
 
     def atom(self, atom: Atom, binding: Binding) -> Proof:
-        holds = self.decider.holds(atom, binding)
+        holds = self.evaluator.holds(atom, binding)
         objects = tuple(binding[name] for name in atom.variables)
         if not objects:
-            return Proof(atom, holds, f"the style is '{self.decider.style}'")
+            return Proof(atom, holds, f"the style is '{self.evaluator.style}'")
         return Proof(atom, holds, self.world.evidence(atom, objects))
 
     def all_of(self, formula: Formula, parts: Sequence[Formula], binding: Binding) -> Proof:
-        holding = [self.decider.holds(part, binding) for part in parts]
+        holding = [self.evaluator.holds(part, binding) for part in parts]
         if all(holding):
             return Proof(formula, True, "", (), tuple(self.prove(part, binding) for part in parts))
-        # What holds beside a failure is only named; what fails is followed.
-        told = tuple(
+        # Parts that hold next to a failure are only outlined; those that fail are proved.
+        proofs = tuple(
             self.outline(part, binding) if holds else self.prove(part, binding)
             for part, holds in zip(parts, holding, strict=True)
         )
-        return Proof(formula, False, f"{holding.count(False)} of {len(parts)} conditions fail", (), told)
+        return Proof(formula, False, f"{holding.count(False)} of {len(parts)} conditions fail", (), proofs)
 
     def any_of(self, formula: Formula, parts: Sequence[Formula], binding: Binding) -> Proof:
         for part in parts:
-            if self.decider.holds(part, binding):
+            if self.evaluator.holds(part, binding):
                 return Proof(formula, True, "one part is enough", (), (self.prove(part, binding),))
         return Proof(formula, False, "every part fails", (), tuple(self.prove(part, binding) for part in parts))
 
     def implication(self, formula: Formula, antecedent: Formula, consequent: Formula, binding: Binding) -> Proof:
-        if not self.decider.holds(antecedent, binding):
+        if not self.evaluator.holds(antecedent, binding):
             return Proof(formula, True, "its condition fails", (), (self.prove(antecedent, binding),))
         result = self.prove(consequent, binding)
         reason = "its consequence holds" if result.holds else "its condition holds, its consequence fails"
@@ -174,21 +174,21 @@ class _Prover:
         variables, claims = existential_block(formula)
         if not len(self.world):
             return Proof(formula, False, "there is nothing in the scene")
-        found = self.decider.first_binding(variables, claims, binding)
+        found = self.evaluator.first_binding(variables, claims, binding)
         if found is not None:
             parts = tuple(self.prove(claim, found) for claim in claims)
             return Proof(formula, True, "", self.bound(variables, found), parts)
         return self.none_fits(formula, variables, claims, binding)
 
     def none_fits(self, formula: Formula, variables: list[str], claims: list[Formula], binding: Binding) -> Proof:
-        """Why no objects fit: claims in conflict, the objects that come closest, and what is wrong with the others."""
+        """Explain why no objects fit: claims in conflict, the closest objects, and what is wrong with the others."""
         conflict = self.conflict(variables, claims, binding)
         *kept, last = conflict
-        closest = self.decider.first_binding(variables, kept, binding)
+        closest = self.evaluator.first_binding(variables, kept, binding)
         assert closest is not None, "all but the last claim of a conflict can hold together"
-        asked = free_variables(last)
-        stuck = next((name for name in reversed(variables) if name in asked), None)
-        if stuck is None:  # the claim speaks of no variable bound here
+        mentioned = free_variables(last)
+        stuck = next((name for name in reversed(variables) if name in mentioned), None)
+        if stuck is None:  # the claim has no variable that is bound here
             return Proof(formula, False, "whatever objects are chosen", (), (self.prove(last, closest),))
         involved = {name for claim in conflict for name in free_variables(claim)} - {stuck}
         shown = self.bound([name for name in variables if name in involved], closest)
@@ -197,13 +197,13 @@ class _Prover:
         return Proof(formula, False, f"nothing can be ?{stuck}", shown, candidates, tuple(conflict), others)
 
     def conflict(self, variables: list[str], claims: list[Formula], binding: Binding) -> list[Formula]:
-        """Claims that cannot hold together, as few as can be, and the classes of the objects they speak of.
+        """Return a minimal set of claims that cannot hold together, and the classes of the objects they mention.
 
         The last one is the first claim of the text that cannot hold together with those before it.
         """
 
         def possible(chosen: list[Formula]) -> bool:
-            return self.decider.satisfiable(variables, chosen, binding)
+            return self.evaluator.satisfiable(variables, chosen, binding)
 
         low, high = 0, len(claims)  # the first `low` claims are possible, the first `high` are not
         while high - low > 1:
@@ -212,54 +212,56 @@ class _Prover:
         *before, last = claims[:high]
         for claim in reversed(before):
             without = [other for other in before if other is not claim]
-            if not _tells_class(claim) and not possible([*without, last]):
+            if not _states_class(claim) and not possible([*without, last]):
                 before = without
-        # Classes of objects that nothing else in the conflict speaks of have no part in it.
-        spoken_of = {name for claim in [*before, last] if not _tells_class(claim) for name in free_variables(claim)}
+        # Classes of objects that nothing else in the conflict mentions are not part of it.
+        spoken_of = {name for claim in [*before, last] if not _states_class(claim) for name in free_variables(claim)}
         spoken_of |= free_variables(last)
         return [*(claim for claim in before if free_variables(claim) <= spoken_of | set(binding)), last]
 
     def candidates(
         self, variable: str, claims: list[Formula], binding: Binding
-    ) -> tuple[tuple[Proof, ...], tuple[Others, ...]]:
-        """What is wrong with each object that could be put for a variable: those that get furthest first.
+    ) -> tuple[tuple[Proof, ...], tuple[OtherCandidates, ...]]:
+        """Return what is wrong with each candidate for a variable: those that satisfy the most claims first.
 
-        Objects that fail the very first claim, mostly for being something else, are counted; so are those beyond
-        MAX_TOLD, and those whose fault is more than an atom, but for the first, which is followed.
+        Objects that fail the very first claim, mostly for being of another class, are counted; so are those beyond
+        MAX_LISTED, and those that fail more than an atom, except for the first, which is followed.
         """
         failed: list[tuple[int, int]] = []  # how many claims hold before the first that fails, and the object
         for obj in range(len(self.world)):
             tried = {**binding, variable: obj}
-            failed.append((next(n for n, claim in enumerate(claims) if not self.decider.holds(claim, tried)), obj))
+            failed.append((next(n for n, claim in enumerate(claims) if not self.evaluator.holds(claim, tried)), obj))
         failed.sort(key=lambda entry: (-entry[0], entry[1]))
-        told: list[Proof] = []
+        listed: list[Proof] = []
         counted: Counter[int] = Counter()
         for passed, obj in failed:
             claim, tried = claims[passed], {**binding, variable: obj}
-            promising = passed > 0 or (len(claims) == 1 and not _tells_class(claim))
-            if promising and len(told) < MAX_TOLD and (not told or isinstance(claim, Atom)):
+            promising = passed > 0 or (len(claims) == 1 and not _states_class(claim))
+            if promising and len(listed) < MAX_LISTED and (not listed or isinstance(claim, Atom)):
                 proof = self.prove(claim, tried)
-                told.append(replace(proof, candidate=self.bound([variable], tried)[0]))
+                listed.append(replace(proof, candidate=self.bound([variable], tried)[0]))
             else:
                 counted[passed] += 1
-        return tuple(told), tuple(Others(counted[passed], claims[passed]) for passed in sorted(counted, reverse=True))
+        return tuple(listed), tuple(
+            OtherCandidates(counted[passed], claims[passed]) for passed in sorted(counted, reverse=True)
+        )
 
     # --- forall
 
     def every(self, formula: Forall, binding: Binding) -> Proof:
         name, body = formula.variable.name, formula.body
         if not len(self.world):
-            return Proof(formula, not self.decider.strict, "there is nothing in the scene")
+            return Proof(formula, not self.evaluator.strict, "there is nothing in the scene")
         antecedent, consequent = (body.antecedent, body.consequent) if isinstance(body, Implies) else (None, body)
         concerned = (1 << len(self.world)) - 1
         if antecedent is not None:
-            concerned = self.decider.selected(name, (), [antecedent], binding)
+            concerned = self.evaluator.selected(name, (), [antecedent], binding)
         if not concerned:
             return self.no_instance(formula, binding)
-        fitting = concerned & self.decider.selected(name, (), [consequent], binding)
+        fitting = concerned & self.evaluator.selected(name, (), [consequent], binding)
         failing = concerned & ~fitting
         count, bad = concerned.bit_count(), failing.bit_count()
-        which = "objects that meet the condition" if antecedent is not None else "things"
+        which = "objects that meet the condition" if antecedent is not None else "objects"
         if not failing:
             names = self.listed(concerned)
             reason = (
@@ -274,23 +276,23 @@ class _Prover:
         return Proof(formula, not failing, reason, self.bound([name], tried), (inner,))
 
     def no_instance(self, formula: Forall, binding: Binding) -> Proof:
-        """No object meets the condition of a `forall`."""
+        """Return the proof for a `forall` whose condition no object meets."""
         assert isinstance(formula.body, Implies)
-        if not self.decider.strict:
+        if not self.evaluator.strict:
             return Proof(formula, True, "no object meets the condition")
-        wanted = self.prove(Exists(formula.variable, formula.body.antecedent), binding)
-        return Proof(formula, False, "no object meets the condition, and strict forall wants one", (), (wanted,))
+        instance = self.prove(Exists(formula.variable, formula.body.antecedent), binding)
+        return Proof(formula, False, "no object meets the condition, and strict forall wants one", (), (instance,))
 
     # --- names
 
-    def bound(self, variables: Sequence[str], binding: Binding) -> tuple[Bound, ...]:
-        return tuple(Bound(name, binding[name], self.world.describe(binding[name])) for name in variables)
+    def bound(self, variables: Sequence[str], binding: Binding) -> tuple[VariableBinding, ...]:
+        return tuple(VariableBinding(name, binding[name], self.world.describe(binding[name])) for name in variables)
 
     def listed(self, objects: int) -> str:
         names = [self.world.describe(obj) for obj in members(objects)]
-        more = len(names) - MAX_TOLD
-        return ", ".join(names[:MAX_TOLD]) + (f" and {more} more" if more > 0 else "")
+        more = len(names) - MAX_LISTED
+        return ", ".join(names[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _tells_class(claim: Formula) -> bool:
+def _states_class(claim: Formula) -> bool:
     return isinstance(claim, Atom) and claim.predicate == "Is"

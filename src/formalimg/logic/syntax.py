@@ -1,16 +1,16 @@
-"""The syntax tree of formulas: eight kinds of nodes over variables and quoted values.
+"""Syntax tree of formulas: eight kinds of nodes over variables and quoted values.
 
-Nodes are immutable and compare by meaning: where a node stands in its text (`span`) does not count.
+Nodes are immutable and compare by structure: the position in the source text (`span`) does not count.
 `str(node)` is its text, on one line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from formalimg.logic.source import NOWHERE, Span
+from formalimg.logic.errors import NOWHERE, Span
 
 
 def _somewhere() -> Span:
@@ -18,7 +18,7 @@ def _somewhere() -> Span:
 
 
 class _Printed:
-    """Gives a node its text."""
+    """Base class that renders a node as text."""
 
     __slots__ = ()
 
@@ -125,7 +125,7 @@ Formula: TypeAlias = Atom | Not | And | Or | Implies | Iff | Exists | Forall
 
 
 def children(formula: Formula) -> tuple[Formula, ...]:
-    """The formulas directly inside a formula, in the order of the text."""
+    """Return the formulas directly inside a formula, in text order."""
     match formula:
         case Atom():
             return ()
@@ -137,8 +137,23 @@ def children(formula: Formula) -> tuple[Formula, ...]:
             return (body,)
 
 
+def map_children(formula: Formula, transform: Callable[[Formula], Formula]) -> Formula:
+    """Return the formula with the formulas directly inside it transformed, in text order."""
+    match formula:
+        case Atom():
+            return formula
+        case And(parts, span) | Or(parts, span):
+            return type(formula)(tuple(map(transform, parts)), span)
+        case Implies(first, second, span) | Iff(first, second, span):
+            return type(formula)(transform(first), transform(second), span)
+        case Not(body, span):
+            return Not(transform(body), span)
+        case Exists(variable, body, span) | Forall(variable, body, span):
+            return type(formula)(variable, transform(body), span)
+
+
 def subformulas(formula: Formula) -> Iterator[Formula]:
-    """The formula and everything inside it, in the order of the text."""
+    """Yield the formula and everything inside it, in text order."""
     pending = [formula]
     while pending:
         formula = pending.pop()
@@ -147,5 +162,5 @@ def subformulas(formula: Formula) -> Iterator[Formula]:
 
 
 def atoms(formula: Formula) -> Iterator[Atom]:
-    """All atoms of a formula, in the order of the text."""
+    """Return an iterator over all atoms of a formula, in text order."""
     return (node for node in subformulas(formula) if type(node) is Atom)

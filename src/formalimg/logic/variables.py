@@ -1,10 +1,11 @@
-"""Variables of a formula: which are free, and renaming so that no two quantifiers share a name."""
+"""Variables of formulas: free and bound variables, renaming apart, and groups of conjuncts that share variables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
-from formalimg.logic.problem import FormulaError, Problem
+from formalimg.logic.errors import FormulaError, Problem
 from formalimg.logic.syntax import (
     And,
     Argument,
@@ -12,18 +13,15 @@ from formalimg.logic.syntax import (
     Exists,
     Forall,
     Formula,
-    Iff,
-    Implies,
-    Not,
-    Or,
     Variable,
     children,
+    map_children,
     subformulas,
 )
 
 
 def free_variables(formula: Formula) -> frozenset[str]:
-    """Names of the variables that no quantifier of the formula binds."""
+    """Return the names of the variables that no quantifier of the formula binds."""
     if isinstance(formula, Atom):
         return frozenset(formula.variables)
     inside = frozenset[str]().union(*map(free_variables, children(formula)))
@@ -31,26 +29,30 @@ def free_variables(formula: Formula) -> frozenset[str]:
 
 
 def bound_variables(formula: Formula) -> list[str]:
-    """The variable of each quantifier, in the order of the text."""
+    """Return the variable of each quantifier, in text order."""
     return [node.variable.name for node in subformulas(formula) if isinstance(node, Exists | Forall)]
 
 
 def require_closed(formula: Formula) -> list[str]:
-    """The variable of each quantifier of a closed formula; a FormulaError that names every unbound variable if not."""
+    """Return the variable of each quantifier of a closed formula.
+
+    Raises:
+        FormulaError: naming every unbound variable.
+    """
     bound: list[str] = []
     open_: list[Variable] = []
-    _note_variables(formula, {}, bound, open_)
+    _collect_variables(formula, {}, bound, open_)
     if open_:
         raise FormulaError([unbound(variable) for variable in open_])
     return bound
 
 
 def unbound(variable: Variable) -> Problem:
-    """The problem that no quantifier binds a variable."""
+    """Return the problem that no quantifier binds a variable."""
     return Problem("scope", f"?{variable.name} is not bound by an exists or forall around it", variable.span)
 
 
-def _note_variables(formula: Formula, scope: dict[str, None], bound: list[str], open_: list[Variable]) -> None:
+def _collect_variables(formula: Formula, scope: dict[str, None], bound: list[str], open_: list[Variable]) -> None:
     kind = type(formula)
     if kind is Atom:
         arguments = formula.arguments  # type: ignore[union-attr]
@@ -61,71 +63,59 @@ def _note_variables(formula: Formula, scope: dict[str, None], bound: list[str], 
         bound.append(name)
         scope = {**scope, name: None}
     for part in children(formula):
-        _note_variables(part, scope, bound, open_)
+        _collect_variables(part, scope, bound, open_)
 
 
-class Names:
-    """Gives out variable names that are not yet taken: `x`, then `x_1`, `x_2` and so on."""
+class FreshNames:
+    """Issues variable names that are not yet taken: `x`, then `x_1`, `x_2` and so on."""
 
     def __init__(self, written: Iterable[str]) -> None:
         self._written = set(written)
-        self._given: set[str] = set()
-        self._last: dict[str, int] = {}  # the numbers given so far, so that a name used very often stays quick
+        self._issued: set[str] = set()
+        self._last: dict[str, int] = {}  # the last number of each name, so that a name used very often stays fast
 
     def fresh(self, name: str) -> str:
-        """The name itself the first time, then with the first free number behind it."""
+        """Return the name itself the first time, then with the first free number appended."""
         number = self._last.get(name, 0)
         candidate = f"{name}_{number}" if number else name
-        while candidate in self._given or (number and candidate in self._written):
+        while candidate in self._issued or (number and candidate in self._written):
             number += 1
             candidate = f"{name}_{number}"
         self._last[name] = number
-        self._given.add(candidate)
+        self._issued.add(candidate)
         return candidate
 
 
 def rename_apart(formula: Formula) -> Formula:
-    """The same closed formula with every quantifier binding a name of its own.
+    """Return the same closed formula with every quantifier binding a name of its own.
 
     The first quantifier of a name keeps it; later ones get `_1`, `_2`, … Spans are kept.
     """
     bound = bound_variables(formula)
     if len(set(bound)) == len(bound):
         return formula
-    return _renamed(formula, {}, Names(bound))
+    return _rename(formula, {}, FreshNames(bound))
 
 
-def _renamed(formula: Formula, names: Mapping[str, str], fresh: Names) -> Formula:
+def _rename(formula: Formula, names: Mapping[str, str], fresh: FreshNames) -> Formula:
     match formula:
         case Atom(predicate, arguments, span):
             return Atom(predicate, rename_arguments(arguments, names), span)
-        case Not(body, span):
-            return Not(_renamed(body, names, fresh), span)
-        case And(parts, span):
-            return And(tuple(_renamed(part, names, fresh) for part in parts), span)
-        case Or(parts, span):
-            return Or(tuple(_renamed(part, names, fresh) for part in parts), span)
-        case Implies(antecedent, consequent, span):
-            return Implies(_renamed(antecedent, names, fresh), _renamed(consequent, names, fresh), span)
-        case Iff(left, right, span):
-            return Iff(_renamed(left, names, fresh), _renamed(right, names, fresh), span)
-        case Exists(variable, body, span):
+        case Exists(variable, body, span) | Forall(variable, body, span):
             name = fresh.fresh(variable.name)
             inner = {**names, variable.name: name}
-            return Exists(Variable(name, variable.span), _renamed(body, inner, fresh), span)
-        case Forall(variable, body, span):
-            name = fresh.fresh(variable.name)
-            inner = {**names, variable.name: name}
-            return Forall(Variable(name, variable.span), _renamed(body, inner, fresh), span)
+            return type(formula)(Variable(name, variable.span), _rename(body, inner, fresh), span)
+        case _:
+            return map_children(formula, lambda part: _rename(part, names, fresh))
 
 
 def rename_arguments(arguments: tuple[Argument, ...], names: Mapping[str, str]) -> tuple[Argument, ...]:
-    """The arguments with their variables called by their new names."""
+    """Return the arguments with their variables renamed."""
     return tuple(Variable(names[a.name], a.span) if type(a) is Variable and a.name in names else a for a in arguments)
 
 
 def connected(sets: Iterable[frozenset[str]]) -> list[tuple[set[str], list[int]]]:
-    """Group overlapping sets: for each group its variables and the indices of its sets, in order of appearance."""
+    """Group overlapping sets: return each group's variables and the indices of its sets, in order of appearance."""
     groups: list[tuple[set[str], list[int]]] = []
     home: dict[str, int] = {}
     for index, variables in enumerate(sets):
@@ -149,7 +139,7 @@ def connected(sets: Iterable[frozenset[str]]) -> list[tuple[set[str], list[int]]
 
 
 def existential_block(formula: Formula) -> tuple[list[str], list[Formula]]:
-    """The variables of an `exists` and those nested in its conjuncts, and the conjuncts under them."""
+    """Return the variables of an `exists` and of those nested in its conjuncts, and the conjuncts under them."""
     match formula:
         case Exists(variable, body):
             variables, claims = existential_block(body)
@@ -159,3 +149,71 @@ def existential_block(formula: Formula) -> tuple[list[str], list[Formula]]:
             return [name for names, _ in blocks for name in names], [claim for _, claims in blocks for claim in claims]
         case _:
             return [], [formula]
+
+
+class ConjunctGroup(NamedTuple):
+    """Conjuncts that share variables which are bound by `exists` around them.
+
+    Attributes:
+        variables: these variables.
+        claims: the conjuncts; each is claimed to hold.
+        mentioned: all variables that are free in them.
+    """
+
+    variables: tuple[str, ...]
+    claims: tuple[tuple[Formula, bool], ...]
+    mentioned: frozenset[str]
+
+
+class FormulaStructure:
+    """Cache of free variables and conjunct groups, by identity of the formula: comparing formulas takes longer.
+
+    It may be used by several threads. Keep it only as long as the formulas.
+    """
+
+    def __init__(self) -> None:
+        # With the formula itself, so that its id is not reused, unless this was copied or pickled.
+        self._free: dict[int, tuple[Formula, tuple[str, ...]]] = {}
+        self._groups: dict[int, tuple[Formula, tuple[ConjunctGroup, ...]]] = {}
+
+    def free_variables(self, formula: Formula) -> tuple[str, ...]:
+        """Return the free variables of a formula in text order; of an atom all it has."""
+        known = self._free.get(id(formula))
+        if known is None or known[0] is not formula:
+            known = self._free[id(formula)] = (formula, self._find_free(formula))
+        return known[1]
+
+    def groups(self, formula: Formula) -> tuple[ConjunctGroup, ...]:
+        """Return the conjuncts of a formula, in groups that share none of the variables it binds by `exists`.
+
+        Each group can be decided by itself, so that it links only those of the other variables that it mentions.
+        """
+        known = self._groups.get(id(formula))
+        if known is None or known[0] is not formula:
+            known = self._groups[id(formula)] = (formula, self._find_groups(formula))
+        return known[1]
+
+    def _find_free(self, formula: Formula) -> tuple[str, ...]:
+        if isinstance(formula, Atom):
+            return formula.variables
+        names: dict[str, None] = {}
+        for part in children(formula):
+            names.update(dict.fromkeys(self.free_variables(part)))
+        if isinstance(formula, Exists | Forall):
+            names.pop(formula.variable.name, None)
+        return tuple(names)
+
+    def _find_groups(self, formula: Formula) -> tuple[ConjunctGroup, ...]:
+        variables, claims = existential_block(formula)
+        inner = frozenset(variables)
+        tied = [claim for claim in claims if not inner.isdisjoint(self.free_variables(claim))]
+        alone = [self._group([], [claim]) for claim in claims if inner.isdisjoint(self.free_variables(claim))]
+        together = [
+            self._group([name for name in variables if name in names], [tied[index] for index in members])
+            for names, members in connected([inner.intersection(self.free_variables(claim)) for claim in tied])
+        ]
+        return (*alone, *together)
+
+    def _group(self, variables: list[str], claims: list[Formula]) -> ConjunctGroup:
+        mentioned = frozenset(name for claim in claims for name in self.free_variables(claim))
+        return ConjunctGroup(tuple(variables), tuple((claim, True) for claim in claims), mentioned)

@@ -1,14 +1,27 @@
-"""Vocabularies: which words and predicates a suite knows, read from data files and validated on load."""
+"""Vocabularies: the words and predicates of a suite, loaded from validated TOML files; spelling suggestions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from formalimg.errors import FormalimgError
-from formalimg.logic.nearness import closest_match
+
+
+def closest_match(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word closest to a misspelt one, ignoring case and spacing; None if none is close."""
+    from difflib import get_close_matches  # here, so that programs start faster
+
+    folded = {_fold(candidate): candidate for candidate in known}
+    matches = get_close_matches(_fold(word), folded, n=1, cutoff=0.5)
+    return folded[matches[0]] if matches else None
+
+
+def _fold(word: str) -> str:
+    return word[:80].casefold().replace("_", " ").replace("-", " ").strip()
+
 
 _FOLDER = Path(__file__).parent / "vocabularies"
 
@@ -17,12 +30,12 @@ VARIABLE = "variable"
 
 
 class VocabularyError(FormalimgError):
-    """A vocabulary that does not exist or does not hold together."""
+    """A vocabulary that does not exist or is not valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A predicate: its name, the kinds of its arguments, and what it says, in words."""
+    """A predicate: its name, the kinds of its arguments, and its meaning as text."""
 
     name: str
     arguments: tuple[str, ...]
@@ -38,24 +51,24 @@ class Vocabulary:
     predicates: Mapping[str, Predicate]
 
     def kinds_of(self, word: str) -> tuple[str, ...]:
-        """The kinds a word belongs to: `orange` is a class and a colour of the natural vocabulary."""
+        """Return the kinds a word belongs to: `orange` is a class and a colour of the natural vocabulary."""
         return tuple(kind for kind, words in self.words.items() if word in words)
 
     def nearest_word(self, word: str, kind: str) -> str | None:
-        """The word of this kind that a mistyped word most likely meant."""
+        """Return the word of this kind that is closest to a misspelt one."""
         return closest_match(word, self.words[kind])
 
     def predicate_taking(self, kind: str) -> str | None:
-        """The name of a predicate that has an argument of this kind."""
+        """Return the name of a predicate that has an argument of this kind."""
         return next((p.name for p in self.predicates.values() if kind in p.arguments), None)
 
 
 def vocabulary(suite: str | Path | Vocabulary) -> Vocabulary:
-    """The vocabulary of a suite (`"knolling"`, `"natural"`), or of a TOML file of the same form."""
+    """Return the vocabulary of a suite (`"knolling"`, `"natural"`), or load one from a TOML file."""
     if isinstance(suite, Vocabulary):
         return suite
     if isinstance(suite, Path) or suite.endswith(".toml"):
-        return _loaded(Path(suite))
+        return _load(Path(suite))
     if suite not in vocabulary_names():
         near = closest_match(suite, vocabulary_names())
         advice = f"did you mean {near}?" if near else f"known are {', '.join(vocabulary_names())}, or a .toml file"
@@ -65,28 +78,28 @@ def vocabulary(suite: str | Path | Vocabulary) -> Vocabulary:
 
 @cache
 def vocabulary_names() -> tuple[str, ...]:
-    """The suites whose vocabularies come with the package."""
+    """Return the suites whose vocabularies come with the package."""
     return tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
 
 
 @cache
 def _builtin(name: str) -> Vocabulary:
-    return _loaded(_FOLDER / f"{name}.toml")
+    return _load(_FOLDER / f"{name}.toml")
 
 
-def _loaded(path: Path) -> Vocabulary:
+def _load(path: Path) -> Vocabulary:
     import tomllib  # here, so that programs start faster
 
     try:
-        return _validated(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
+        return _validate(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
     except OSError as error:
         raise VocabularyError(f"cannot read the vocabulary {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise VocabularyError(f"the vocabulary {path} is not valid TOML: {error}") from error
 
 
-def _validated(table: Mapping[str, object], where: str) -> Vocabulary:
-    """The vocabulary that a table describes, or an error that names the entry to mend."""
+def _validate(table: Mapping[str, object], where: str) -> Vocabulary:
+    """Build the vocabulary of a table; raise an error that names the invalid entry."""
     name, words, predicates = (table.get(key) for key in ("name", "words", "predicates"))
     if not isinstance(name, str) or not isinstance(words, dict) or not isinstance(predicates, dict):
         raise VocabularyError(f"{where}: a vocabulary needs name, [words] and [predicates]")

@@ -3,9 +3,7 @@
 from typing import TYPE_CHECKING
 
 from formalimg._util.lazy import lazy_exports
-from formalimg.models.asking import asking
-from formalimg.models.calling import CallableModel
-from formalimg.models.calls import CallError, Usage
+from formalimg.models.base import CallError, Engaged, Named, Setting, Usage
 from formalimg.models.chat import (
     Answered,
     AnswerType,
@@ -17,39 +15,39 @@ from formalimg.models.chat import (
     Reply,
     Unanswered,
 )
+from formalimg.models.chat_provider import build_chat_model
 from formalimg.models.command import CommandModel, open_command
 from formalimg.models.folder import FolderModel, Matches, Matching, Wanted, open_folder
-from formalimg.models.identity import Engaged, Named, Setting
 from formalimg.models.image import Answer, Failed, Generated, ImageModel, ImageRequest, Refused
-from formalimg.models.needs import needs
-from formalimg.models.opening import (
+from formalimg.models.image_provider import ImageCompletion, ImageProvider, build_image_model
+from formalimg.models.options import Options
+from formalimg.models.pricing import UNKNOWN, Price, price
+from formalimg.models.python_function import CallableModel, open_python_function
+from formalimg.models.registry import (
+    Provider,
     chat_model_providers,
     image_model_providers,
+    installed_providers,
+    needs,
     open_chat_model,
     open_image_model,
 )
-from formalimg.models.options import Options
-from formalimg.models.painting import ImageProvider, Painted
-from formalimg.models.prices import UNKNOWN, Price, price
-from formalimg.models.providers import Provider, installed_providers
-from formalimg.models.python_function import open_python_function
-from formalimg.models.reading_answers import Unreadable, read_answer
-from formalimg.models.remote import remote
 from formalimg.models.retry import RetryPolicy, chat_retry_policy, image_retry_policy
-from formalimg.models.secrets import key, redacted
+from formalimg.models.secrets import get_api_key, redacted
+from formalimg.models.structured_output import ParseFailure, parse_answer
 
 if TYPE_CHECKING:
+    from formalimg.models.cache import cache_folder
     from formalimg.models.local import INSTALL_LOCAL, Checkpoint, hush, is_out_of_memory, read_checkpoint
-    from formalimg.models.needs import require_modules
-    from formalimg.models.remembering import cache_folder
+    from formalimg.models.registry import require_modules
 
 # Only what computes on this machine needs these.
 __getattr__ = lazy_exports(
     "formalimg.models",
     {
         "local": ["INSTALL_LOCAL", "Checkpoint", "hush", "is_out_of_memory", "read_checkpoint"],
-        "needs": ["require_modules"],
-        "remembering": ["cache_folder"],
+        "registry": ["require_modules"],
+        "cache": ["cache_folder"],
     },
 )
 
@@ -71,6 +69,7 @@ __all__ = [
     "Failed",
     "FolderModel",
     "Generated",
+    "ImageCompletion",
     "ImageModel",
     "ImageProvider",
     "ImageRequest",
@@ -79,7 +78,7 @@ __all__ = [
     "Message",
     "Named",
     "Options",
-    "Painted",
+    "ParseFailure",
     "Price",
     "Provider",
     "Refused",
@@ -87,29 +86,28 @@ __all__ = [
     "RetryPolicy",
     "Setting",
     "Unanswered",
-    "Unreadable",
     "Usage",
     "Wanted",
-    "asking",
+    "build_chat_model",
+    "build_image_model",
     "cache_folder",
     "chat_model_providers",
     "chat_retry_policy",
+    "get_api_key",
     "hush",
     "image_model_providers",
     "image_retry_policy",
     "installed_providers",
     "is_out_of_memory",
-    "key",
     "needs",
     "open_chat_model",
     "open_command",
     "open_folder",
     "open_image_model",
     "open_python_function",
+    "parse_answer",
     "price",
-    "read_answer",
     "read_checkpoint",
     "redacted",
-    "remote",
     "require_modules",
 ]

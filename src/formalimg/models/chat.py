@@ -1,4 +1,4 @@
-"""Chat models: words and pictures in, an answer of a known form out."""
+"""Base contract of chat models: ChatModel, Message, and the replies Answered and Unanswered."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeAlias, TypeVar
 
-from formalimg.models.calls import Usage
-from formalimg.models.identity import Engaged, Named, Setting
+from formalimg.models.base import Engaged, Named, Setting, Usage
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -17,7 +16,7 @@ AnswerType = TypeVar("AnswerType", bound="BaseModel")
 
 @dataclass(frozen=True)
 class Attachment:
-    """A picture in a message: the file as it is, and its type, such as image/png."""
+    """An image in a message: the bytes of the file and its media type, such as image/png."""
 
     data: bytes
     media_type: str
@@ -25,7 +24,7 @@ class Attachment:
 
 @dataclass(frozen=True)
 class Message:
-    """One turn of a conversation, its parts in their order."""
+    """One message of a conversation: role and ordered parts, each text or image."""
 
     role: Literal["system", "user", "assistant"]
     parts: tuple[str | Attachment, ...]
@@ -33,13 +32,13 @@ class Message:
 
 @dataclass(frozen=True)
 class Completion:
-    """What a provider gave back, before anyone has read it.
+    """Raw response of a provider, before it is parsed.
 
     Attributes:
-        text: the words.
-        ended: whether the model came to its end, was cut off by a limit, or declined.
-        usage: what it cost in tokens.
-        served: what was really used (the model id that the server names …).
+        text: the generated text.
+        ended: why generation ended: complete, cut off by a length limit, or refused.
+        usage: tokens used.
+        served: what was actually used (the model id that the server reports …).
     """
 
     text: str
@@ -49,33 +48,33 @@ class Completion:
 
 
 class ChatProvider(Named, Protocol):
-    """What each provider brings: one call. Retries, limits, caching and reading are done for all of them alike."""
+    """One API call to a chat model. Retries, rate limits, cache and parsing are added by `build_chat_model`."""
 
     async def complete(self, messages: Sequence[Message], schema: Mapping[str, object] | None) -> Completion:
-        """Ask once.
+        """Send one request.
 
         Args:
             messages: the conversation.
-            schema: JSON schema of the wanted answer, for servers that can be held to one; others leave it aside.
+            schema: JSON schema of the answer, for servers with structured output; others ignore it.
 
         Raises:
-            CallError: if no completion came.
-            FormalimgError: if no call can ever succeed: a wrong key, a model that does not exist.
+            CallError: if no completion was received.
+            FormalimgError: if no call can succeed: an invalid key, an unknown model.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Answered(Generic[AnswerType]):
-    """A chat model answered in the wanted form.
+    """A chat model answered in the requested form.
 
     Attributes:
-        value: the answer.
-        raw: the answer as it came.
-        usage: what all attempts used up; nothing if the answer was remembered.
-        cost: the same in US dollars; None if nobody knows the price.
-        served: what was really used.
-        remembered: whether it came from the cache.
+        value: the parsed answer.
+        raw: the answer as received.
+        usage: what all attempts used; nothing if the answer came from the cache.
+        cost: the same in US dollars; None if the price is unknown.
+        served: what was actually used.
+        remembered: whether the answer came from the cache.
     """
 
     value: AnswerType
@@ -88,14 +87,14 @@ class Answered(Generic[AnswerType]):
 
 @dataclass(frozen=True)
 class Unanswered:
-    """No answer, or none that can be read: never a guess.
+    """No answer, or none that can be parsed: never a guess.
 
     Attributes:
-        kind: the model declined; its answers cannot be read; or none came.
-        reason: what happened, in one line.
-        raw: the last answer as it came, if there was one.
-        usage: what all attempts used up.
-        cost: the same in US dollars; None if nobody knows the price.
+        kind: the model refused, its answers cannot be parsed, or no response was received.
+        reason: what happened, on one line.
+        raw: the last answer as received, if there was one.
+        usage: what all attempts used.
+        cost: the same in US dollars; None if the price is unknown.
     """
 
     kind: Literal["refused", "unreadable", "failed"]
@@ -109,8 +108,8 @@ Reply: TypeAlias = Answered[AnswerType] | Unanswered
 
 
 class ChatModel(Engaged, Protocol):
-    """Words and pictures in, an answer of a known form out."""
+    """Text and images in, an answer of a known type out."""
 
     async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:
-        """Ask, and read the answer as a Pydantic type; what cannot be read is asked again, then `Unanswered`."""
+        """Ask, and parse the answer as a Pydantic type; retry what cannot be parsed, then return `Unanswered`."""
         ...

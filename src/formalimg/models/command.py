@@ -1,4 +1,4 @@
-"""`command/…`: a program that is given a prompt and leaves an image."""
+"""`command/…`: an external program as an image model."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from pathlib import Path
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.models.identity import Setting
+from formalimg.models.base import Setting
 from formalimg.models.image import Answer, Failed, Generated, ImageRequest
-from formalimg.models.needs import needs
 from formalimg.models.options import Options
+from formalimg.models.registry import needs
 from formalimg.models.secrets import redacted
 
 _PLACEHOLDER = re.compile(r"\{(prompt|out|seed|size|reference)\}")
-_LARGEST = 256 * 1024 * 1024
-_TOLD_AT_MOST = 64 * 1024
-"""So many bytes are read from the end of what a program says on standard error."""
+_MAX_BYTES = 256 * 1024 * 1024
+_MAX_STDERR = 64 * 1024
+"""Number of bytes that are read from the end of standard error."""
 
 
 class CommandModel:
-    """A program that makes images, started anew for each of them and never through a shell.
+    """A program as an image model, started anew for each image and never through a shell.
 
-    The prompt is where the arguments say `{prompt}`, in the environment as `FORMALIMG_PROMPT`, and on standard input.
-    Likewise, but for the last, `{seed}`, `{size}` (in pixels), `{out}` (the file to write) and `{reference}` (an image
-    to go by). The program writes the file, or the image on standard output. If it ends with another code than 0, it
-    has failed, with its last words as the reason.
+    The prompt replaces `{prompt}` in the arguments, and is in the environment as `FORMALIMG_PROMPT` and on standard
+    input. Likewise, but for the last, `{seed}`, `{size}` (in pixels), `{out}` (the file to write) and `{reference}` (a
+    reference image). The program writes the file, or the image to standard output. An exit code other than 0 is a
+    failure, with the last line of standard error as the reason.
 
     Attributes:
         name: `command/` and the command as the user wrote it.
-        takes_images: is there a `{reference}` among the arguments?
+        takes_images: whether `{reference}` is among the arguments.
         settings, batch, concurrency, sees_spec: as for every image model.
     """
 
@@ -45,12 +45,12 @@ class CommandModel:
     sees_spec = False
 
     def __init__(self, command: str, *, timeout: float = 600.0, concurrency: int = 1) -> None:
-        """A model around a program.
+        """Wrap a program.
 
         Args:
             command: the program and its arguments, quoted as for a shell.
-            timeout: seconds until it is stopped, with everything it has started.
-            concurrency: how many may run at the same time.
+            timeout: seconds after which it is killed, with all its child processes.
+            concurrency: maximum number of concurrent processes.
 
         Raises:
             FormalimgError: if there is no such program.
@@ -71,29 +71,29 @@ class CommandModel:
         self._timeout = timeout
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
-        """One answer for each request, in their order."""
+        """Yield one result per request, in order."""
         for request in requests:
-            yield await self._answer(request)
+            yield await self._generate_one(request)
 
-    async def _answer(self, request: ImageRequest) -> Answer:
+    async def _generate_one(self, request: ImageRequest) -> Answer:
         if request.reference is not None and not self.takes_images:
             return Failed(f"{self.name} takes words only: an image to go by needs {{reference}} among its arguments")
         with tempfile.TemporaryDirectory(prefix="formalimg-", ignore_cleanup_errors=True) as folder:
             return await self._run(request, Path(folder))
 
     async def _run(self, request: ImageRequest, folder: Path) -> Answer:
-        said, wrong, words = folder / "stdout", folder / "stderr", folder / "prompt.txt"
-        words.write_text(request.prompt, encoding="utf-8")
-        told = _told(request, folder)
-        # Files instead of pipes: a program may say as much as it likes without anyone having to listen.
-        with words.open("rb") as stdin, said.open("wb") as stdout, wrong.open("wb") as stderr:
+        stdout_file, stderr_file, prompt_file = folder / "stdout", folder / "stderr", folder / "prompt.txt"
+        prompt_file.write_text(request.prompt, encoding="utf-8")
+        values = _placeholder_values(request, folder)
+        # Files instead of pipes: a program may write as much as it likes without anyone having to read.
+        with prompt_file.open("rb") as stdin, stdout_file.open("wb") as stdout, stderr_file.open("wb") as stderr:
             try:
                 process = await asyncio.create_subprocess_exec(
-                    *[_PLACEHOLDER.sub(lambda match: told[match[1]], argument) for argument in self._arguments],
+                    *[_PLACEHOLDER.sub(lambda match: values[match[1]], argument) for argument in self._arguments],
                     stdin=stdin,
                     stdout=stdout,
                     stderr=stderr,
-                    env={**os.environ, **{f"FORMALIMG_{name.upper()}": value for name, value in told.items()}},
+                    env={**os.environ, **{f"FORMALIMG_{name.upper()}": value for name, value in values.items()}},
                     start_new_session=True,
                 )
             except (OSError, ValueError) as error:  # not executable, or a prompt that no argument can hold
@@ -106,8 +106,8 @@ class CommandModel:
                 if process.returncode is None:
                     await _stop(process)
         if code != 0:
-            return Failed(f"the program ended with code {code}: {_last_line(wrong) or 'it gave no reason'}")
-        return _image(Path(told["out"]), said) or Failed(
+            return Failed(f"the program ended with code {code}: {_last_line(stderr_file) or 'it gave no reason'}")
+        return _read_image(Path(values["out"]), stdout_file) or Failed(
             "the program ended well but left no image: it must write the file {out}, or to standard output"
         )
 
@@ -117,7 +117,7 @@ def open_command(model: str, options: Mapping[str, str]) -> CommandModel:
     """A program of yours: command/./paint.sh {prompt} {out} {seed} {size}.
 
     Args:
-        model: the program and its arguments, quoted as for a shell; placeholders are filled in for each image.
+        model: the program and its arguments, quoted as for a shell; placeholders are replaced for each image.
         options: `timeout` in seconds, and `concurrency`.
 
     Raises:
@@ -125,13 +125,13 @@ def open_command(model: str, options: Mapping[str, str]) -> CommandModel:
     """
     given = Options(f"command/{model}", options)
     timeout = given.number("timeout", 600.0, least=0.01)
-    concurrency = given.whole_number("concurrency", 1, least=1, most=1024)
+    concurrency = given.integer("concurrency", 1, least=1, most=1024)
     given.done()
     return CommandModel(model, timeout=timeout, concurrency=concurrency)
 
 
-def _told(request: ImageRequest, folder: Path) -> dict[str, str]:
-    told = {
+def _placeholder_values(request: ImageRequest, folder: Path) -> dict[str, str]:
+    values = {
         "prompt": request.prompt,
         "seed": str(request.seed),
         "size": str(request.size),
@@ -139,13 +139,13 @@ def _told(request: ImageRequest, folder: Path) -> dict[str, str]:
         "reference": "",
     }
     if request.reference is not None:
-        told["reference"] = str(folder / "reference.png")
-        Path(told["reference"]).write_bytes(request.reference)
-    return told
+        values["reference"] = str(folder / "reference.png")
+        Path(values["reference"]).write_bytes(request.reference)
+    return values
 
 
 async def _stop(process: asyncio.subprocess.Process) -> None:
-    """Stop a program with everything it has started."""
+    """Kill a program with all its child processes."""
     with suppress(ProcessLookupError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)  # it leads a group of its own
@@ -154,16 +154,16 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
     await process.wait()
 
 
-def _image(written: Path, said: Path) -> Answer | None:
-    for path in (written, said):
+def _read_image(out: Path, stdout: Path) -> Answer | None:
+    for path in (out, stdout):
         if path.is_file() and (size := path.stat().st_size):
-            return Failed(f"the image has {size:,} bytes") if size > _LARGEST else Generated(path.read_bytes())
+            return Failed(f"the image has {size:,} bytes") if size > _MAX_BYTES else Generated(path.read_bytes())
     return None
 
 
 def _last_line(path: Path) -> str:
     with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - _TOLD_AT_MOST))
+        file.seek(max(0, path.stat().st_size - _MAX_STDERR))
         lines = file.read().decode(errors="replace").split("\n")
     last = next((line.strip() for line in reversed(lines) if line.strip()), "")
     return truncate(redacted(last), 300, 50)

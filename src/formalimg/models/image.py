@@ -1,4 +1,4 @@
-"""Image models: words in, an image out. What everyone who writes or calls one agrees on."""
+"""Base contract of image models: ImageModel, ImageRequest, and the results Generated, Refused and Failed."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from formalimg.models.identity import Engaged, Setting
+from formalimg.models.base import Engaged, Setting
 
 
 @dataclass(frozen=True)
 class ImageRequest:
-    """One image to be made.
+    """One image to generate.
 
     Attributes:
-        item: the id of the item the image is for; only models that fetch finished images look at it.
-        sample: which of the item's images this is, from 0.
-        prompt: the words.
-        seed: for models that can be seeded, so that the image can be made again.
-        size: width and height wished for, in pixels; a model may answer with another size.
+        item: id of the item the image is for; only models that load finished images use it.
+        sample: index of the image among those of the item, from 0.
+        prompt: the text prompt.
+        seed: seed for models that take one, so that the image can be reproduced.
+        size: requested width and height in pixels; a model may return another size.
         spec: what the image must show, in the suite's own terms. None unless the model `sees_spec`.
-        reference: an image to go by, such as a drawn layout: the bytes of a PNG file; None if there is none.
+        reference: a conditioning image such as a rendered layout, as the bytes of a PNG file; None if there is none.
     """
 
     item: str
@@ -34,12 +34,12 @@ class ImageRequest:
 
 @dataclass(frozen=True)
 class Generated:
-    """An image was made.
+    """An image was generated.
 
     Attributes:
-        data: the file as it came: PNG, JPEG or WebP.
-        served: what was really used (model id, size, steps …), as far as the model says.
-        cost: what it cost, in US dollars; None if nobody knows the price.
+        data: the file as received: PNG, JPEG or WebP.
+        served: what was actually used (model id, size, steps …), as far as the model reports it.
+        cost: cost in US dollars; None if the price is unknown.
     """
 
     data: bytes
@@ -49,18 +49,18 @@ class Generated:
 
 @dataclass(frozen=True)
 class Refused:
-    """The model declined to make this image, for instance by a safety filter."""
+    """The model declined to generate this image, for instance by a safety filter."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Failed:
-    """No image came, and it is not known what the model would have made: an outage, a time-out.
+    """No image was received, and it is unknown what the model would have generated: an outage, a timeout.
 
     Attributes:
-        reason: what happened, in one line.
-        absent: nobody tried to make one: it should have been there already, and is not.
+        reason: what happened, on one line.
+        absent: no generation was attempted: the image should have existed already and does not.
     """
 
     reason: str
@@ -75,18 +75,18 @@ class ImageModel(Engaged, Protocol):
 
     @property
     def batch(self) -> int:
-        """How many requests it likes to be given at once."""
+        """Preferred number of requests per `generate` call."""
         ...
 
     @property
     def sees_spec(self) -> bool:
-        """Must requests carry what the image has to show? Only for models that mark the ceiling."""
+        """Whether requests must carry `spec`. Only for baselines that mark the ceiling."""
         ...
 
     def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
-        """One answer for each request, in their order, each as soon as it is there.
+        """Yield one result per request, in order, each as soon as it is available.
 
-        What goes wrong with an image is an answer, not an exception. An exception fails the requests that have
-        not been answered yet; a `FormalimgError` (a wrong key, a model that does not exist) ends the run.
+        A failure of one image is a result, not an exception. An exception fails the requests that have no result
+        yet; a `FormalimgError` (invalid key, unknown model) ends the run.
         """
         ...

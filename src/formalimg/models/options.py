@@ -1,102 +1,114 @@
-"""Options of models: text that the user gave as `key=value`, read one by one; what is left over is a mistake."""
+"""Options of models: text that the user gave as `key=value`, parsed and checked; unknown names are errors."""
 
 from __future__ import annotations
 
+import json
 import math
+import os
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 from formalimg.errors import FormalimgError
-from formalimg.models.secrets import keep_secret
+from formalimg.models.secrets import find_api_key, get_api_key, register_secret
 
 _SECRET = {"api_key", "apikey", "key", "token", "hf_token", "access_token", "authorization", "secret", "password"}
-_YES = ("on", "true", "yes", "1")
-_NO = ("off", "false", "no", "0")
-_ADDRESS = "http://localhost:8000/v1"
+_TRUE = ("on", "true", "yes", "1")
+_FALSE = ("off", "false", "no", "0")
+_EXAMPLE_URL = "http://localhost:8000/v1"
+_NO_KEY = "none"
+"""Sent to servers that need no key; the libraries insist on one."""
 
 Default = TypeVar("Default")
 
 
 class Options:
-    """The options that were given to a model.
+    """The options of a model.
 
-    A provider reads all options it knows and then calls `done`, which refuses all others:
+    A provider reads all options it knows and then calls `done`, which rejects all others:
 
         given = Options("acme/painter", {"steps": "30"})
-        steps = given.whole_number("steps", 20, least=1)
+        steps = given.integer("steps", 20, least=1)
         given.done()
     """
 
     def __init__(self, model: str, given: Mapping[str, str]) -> None:
-        """Options that nobody has read yet.
+        """Create options.
 
         Args:
-            model: whose they are, for messages.
+            model: name of the model, for messages.
             given: the options as text.
 
         Raises:
-            FormalimgError: if one of them is a key; options are stored and shown, keys must not be.
+            FormalimgError: if one of them is an API key; options are stored and shown, keys must not be.
         """
         for name, value in given.items():
             if name.lower() in _SECRET:
-                keep_secret(value)
+                register_secret(value)
                 raise FormalimgError(
-                    f"{name} is no option of {model}, because options are stored with the results: set the key in the "
-                    "environment or in a file .env; `formalimg models` says under which name"
+                    f"{name} is not an option of {model}, because options are stored with the results: set the key in "
+                    "the environment or in a file .env; `formalimg models` says under which name"
                 )
         self._model = model
-        self._left = dict(given)
+        self._unread = dict(given)
         self._known: list[str] = []
 
+    def accept_old_name(self, old: str, new: str) -> None:
+        """Read an option that was given under its former name as if it had been given under the new one."""
+        if old not in self._unread:
+            return
+        if new in self._unread:
+            raise FormalimgError(f"{old} and {new} of {self._model} are the same option: give only {new}")
+        self._unread[new] = self._unread.pop(old)
+
     def text(self, name: str, default: Default) -> str | Default:
-        """An option as it was written."""
-        text = self._taken(name)
+        """Return an option as text."""
+        text = self._take(name)
         return default if text is None else text
 
-    def whole_number(
+    def integer(
         self, name: str, default: Default, *, least: int | None = None, most: int | None = None
     ) -> int | Default:
-        """An option that is a whole number from `least` to `most`."""
-        text = self._taken(name)
+        """Return an option that is an integer from `least` to `most`."""
+        text = self._take(name)
         if text is None:
             return default
         try:
             value = int(text)
         except ValueError:
-            raise self._wrong(name, text, "a whole number", least, most) from None
+            raise self._out_of_range(name, text, "a whole number", least, most) from None
         if (least is not None and value < least) or (most is not None and value > most):
-            raise self._wrong(name, text, "a whole number", least, most)
+            raise self._out_of_range(name, text, "a whole number", least, most)
         return value
 
     def number(
         self, name: str, default: Default, *, least: float | None = None, most: float | None = None
     ) -> float | Default:
-        """An option that is a number from `least` to `most`."""
-        text = self._taken(name)
+        """Return an option that is a number from `least` to `most`."""
+        text = self._take(name)
         if text is None:
             return default
         try:
             value = float(text)
         except ValueError:
-            raise self._wrong(name, text, "a number", least, most) from None
+            raise self._out_of_range(name, text, "a number", least, most) from None
         if not math.isfinite(value) or (least is not None and value < least) or (most is not None and value > most):
-            raise self._wrong(name, text, "a number", least, most)
+            raise self._out_of_range(name, text, "a number", least, most)
         return value
 
     def flag(self, name: str, default: Default) -> bool | Default:
-        """An option that is `on` or `off`."""
-        text = self._taken(name)
+        """Return an option that is `on` or `off`."""
+        text = self._take(name)
         if text is None:
             return default
-        if text.lower() not in (*_YES, *_NO):
+        if text.lower() not in (*_TRUE, *_FALSE):
             raise FormalimgError(f"{name}={text!r} of {self._model} cannot be read: give on or off")
-        return text.lower() in _YES
+        return text.lower() in _TRUE
 
     def choice(self, name: str, among: Sequence[str], default: Default) -> str | Default:
-        """An option that is one of these words."""
-        text = self._taken(name)
+        """Return an option that is one of these values."""
+        text = self._take(name)
         if text is None:
             return default
         if text not in among:
@@ -104,47 +116,47 @@ class Options:
         return text
 
     def url(self, name: str, default: Default) -> str | Default:
-        """An option that is the address of a server. It is stored with the results, so no password may be in it."""
-        text = self._taken(name)
+        """Return an option that is the URL of a server. It is stored with the results, so it must hold no password."""
+        text = self._take(name)
         if text is None:
             return default
         try:
             parts = urlsplit(text)
         except ValueError:  # it may hold a password, and nobody knows where
-            raise FormalimgError(f"{name} of {self._model} is no address: write it as {_ADDRESS}") from None
+            raise FormalimgError(f"{name} of {self._model} is not a URL: write it as {_EXAMPLE_URL}") from None
         if parts.username or parts.password or parts.query:
             for value in (parts.username, parts.password, parts.query.rpartition("=")[2]):
-                keep_secret(value or "")
+                register_secret(value or "")
             raise FormalimgError(f"{name} of {self._model} must not hold a user, a password or a query: it is stored")
-        if parts.scheme not in ("http", "https") or not parts.hostname or not _has_sound_port(parts):
-            raise FormalimgError(f"{name}={text!r} of {self._model} is no address: write it as {_ADDRESS}")
+        if parts.scheme not in ("http", "https") or not parts.hostname or not _has_valid_port(parts):
+            raise FormalimgError(f"{name}={text!r} of {self._model} is not a URL: write it as {_EXAMPLE_URL}")
         return text
 
-    def starting_with(self, prefix: str) -> dict[str, str]:
-        """All options whose names begin so, under the rest of their names."""
+    def with_prefix(self, prefix: str) -> dict[str, str]:
+        """Return all options whose names start with a prefix, by the rest of their names."""
         self._known.append(f"{prefix}…")
-        found = [name for name in self._left if name.startswith(prefix) and name != prefix]
-        return {name.removeprefix(prefix): self._left.pop(name) for name in found}
+        found = [name for name in self._unread if name.startswith(prefix) and name != prefix]
+        return {name.removeprefix(prefix): self._unread.pop(name) for name in found}
 
     def done(self) -> None:
-        """All options have been read.
+        """Reject options that were not read.
 
         Raises:
-            FormalimgError: if some are left over.
+            FormalimgError: if there are any.
         """
-        if not self._left:
+        if not self._unread:
             return
-        name = next(iter(self._left))
+        name = next(iter(self._unread))
         near = get_close_matches(name, self._known, 1)
         advice = f"it has {', '.join(sorted(self._known))}" if self._known else "it has none"
-        meant = f"did you mean {near[0]}? " if near else ""
-        raise FormalimgError(f"{self._model} has no option {name!r}: {meant}{advice}")
+        suggestion = f"did you mean {near[0]}? " if near else ""
+        raise FormalimgError(f"{self._model} has no option {name!r}: {suggestion}{advice}")
 
-    def _taken(self, name: str) -> str | None:
+    def _take(self, name: str) -> str | None:
         self._known.append(name)
-        return self._left.pop(name, None)
+        return self._unread.pop(name, None)
 
-    def _wrong(self, name: str, text: str, what: str, least: float | None, most: float | None) -> FormalimgError:
+    def _out_of_range(self, name: str, text: str, what: str, least: float | None, most: float | None) -> FormalimgError:
         bounds = {
             (True, True): f" from {least} to {most}",
             (True, False): f", {least} or more",
@@ -154,8 +166,65 @@ class Options:
         return FormalimgError(f"{name}={text!r} of {self._model} is out of range: give {what}{bounds}")
 
 
-def _has_sound_port(parts: SplitResult) -> bool:
+def with_base_url(options: Mapping[str, str], variable: str) -> dict[str, str]:
+    """Add `base_url` from an environment variable unless the options name one."""
+    url = os.environ.get(variable, "").strip()
+    return {"base_url": url, **options} if url else dict(options)
+
+
+def server_api_key(model: str, key_names: Sequence[str], base_url: str | None) -> str:
+    """Return the API key for a model. A server at the user's own `base_url` may need none.
+
+    Raises:
+        FormalimgError: if a key is needed and missing, or what is set cannot be one.
+    """
+    found = find_api_key(key_names) if base_url else get_api_key(key_names, model)
+    return check_api_key(found, key_names) or _NO_KEY
+
+
+def check_api_key(key: str | None, key_names: Sequence[str]) -> str | None:
+    """Return the key.
+
+    Raises:
+        FormalimgError: if it has characters that no API key has.
+    """
+    if key and not (key.isascii() and key.isprintable() and " " not in key):
+        raise FormalimgError(f"{' or '.join(key_names)} holds no key: there are characters in it that no key has")
+    return key
+
+
+def parse_extra_fields(model: str, given: Mapping[str, str]) -> dict[str, object]:
+    """Parse fields that are sent as they are: JSON where the text is JSON, else the text.
+
+    Raises:
+        FormalimgError: if one of them is an API key.
+    """
+    Options(model, given)  # rejects keys, whatever else may be in there
+    return {name: _as_json(text) for name, text in given.items()}
+
+
+def read_temperature(options: Options, model: str, default: float | None, *, most: float) -> float | None:
+    """Return the temperature to send; None for the model's own, which is also what `default` asks for."""
+    text = options.text("temperature", None)
+    if text is None or text == "default":
+        return default if text is None else None
+    return Options(model, {"temperature": text}).number("temperature", None, least=0, most=most)
+
+
+def without_none(settings: Mapping[str, Default | None]) -> dict[str, Default]:
+    """Return the settings that have a value."""
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def _has_valid_port(parts: SplitResult) -> bool:
     try:
         return parts.port != 0
     except ValueError:
         return False
+
+
+def _as_json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

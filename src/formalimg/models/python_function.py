@@ -1,25 +1,117 @@
-"""`python/module:function`: a function of the user's, by its name."""
+"""Python functions as image models: CallableModel, and `python/module:function` by name."""
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import hashlib
 import importlib
 import importlib.util
 import inspect
+import io
+import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from formalimg.errors import FormalimgError
-from formalimg.models.calling import CallableModel
-from formalimg.models.identity import Setting
-from formalimg.models.needs import needs
+from formalimg.models.base import Setting
+from formalimg.models.image import Answer, Generated, ImageRequest, Refused
 from formalimg.models.options import Options
+from formalimg.models.registry import needs
 
-_GIVEN_BY_US = ("seed", "size")
+
+class CallableModel:
+    """A Python function as an image model.
+
+    The function takes a prompt, and also `seed` and `size` if it has parameters of these names. It returns a PIL
+    image, the bytes of a PNG, JPEG or WebP file, or the path of one; None means a refusal. It may be async.
+    """
+
+    sees_spec = False
+    style = "none"
+    """A function gets the prompt of the item as it is, unless another style is requested."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        name: str = "",
+        settings: Mapping[str, Setting] | None = None,
+        batch: int = 1,
+        concurrency: int = 1,
+    ) -> None:
+        """Wrap a function.
+
+        Args:
+            function: generates images. With a batch of more than 1 it takes a list of prompts (and of seeds) and
+                returns a list of images.
+            name: name in tables.
+            settings: other settings that shape its images, to record.
+            batch: number of prompts per call.
+            concurrency: maximum number of concurrent calls; one unless the function is thread-safe.
+        """
+        if not callable(function):
+            raise FormalimgError(f"{function!r} makes no images: give a function from a prompt to an image")
+        if batch < 1 or concurrency < 1:
+            raise FormalimgError("batch and concurrency must be 1 or more")
+        self._function = function
+        self.name = name or f"python/{getattr(function, '__qualname__', type(function).__name__)}"
+        self.settings: Mapping[str, Setting] = dict(settings or {})
+        self.batch = batch
+        self.concurrency = concurrency
+        self._takes = _parameters(function)
+
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+        """Yield one result per request; whatever the function raises fails the whole batch."""
+        if self.batch == 1:
+            for request in requests:
+                yield _result(await self._call(request.prompt, seed=request.seed, size=request.size))
+            return
+        seeds = [request.seed for request in requests]
+        output = await self._call([request.prompt for request in requests], seed=seeds, size=requests[0].size)
+        images = list(output)
+        if len(images) != len(requests):
+            raise ValueError(f"{len(requests)} prompts were given, but {len(images)} images came back")
+        for image in images:
+            yield _result(image)
+
+    async def _call(self, prompts: str | list[str], **arguments: object) -> Any:
+        taken = {name: value for name, value in arguments.items() if name in self._takes}
+        if inspect.iscoroutinefunction(self._function):
+            return await self._function(prompts, **taken)
+        output = await asyncio.to_thread(self._function, prompts, **taken)
+        # Objects and partial functions do not always show beforehand that they are async.
+        return await output if inspect.isawaitable(output) else output
+
+
+def _parameters(function: Callable[..., Any]) -> frozenset[str]:
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):  # some functions written in C have no signature
+        return frozenset()
+    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return frozenset({"seed", "size"})
+    return frozenset(parameters)
+
+
+def _result(image: Any) -> Answer:
+    if image is None:
+        return Refused("the function gave back None")
+    if isinstance(image, bytes | bytearray | memoryview):
+        return Generated(bytes(image))
+    if isinstance(image, str | os.PathLike):
+        return Generated(Path(image).read_bytes())
+    if callable(getattr(image, "save", None)):
+        file = io.BytesIO()
+        image.save(file, format="PNG", compress_level=1)
+        return Generated(file.getvalue())
+    raise TypeError(f"an image must be a PIL image, bytes or a path, not {type(image).__name__}")
+
+
+_REQUEST_ARGUMENTS = ("seed", "size")
 
 
 @needs()
@@ -28,37 +120,37 @@ def open_python_function(model: str, options: Mapping[str, str]) -> CallableMode
 
     Args:
         model: module and function, or the path of a file and a function in it.
-        options: `batch` and `concurrency`, as in `CallableModel`; all others are given to the function, which must have
-            parameters of these names.
+        options: `batch` and `concurrency`, as in `CallableModel`; all others are passed to the function, which must
+            have parameters of these names.
 
     Raises:
         FormalimgError: if there is no such module, file, function or parameter.
     """
-    where, _, function_name = model.rpartition(":")
-    if not where or not function_name:
+    source, _, function_name = model.rpartition(":")
+    if not source or not function_name:
         raise FormalimgError(f"cannot read python/{model}: write python/module:function or python/file.py:function")
-    function = _function(_module(where), function_name, model)
+    function = _find_function(_load_module(source), function_name, model)
     given = Options(f"python/{model}", options)
-    batch = given.whole_number("batch", 1, least=1)
-    concurrency = given.whole_number("concurrency", 1, least=1, most=1024)
-    wishes = {name: _plain(text) for name, text in given.starting_with("").items()}
-    _require_parameters(function, wishes, model)
+    batch = given.integer("batch", 1, least=1)
+    concurrency = given.integer("concurrency", 1, least=1, most=1024)
+    arguments = {name: _parse_value(text) for name, text in given.with_prefix("").items()}
+    _require_parameters(function, arguments, model)
     return CallableModel(
-        functools.partial(function, **wishes) if wishes else function,
+        functools.partial(function, **arguments) if arguments else function,
         name=f"python/{model}",
-        settings={**wishes, "source": _source(function)},
+        settings={**arguments, "source": _source_digest(function)},
         batch=batch,
         concurrency=concurrency,
     )
 
 
-def _module(where: str) -> ModuleType:
-    """The user's module. It may import its neighbours, as if it had been started itself."""
-    if where.endswith(".py"):
-        path = Path(where).expanduser().resolve()
+def _load_module(source: str) -> ModuleType:
+    """Load the user's module. It may import its neighbours, as if it had been started itself."""
+    if source.endswith(".py"):
+        path = Path(source).expanduser().resolve()
         if not path.is_file():
-            raise FormalimgError(f"there is no file {where}: give its path as seen from the current folder")
-        _import_from(path.parent)
+            raise FormalimgError(f"there is no file {source}: give its path as seen from the current folder")
+        _add_to_path(path.parent)
         name = f"formalimg_function_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
         spec = importlib.util.spec_from_file_location(name, path)
         assert spec is not None
@@ -66,36 +158,36 @@ def _module(where: str) -> ModuleType:
         module = sys.modules[name] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return module
-    _import_from(Path.cwd())
+    _add_to_path(Path.cwd())
     try:
-        return importlib.import_module(where)
+        return importlib.import_module(source)
     except ModuleNotFoundError as error:
-        if error.name is None or not f"{where}.".startswith(f"{error.name}."):
+        if error.name is None or not f"{source}.".startswith(f"{error.name}."):
             raise  # the module is there, and something that it imports itself is not
-        raise FormalimgError(f"there is no module {where}: install it, or give the path of a .py file") from None
+        raise FormalimgError(f"there is no module {source}: install it, or give the path of a .py file") from None
     except (TypeError, ValueError):
-        raise FormalimgError(f"{where!r} is no name of a module: write it as package.module") from None
+        raise FormalimgError(f"{source!r} is not the name of a module: write it as package.module") from None
 
 
-def _import_from(folder: Path) -> None:
+def _add_to_path(folder: Path) -> None:
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 
 
-def _function(module: ModuleType, name: str, model: str) -> Callable[..., Any]:
+def _find_function(module: ModuleType, name: str, model: str) -> Callable[..., Any]:
     found: Any = module
     for part in name.split("."):
         found = getattr(found, part, None)
     if not callable(found):
-        raise FormalimgError(f"python/{model} names no function: there is no {name} in it that can be called")
+        raise FormalimgError(f"python/{model} names no function: it has no callable {name}")
     function: Callable[..., Any] = found
     return function
 
 
-def _require_parameters(function: Callable[..., Any], wishes: Mapping[str, Setting], model: str) -> None:
+def _require_parameters(function: Callable[..., Any], arguments: Mapping[str, Setting], model: str) -> None:
     try:
         parameters = inspect.signature(function).parameters
-    except (TypeError, ValueError):  # some functions written in C do not tell
+    except (TypeError, ValueError):  # some functions written in C have no signature
         return
     if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()):
         return
@@ -103,28 +195,28 @@ def _require_parameters(function: Callable[..., Any], wishes: Mapping[str, Setti
         name
         for name, parameter in list(parameters.items())[1:]
         if parameter.kind in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-        and name not in _GIVEN_BY_US
+        and name not in _REQUEST_ARGUMENTS
     ]
-    for name in wishes:
+    for name in arguments:
         if name not in named:
             has = ", ".join(["batch", "concurrency", *named])
             raise FormalimgError(f"python/{model} has no option {name!r}: it has {has}")
 
 
-def _plain(text: str) -> Setting:
-    """What a text on the command line stands for: a number or a truth value if it looks like one."""
+def _parse_value(text: str) -> Setting:
+    """Parse a value of the command line: a number or a boolean if it looks like one, else text."""
     if text in ("true", "false"):
         return text == "true"
-    for read in (int, float):
+    for parse in (int, float):
         try:
-            return read(text)
+            return parse(text)
         except ValueError:
             continue
     return text
 
 
-def _source(function: Callable[..., Any]) -> str | None:
-    """A digest of the file the function stands in: another version of it makes other images."""
+def _source_digest(function: Callable[..., Any]) -> str | None:
+    """Return a digest of the function's file: another version of it generates other images."""
     try:
         path = inspect.getsourcefile(inspect.unwrap(function))
         return None if path is None else hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]

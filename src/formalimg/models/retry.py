@@ -1,8 +1,9 @@
-"""Good retry_policy towards remote models: not too much at once, waiting when told to, asking again when it may help."""
+"""Retry with exponential backoff, rate limits and timeouts for calls to remote models."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import time
 from collections.abc import Awaitable, Callable
@@ -10,109 +11,128 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from formalimg.errors import FormalimgError
-from formalimg.models.calls import CallError
+from formalimg.models.base import CallError
 from formalimg.models.options import Options
 from formalimg.models.secrets import redacted
 
 Result = TypeVar("Result")
 
+_log = logging.getLogger(__name__)
+
+_OLD_OPTION_NAMES = {
+    "tries": "max_attempts",
+    "first_wait": "initial_backoff",
+    "patience": "max_wait",
+    "reads": "parse_retries",
+}
+"""Option names of the first edition, still accepted: configs and commands of earlier runs contain them."""
+
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How a remote model is called. None of it shapes what the model answers, so none of it is a setting.
+    """How a remote model is called. None of this shapes the results, so none of it is a setting.
 
     Attributes:
-        concurrency: how many calls may run at the same time.
-        requests_per_minute: how many calls may begin in a minute, evenly spread; None for as many as there are.
-        timeout: seconds until a call without an answer is given up.
-        tries: how often a call is tried in all, if it fails in a way that may pass.
-        first_wait: seconds before the second try, at most; each further one may take twice as long.
-        longest_wait: seconds before any try, at most.
-        patience: if a provider wants to be left alone for longer than so many seconds, calls fail instead of waiting.
-        reads: how often a chat model is asked again if its answer cannot be read.
-        cache: whether answers of a chat model are remembered, so that nobody pays twice for the same one.
+        concurrency: maximum number of calls that run at the same time.
+        requests_per_minute: rate limit for starting calls, evenly spaced; None for no limit.
+        timeout: seconds after which a call without a response is given up.
+        max_attempts: maximum number of attempts per call, if it fails in a retryable way.
+        initial_backoff: maximum delay in seconds before the second attempt; it doubles with each further one.
+        max_backoff: maximum delay in seconds before any attempt.
+        max_wait: if a provider asks for a longer wait than this many seconds, calls fail instead of waiting.
+        parse_retries: how often a chat model is asked again if its answer cannot be parsed.
+        cache: whether answers of a chat model are cached, so that the same question is paid for once.
     """
 
     concurrency: int = 8
     requests_per_minute: float | None = None
     timeout: float = 120.0
-    tries: int = 6
-    first_wait: float = 1.0
-    longest_wait: float = 60.0
-    patience: float = 300.0
-    reads: int = 2
+    max_attempts: int = 6
+    initial_backoff: float = 1.0
+    max_backoff: float = 60.0
+    max_wait: float = 300.0
+    parse_retries: int = 2
     cache: bool = True
 
 
-USUAL = RetryPolicy()
-"""How a model is called unless its provider or its user says otherwise."""
+DEFAULT_RETRY_POLICY = RetryPolicy()
+"""The policy unless a provider or a user sets another one."""
 
 
-def image_retry_policy(options: Options, usual: RetryPolicy = USUAL) -> RetryPolicy:
-    """What the options of an image model ask for: concurrency, rpm, timeout, tries, first_wait, patience."""
+def image_retry_policy(options: Options, default: RetryPolicy = DEFAULT_RETRY_POLICY) -> RetryPolicy:
+    """Read the retry policy of an image model: concurrency, rpm, timeout, max_attempts, initial_backoff, max_wait."""
+    for old, new in _OLD_OPTION_NAMES.items():
+        options.accept_old_name(old, new)
     return replace(
-        usual,
-        concurrency=options.whole_number("concurrency", usual.concurrency, least=1, most=1024),
-        requests_per_minute=options.number("rpm", usual.requests_per_minute, least=0.01),
-        timeout=options.number("timeout", usual.timeout, least=0.01),
-        tries=options.whole_number("tries", usual.tries, least=1, most=100),
-        first_wait=options.number("first_wait", usual.first_wait, least=0),
-        patience=options.number("patience", usual.patience, least=0),
+        default,
+        concurrency=options.integer("concurrency", default.concurrency, least=1, most=1024),
+        requests_per_minute=options.number("rpm", default.requests_per_minute, least=0.01),
+        timeout=options.number("timeout", default.timeout, least=0.01),
+        max_attempts=options.integer("max_attempts", default.max_attempts, least=1, most=100),
+        initial_backoff=options.number("initial_backoff", default.initial_backoff, least=0),
+        max_wait=options.number("max_wait", default.max_wait, least=0),
     )
 
 
-def chat_retry_policy(options: Options, usual: RetryPolicy = USUAL) -> RetryPolicy:
-    """What the options of a chat model ask for: the same as for an image model, and reads and cache."""
+def chat_retry_policy(options: Options, default: RetryPolicy = DEFAULT_RETRY_POLICY) -> RetryPolicy:
+    """Read the retry policy of a chat model: that of an image model, and parse_retries and cache."""
     return replace(
-        image_retry_policy(options, usual),
-        reads=options.whole_number("reads", usual.reads, least=0, most=20),
-        cache=options.flag("cache", usual.cache),
+        image_retry_policy(options, default),
+        parse_retries=options.integer("parse_retries", default.parse_retries, least=0, most=20),
+        cache=options.flag("cache", default.cache),
     )
 
 
-class Door:
-    """The way to one remote model, which all its callers share."""
+class RateLimiter:
+    """Rate limit, timeout and retries for the calls to one remote model, shared by all its callers."""
 
     def __init__(
         self,
         retry_policy: RetryPolicy,
         *,
+        name: str = "model",
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        chance: Callable[[], float] = random.random,
+        jitter: Callable[[], float] = random.random,
     ) -> None:
-        """A door that nobody has gone through yet.
+        """Create a limiter.
 
         Args:
-            retry_policy: how calls are made.
-            clock: seconds that pass.
-            sleep: waits for so many of them.
-            chance: a number from 0 to 1, for waits that differ from caller to caller.
+            retry_policy: limits and backoff.
+            name: name of the model, for log messages.
+            clock: returns monotonic seconds.
+            sleep: waits for a number of seconds.
+            jitter: returns a number from 0 to 1, so that delays differ between callers.
         """
-        self._manners = retry_policy
+        self._policy = retry_policy
+        self._name = name
         self._clock = clock
         self._sleep = sleep
-        self._chance = chance
+        self._jitter = jitter
         self._spacing = 60 / retry_policy.requests_per_minute if retry_policy.requests_per_minute else 0.0
-        self._next_turn = float("-inf")
-        self._closed_until = float("-inf")
+        self._next_start = float("-inf")
+        self._blocked_until = float("-inf")
 
-    async def politely(self, call: Callable[[], Awaitable[Result]]) -> Result:
-        """Make a call, again if that may help; nothing that is raised holds a key.
+    async def call(self, send: Callable[[], Awaitable[Result]]) -> Result:
+        """Await `send()`, with retries; nothing that is raised contains an API key.
 
         Raises:
-            CallError: if no try brought a result: what the last one failed of.
-            FormalimgError: if no call can ever succeed.
+            CallError: if no attempt succeeded: the error of the last one.
+            FormalimgError: if no call can succeed.
         """
-        tries = 0
+        attempts = 0
         while True:
-            await self._turn()
-            tries += 1
+            await self._wait_for_start()
+            attempts += 1
+            started = self._clock()
+            _log.debug("%s: call, attempt %d", self._name, attempts)
             failed: CallError | FormalimgError
             try:
-                return await self._within_time(call)
+                result = await self._with_timeout(send)
+                _log.debug("%s: response after %.2f s", self._name, self._clock() - started)
+                return result
             except CallError as error:
-                failed = CallError(error.fault, redacted(error.reason), error.retry_after)
+                failed = CallError(error.kind, redacted(error.reason), error.retry_after)
             except FormalimgError as error:
                 failed = FormalimgError(redacted(str(error)))
             except Exception as error:  # of a library that the provider did not expect; its text may hold anything
@@ -120,37 +140,48 @@ class Door:
             # Raised out here, so that what was caught, which may hold a key, is not attached to it.
             if isinstance(failed, FormalimgError):
                 raise failed
-            alone_for = failed.retry_after or 0.0
-            self._closed_until = max(self._closed_until, self._clock() + alone_for)
-            if not failed.worth_another_try or tries >= self._manners.tries or alone_for > self._manners.patience:
+            retry_after = failed.retry_after or 0.0
+            self._blocked_until = max(self._blocked_until, self._clock() + retry_after)
+            policy = self._policy
+            if not failed.is_retryable or attempts >= policy.max_attempts or retry_after > policy.max_wait:
+                _log.info("%s: failed after attempt %d (%s: %s)", self._name, attempts, failed.kind, failed.reason)
                 raise failed
-            await self._sleep(self._wait_after(tries))
+            delay = self._backoff(attempts)
+            _log.info(
+                "%s: attempt %d of %d failed (%s: %s), retry after %.1f s",
+                *(self._name, attempts, policy.max_attempts, failed.kind, failed.reason, max(delay, retry_after)),
+            )
+            await self._sleep(delay)
 
-    async def _within_time(self, call: Callable[[], Awaitable[Result]]) -> Result:
-        limit = self._manners.timeout
+    async def _with_timeout(self, send: Callable[[], Awaitable[Result]]) -> Result:
+        limit = self._policy.timeout
         try:
             async with asyncio.timeout(limit):
-                return await call()
+                return await send()
         except TimeoutError:
             raise CallError("unavailable", f"no answer within {limit:g} s") from None
 
-    async def _turn(self) -> None:
-        """Wait until a call may begin."""
+    async def _wait_for_start(self) -> None:
+        """Wait until the rate limit and the provider's Retry-After allow a call."""
         while True:
             now = self._clock()
-            if self._closed_until - now > self._manners.patience:
-                raise CallError("busy", f"wants to be left alone for {self._closed_until - now:.0f} s more")
-            turn = max(now, self._closed_until, self._next_turn)
+            blocked = self._blocked_until - now
+            if blocked > self._policy.max_wait:
+                raise CallError("busy", f"wants to be left alone for {blocked:.0f} s more")
+            start = max(now, self._blocked_until, self._next_start)
             if self._spacing:
-                self._next_turn = turn + self._spacing
-            elif turn > now:  # whoever stands before a closed door does not rush in with all the others
-                turn += self._chance() * self._manners.first_wait
-            if turn > now:
-                await self._sleep(turn - now)
-            if self._closed_until <= self._clock():
+                self._next_start = start + self._spacing
+            elif start > now:  # callers that waited for the same moment must not all start at once
+                start += self._jitter() * self._policy.initial_backoff
+            if start > now:
+                # Spacing by the user's own rate limit happens at every call, so only the provider's waits are news.
+                level = logging.INFO if blocked > 0 else logging.DEBUG
+                _log.log(level, "%s: rate limit, waiting %.1f s", self._name, start - now)
+                await self._sleep(start - now)
+            if self._blocked_until <= self._clock():
                 return
 
-    def _wait_after(self, tries: int) -> float:
-        """Full jitter: anything from nothing to a span that doubles with every try."""
-        longest = min(self._manners.longest_wait, self._manners.first_wait * 2.0 ** (tries - 1))
-        return self._chance() * longest
+    def _backoff(self, attempts: int) -> float:
+        """Return the delay before the next attempt: full jitter over a span that doubles with every attempt."""
+        span = min(self._policy.max_backoff, self._policy.initial_backoff * 2.0 ** (attempts - 1))
+        return self._jitter() * span

@@ -1,4 +1,4 @@
-"""Keys of providers: found in the environment or a `.env` file, and kept out of everything that is shown or stored."""
+"""API keys and redaction: keys come from the environment or a `.env` file, and are kept out of all output."""
 
 from __future__ import annotations
 
@@ -11,92 +11,94 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from formalimg.errors import FormalimgError
-from formalimg.models.identity import Setting
+from formalimg.models.base import Setting
 
 ENV_FILE = Path(".env")
-"""Where keys may lie, seen from the current folder. What is set in the environment comes first."""
+"""File with keys, in the current folder. The environment takes precedence."""
 
-_HIDDEN = "***"
-_SHORTEST = 8
-"""Shorter values are no keys, and hiding them would garble messages."""
+_REDACTED = "***"
+_MIN_LENGTH = 8
+"""Shorter values are not keys, and redacting them would garble messages."""
 
 _SECRET_ENDINGS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD")
-"""How names of variables end that hold secrets."""
+"""Suffixes of the names of variables that hold secrets."""
 
 _LINE = re.compile(r"(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?P<value>.*)")
 _QUOTED = re.compile(r"""(?P<quote>['"])(?P<inside>[^'"]*)(?P=quote)(?:\s+#.*)?""")
 
 _BEFORE = r"(?:(?<![\w.*-])[\w.*-]{1,200})?"
 _AFTER = r"[\w.*-]{0,200}"
-"""What may stand beside a part of a key, within reason: some messages are whole files."""
+"""What may stand beside a part of a key; bounded, because some messages are whole files."""
 
-_LOOKS_LIKE_A_KEY = {
+_KEY_PATTERNS = {
     "***": rf"{_BEFORE}\*{{3,}}{_AFTER}",  # what a provider shows of a key: its beginning, stars, its end
     "sk-": r"\bsk-[\w-]{8,}",
     "AIza": r"\bAIza[\w-]{16,}",
     "hf_": r"\bhf_[A-Za-z0-9]{8,}",
     "Bearer ": r"(?<=Bearer )\S{8,}",
 }
-"""What is in each text that one of these patterns fits, and the pattern."""
+"""Patterns of API keys, each by a substring that every match contains."""
 
 _registered: set[str] = set()
 
 
-def key(names: Sequence[str], use: str = "") -> str:
-    """The first key that is set under one of these names.
+def get_api_key(names: Sequence[str], use: str = "") -> str:
+    """Return the first API key that is set under one of these names.
 
     Args:
-        names: variables to look for, such as `("GEMINI_API_KEY", "GOOGLE_API_KEY")`.
-        use: what needs it, for the message.
+        names: environment variables, such as `("GEMINI_API_KEY", "GOOGLE_API_KEY")`.
+        use: what needs the key, for the message.
 
     Raises:
         FormalimgError: if none is set; the message says which to set.
     """
-    found = find_key(names)
+    found = find_api_key(names)
     if found is None:
-        needs = f"{use} needs a key" if use else "a key is missing"
-        raise FormalimgError(f"{needs}: set {' or '.join(names)} in the environment, or in a file .env in this folder")
+        problem = f"{use} needs a key" if use else "a key is missing"
+        raise FormalimgError(
+            f"{problem}: set {' or '.join(names)} in the environment, or in a file .env in this folder"
+        )
     return found
 
 
-def find_key(names: Sequence[str]) -> str | None:
-    """The first key that is set under one of these names, or None."""
+def find_api_key(names: Sequence[str]) -> str | None:
+    """Return the first API key that is set under one of these names, or None."""
     values = [os.environ.get(name, "").strip() for name in names]
     if not any(values):
-        lying = read_env_file(ENV_FILE)
-        values = [lying.get(name, "").strip() for name in names]
+        variables = read_env_file(ENV_FILE)
+        values = [variables.get(name, "").strip() for name in names]
     found = next((value for value in values if value), None)
     if found is not None:
-        keep_secret(found)
+        register_secret(found)
     return found
 
 
-def keep_secret(value: str) -> None:
-    """Hide this value from now on wherever `redacted` is used."""
-    if len(value) >= _SHORTEST:
+def register_secret(value: str) -> None:
+    """Redact this value from now on wherever `redacted` is used."""
+    if len(value) >= _MIN_LENGTH:
         _registered.add(value)
 
 
 def redacted(text: str) -> str:
-    """A text without keys: known ones, parts of them, and what looks like one are replaced by `***`."""
-    return _hiding().keys_and_parts(text)
+    """Return a text in which API keys, parts of them, and what looks like one are replaced by `***`."""
+    return _redactor().redact_all(text)
 
 
-def without_known_keys(text: str) -> str:
-    """A text in which known keys are replaced by `***`, and nothing else is touched: for what must stay as it came."""
-    return _hiding().keys(text)
+def redact_known_keys(text: str) -> str:
+    """Return a text in which known keys are replaced by `***` and nothing else: for raw answers."""
+    return _redactor().redact_known(text)
 
 
-def without_keys(served: Mapping[str, Setting]) -> dict[str, Setting]:
-    """What a provider says it used, each text of it redacted."""
-    hiding = _hiding()
-    return {name: hiding.keys_and_parts(value) if isinstance(value, str) else value for name, value in served.items()}
+def redact_values(served: Mapping[str, Setting]) -> dict[str, Setting]:
+    """Return a mapping with all its texts redacted."""
+    redactor = _redactor()
+    return {name: redactor.redact_all(value) if isinstance(value, str) else value for name, value in served.items()}
 
 
 def read_env_file(path: Path) -> Mapping[str, str]:
-    """The variables in a file of lines `NAME=value`; there are none if there is no such file.
+    """Return the variables in a file of lines `NAME=value`; empty if there is no such file.
 
-    Values may stand in quotes; `export` in front, empty lines and comments are fine. Nothing is expanded.
+    Values may be quoted; `export` in front, empty lines and comments are allowed. Nothing is expanded.
 
     Raises:
         FormalimgError: if a line is anything else. The message names the line and does not show it.
@@ -105,88 +107,88 @@ def read_env_file(path: Path) -> Mapping[str, str]:
     for number, line in enumerate(_lines(path), 1):
         if not line or line.startswith("#"):
             continue
-        read = _variable(line)
-        if read is None:
+        variable = _parse_line(line)
+        if variable is None:
             raise FormalimgError(f"cannot read line {number} of {path}: write NAME=value, with quotes only around it")
-        name, value = read
+        name, value = variable
         found[name] = value
     return found
 
 
-def _hidden(text: str, patterns: Sequence[re.Pattern[str]]) -> str:
-    """The text without what any of the patterns finds in it; where these overlap, without all of it."""
+def _replace_matches(text: str, patterns: Sequence[re.Pattern[str]]) -> str:
+    """Replace all matches of any of the patterns; overlapping ones as a whole."""
     spans = sorted(found.span() for pattern in patterns for found in pattern.finditer(text) if found[0])
     pieces, end = [], 0
     for start, stop in spans:
         if start >= end:
-            pieces += [text[end:start], _HIDDEN]
+            pieces += [text[end:start], _REDACTED]
         end = max(end, stop)
     return "".join([*pieces, text[end:]])
 
 
-class _Hiding(NamedTuple):
-    """Where keys stand in texts.
+class _Redactor(NamedTuple):
+    """Patterns that find keys in texts.
 
     Attributes:
-        marks: a text without any of these holds nothing to hide. Most texts are such, and this is quickly seen.
+        marks: a text without any of these substrings holds no key. Most texts are such, and this is a fast check.
         whole: whole keys.
         parts: parts of them.
-        alike: what looks like a key. A pattern of its own: one that goes on must win over a part that begins it.
+        similar: what looks like a key. A separate pattern: a longer match must win over a part that begins it.
     """
 
     marks: tuple[str, ...]
     whole: re.Pattern[str]
     parts: re.Pattern[str]
-    alike: re.Pattern[str]
+    similar: re.Pattern[str]
 
-    def keys_and_parts(self, text: str) -> str:
-        return _hidden(text, (self.whole, self.parts, self.alike)) if self._may_hold_any(text) else text
+    def redact_all(self, text: str) -> str:
+        return _replace_matches(text, (self.whole, self.parts, self.similar)) if self._may_contain_key(text) else text
 
-    def keys(self, text: str) -> str:
-        return _hidden(text, (self.whole,)) if self._may_hold_any(text) else text
+    def redact_known(self, text: str) -> str:
+        return _replace_matches(text, (self.whole,)) if self._may_contain_key(text) else text
 
-    def _may_hold_any(self, text: str) -> bool:
+    def _may_contain_key(self, text: str) -> bool:
         return any(mark in text for mark in self.marks)
 
 
-def _hiding() -> _Hiding:
-    return _hiding_of(frozenset({*_registered, *_lying_about()}))
+def _redactor() -> _Redactor:
+    return _redactor_for(frozenset({*_registered, *_secret_values()}))
 
 
 @lru_cache(maxsize=16)
-def _hiding_of(secrets: frozenset[str]) -> _Hiding:
+def _redactor_for(secrets: frozenset[str]) -> _Redactor:
     forms = {form for secret in secrets for form in (secret, quote(secret, safe=""))}
     whole = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True)) or r"(?!)"
     shown = [  # the beginning or the end alone: messages like to show just that
         part
         for secret in sorted(secrets)
         if "/" not in secret  # else it may be the path of a file with a key, and parts of that are ordinary words
-        for part in (f"{re.escape(secret[:_SHORTEST])}{_AFTER}", f"{_BEFORE}{re.escape(secret[-_SHORTEST:])}")
+        for part in (f"{re.escape(secret[:_MIN_LENGTH])}{_AFTER}", f"{_BEFORE}{re.escape(secret[-_MIN_LENGTH:])}")
     ]
-    ends = {end for form in forms for end in (form[:_SHORTEST], form[-_SHORTEST:])}
-    marks = (*_LOOKS_LIKE_A_KEY, *sorted(ends))
-    return _Hiding(
-        marks, *(re.compile(p) for p in (whole, "|".join(shown) or r"(?!)", "|".join(_LOOKS_LIKE_A_KEY.values())))
+    ends = {end for form in forms for end in (form[:_MIN_LENGTH], form[-_MIN_LENGTH:])}
+    marks = (*_KEY_PATTERNS, *sorted(ends))
+    return _Redactor(
+        marks, *(re.compile(p) for p in (whole, "|".join(shown) or r"(?!)", "|".join(_KEY_PATTERNS.values())))
     )
 
 
-def _lying_about() -> Iterator[str]:
-    """Values of the environment and of the `.env` file whose names say that they are secret."""
-    for name in _names_of_secrets(tuple(os.environ)):
+def _secret_values() -> Iterator[str]:
+    """Yield values of the environment and of the `.env` file whose names mark them as secret."""
+    for name in _secret_names(tuple(os.environ)):
         yield from _long_enough(os.environ.get(name, ""))
     for line in _lines(ENV_FILE):
-        read = _variable(line)
-        if read and _names_of_secrets(read[:1]):
-            yield from _long_enough(read[1])
+        variable = _parse_line(line)
+        if variable and _secret_names(variable[:1]):
+            yield from _long_enough(variable[1])
 
 
 @lru_cache(maxsize=256)
-def _names_of_secrets(names: tuple[str, ...]) -> tuple[str, ...]:
+def _secret_names(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if name.upper().endswith(_SECRET_ENDINGS))
 
 
 def _long_enough(value: str) -> Iterator[str]:
-    if len(value.strip()) >= _SHORTEST:
+    if len(value.strip()) >= _MIN_LENGTH:
         yield value.strip()
 
 
@@ -197,7 +199,7 @@ def _lines(path: Path) -> list[str]:
         return []
 
 
-def _variable(line: str) -> tuple[str, str] | None:
+def _parse_line(line: str) -> tuple[str, str] | None:
     match = _LINE.fullmatch(line)
     if match is None:
         return None

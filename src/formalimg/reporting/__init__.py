@@ -5,54 +5,44 @@ from typing import TYPE_CHECKING
 from formalimg._util.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from formalimg.reporting.comparing import compare
-    from formalimg.reporting.comparison import Comparison, PublishedRow, Row, Section, Tally
-    from formalimg.reporting.drawings import (
-        Drawing,
-        DrawingFormat,
-        drawing_formats,
-        drawings_of,
-        drawings_of_items,
-        drawings_of_study,
-        write_drawings,
-    )
-    from formalimg.reporting.exhibits import Exhibit
-    from formalimg.reporting.exporting import Exported, export_concepts
+    from formalimg.reporting.comparison import compare
+    from formalimg.reporting.conceptmix_export import Exported, export_concepts
+    from formalimg.reporting.examples import Exhibit
+    from formalimg.reporting.figures.curve import curve
+    from formalimg.reporting.figures.files import DrawingFormat, drawing_formats, write_drawings
+    from formalimg.reporting.figures.items import drawings_of_items
+    from formalimg.reporting.figures.runs import drawings_of
+    from formalimg.reporting.figures.studies import drawings_of_study
+    from formalimg.reporting.figures.svg import Drawing
     from formalimg.reporting.formats import Format, format_of
-    from formalimg.reporting.html import curve, image, more_table, page_style, table, theme_script
+    from formalimg.reporting.gallery import image
+    from formalimg.reporting.images import thumbnail_of
+    from formalimg.reporting.labels import Words, level_name, level_word, words_of
+    from formalimg.reporting.model import Comparison, PublishedRow, Row, Section, Tally
+    from formalimg.reporting.page import more_table, page_style, table, theme_script
     from formalimg.reporting.reference import ReferenceRow, reference_rows
-    from formalimg.reporting.rendering import render
-    from formalimg.reporting.tables import Figure, Table, TableRow
-    from formalimg.reporting.terminal import terminal_table
-    from formalimg.reporting.thumbnails import thumbnail_of
-    from formalimg.reporting.words import Words, level_name, level_word, words_of
-    from formalimg.reporting.writing import write_html
+    from formalimg.reporting.report import render, terminal_table, write_html
 
 __getattr__ = lazy_exports(
     "formalimg.reporting",
     {
-        "comparing": ["compare"],
-        "comparison": ["Comparison", "PublishedRow", "Row", "Section", "Tally"],
-        "drawings": [
-            "Drawing",
-            "DrawingFormat",
-            "drawing_formats",
-            "drawings_of",
-            "drawings_of_items",
-            "drawings_of_study",
-            "write_drawings",
-        ],
-        "exhibits": ["Exhibit"],
-        "exporting": ["Exported", "export_concepts"],
+        "comparison": ["compare"],
+        "conceptmix_export": ["Exported", "export_concepts"],
+        "examples": ["Exhibit"],
+        "figures.curve": ["curve"],
+        "figures.files": ["DrawingFormat", "drawing_formats", "write_drawings"],
+        "figures.items": ["drawings_of_items"],
+        "figures.runs": ["drawings_of"],
+        "figures.studies": ["drawings_of_study"],
+        "figures.svg": ["Drawing"],
         "formats": ["Format", "format_of"],
-        "html": ["curve", "more_table", "page_style", "image", "table", "theme_script"],
+        "gallery": ["image"],
+        "images": ["thumbnail_of"],
+        "labels": ["Words", "level_name", "level_word", "words_of"],
+        "model": ["Comparison", "PublishedRow", "Row", "Section", "Tally"],
+        "page": ["more_table", "page_style", "table", "theme_script"],
         "reference": ["ReferenceRow", "reference_rows"],
-        "rendering": ["render"],
-        "tables": ["Figure", "Table", "TableRow"],
-        "terminal": ["terminal_table"],
-        "thumbnails": ["thumbnail_of"],
-        "words": ["Words", "level_name", "level_word", "words_of"],
-        "writing": ["write_html"],
+        "report": ["render", "terminal_table", "write_html"],
     },
 )
 
@@ -62,14 +52,11 @@ __all__ = [
     "DrawingFormat",
     "Exhibit",
     "Exported",
-    "Figure",
     "Format",
     "PublishedRow",
     "ReferenceRow",
     "Row",
     "Section",
-    "Table",
-    "TableRow",
     "Tally",
     "Words",
     "compare",

@@ -1,149 +1,275 @@
-"""Runs side by side: what every table, figure and file of a report is made from."""
+"""Compare runs: read run folders once, and put their numbers side by side, suite by suite."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import NamedTuple
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import repeat
+from typing import NamedTuple, TypeAlias
 
-from formalimg.reporting.tables import Table
-from formalimg.runs import RunManifest, Spent
-from formalimg.stats import Missing, Summary
-from formalimg.suites import Profile, Suite
+from formalimg.errors import FormalimgError
+from formalimg.judges import Unscored, UnscoredReason, Verdict
+from formalimg.reporting.concept_tables import concept_tables
+from formalimg.reporting.counterfactual_scores import WHY_NOT_COUNTED, graded_images, score_summary
+from formalimg.reporting.counterfactual_tables import counterfactual_tables
+from formalimg.reporting.labels import epsilon_text, join_counts
+from formalimg.reporting.model import (
+    Comparison,
+    Detail,
+    GradedImage,
+    HowCounted,
+    ImagesOfEach,
+    PublishedRow,
+    Row,
+    Section,
+    SeenImage,
+    SeenRun,
+    Tally,
+)
+from formalimg.reporting.notes import comparison_notes, run_names
+from formalimg.runs import Judged, RunRecord
+from formalimg.stats import Missing, Observation, Summary, generalizability, mean_of_levels, summarize
+from formalimg.suites import Profile, Suite, suite
+from formalimg.tables import Table, count_noun
+
+CONFIDENCE = 0.95
+
+_JUDGES_REASONS: tuple[UnscoredReason, ...] = ("not understood", "judge failed")
+"""Why there is no verdict although a judge looked."""
+
+_TableMaker: TypeAlias = Callable[[Suite, Sequence[SeenRun], HowCounted], tuple[Table, ...]]
+
+_TABLES: Mapping[str, _TableMaker] = {"concepts": concept_tables, "counterfactual": counterfactual_tables}
+"""The tables below the main one, by kind of suite."""
 
 
-class Tally(NamedTuple):
-    """How often something was asked of images that a judge looked at and scored, and how often it was not shown."""
+def compare(
+    runs: Sequence[RunRecord],
+    *,
+    missing: Missing = "exclude",
+    epsilon: float | None = None,
+    references: bool = False,
+    profile: Profile = "paper",
+    threshold: float = 0.5,
+) -> Comparison:
+    """Compare runs side by side, suite by suite.
 
-    failed: int
-    asked: int
+    Args:
+        runs: the runs; those of one suite share a table, in this order.
+        missing: the rule for images without a verdict: left out of the rates (`exclude`), counted as failures
+            (`fail`), or an error (`error`).
+        epsilon: the rate that a model has to hold for its generalizability. Default: that of the suite.
+        references: whether published numbers of other models stand beside the runs.
+        profile: whose rules apply where a paper and its published code differ: `paper`, or `official-code`.
+        threshold: the score of its factual image that opens the gate of a group of CF-World.
 
-    @property
-    def share(self) -> float:
-        """The share of what was asked that failed."""
-        return self.failed / self.asked if self.asked else 0.0
-
-
-class ImagesOfEach(NamedTuple):
-    """How many images were to be made of each item, at least and at most."""
-
-    fewest: int
-    most: int
-
-
-class Detail(NamedTuple):
-    """What happened most often where images have no verdict for one reason, and how often."""
-
-    text: str
-    times: int
-
-
-@dataclass(frozen=True)
-class Row:
-    """One run in a table.
-
-    Attributes:
-        name: what the run is called here: its model, and what tells it from other runs of the same model.
-        folder: where the run lies.
-        card: what was asked of the run.
-        items: how many items it is over.
-        images_of_each: how many images of an item there should be.
-        summary: its numbers.
-        unscored: how many images have no verdict, by reason.
-        details: what happened to these images, the commonest for each reason that has details.
-        by_rule: how many images failed by a rule before anyone looked for objects in them, by rule.
-        kinds: parts of verdicts by their kind: clauses by what they speak of, concepts by category. Verdicts
-            by rule have none.
-        predicates: the same by their words: clauses by predicate, each counting for all of its predicates; concepts by
-            category and value.
-        spent: what the run has cost.
-        gated: the images (item and sample) that count as 0 because the gate of their group is closed.
+    Raises:
+        FormalimgError: if there is no run, or an image has no verdict and `missing` is `error`.
     """
+    if not runs:
+        raise FormalimgError("there is nothing to report: name at least one run folder")
+    names = list(dict.fromkeys(run.manifest.suite for run in runs))
+    how = HowCounted(missing, CONFIDENCE, profile, references, threshold)
+    return Comparison(
+        tuple(
+            _section(suite(name), [run for run in runs if run.manifest.suite == name], epsilon, how) for name in names
+        ),
+        missing,
+        CONFIDENCE,
+        threshold,
+        profile,
+    )
 
-    name: str
-    folder: Path
-    manifest: RunManifest
-    items: int
-    images_of_each: ImagesOfEach
-    summary: Summary
+
+def _section(about: Suite, runs: Sequence[RunRecord], epsilon: float | None, how: HowCounted) -> Section:
+    # A mean of scores holds no rate.
+    held = None if about.kind == "counterfactual" else about.epsilon if epsilon is None else epsilon
+    published: Sequence[PublishedRow] = _published_rows(about, held) if how.references else ()
+    found = [_read_images(run, about) for run in runs]
+    summed = [_run_numbers(run, read, about, held, how) for run, read in zip(runs, found, strict=True)]
+    rows = tuple(map(_row, run_names(runs), runs, found, summed, repeat(how)))
+    seen = [
+        SeenRun(row.name, run, row.summary, read.images, sums.graded)
+        for row, run, read, sums in zip(rows, runs, found, summed, strict=True)
+    ]
+    notes = tuple(comparison_notes(runs, rows, published, _computed_numbers(about, held)))
+    tables = _TABLES[about.kind](about, seen, how) if about.kind in _TABLES else ()
+    return Section(about, held, rows, tuple(published), notes, tuple(table for table in tables if table.rows))
+
+
+class _RunNumbers(NamedTuple):
+    """The numbers of a run; the summary is computed once it is clear that missing verdicts are no error."""
+
+    summary: Callable[[], Summary]
+    unscored: Mapping[str, int]
+    details: Mapping[str, Detail]
+    graded: tuple[GradedImage, ...] = ()
+
+
+def _run_numbers(
+    run: RunRecord, found: _RunImages, about: Suite, epsilon: float | None, how: HowCounted
+) -> _RunNumbers:
+    if about.kind != "counterfactual":
+        summary = partial(
+            summarize,
+            found.observations,
+            bands=about.bands,
+            epsilon=epsilon,
+            missing=how.missing,
+            confidence=how.confidence,
+        )
+        return _RunNumbers(summary, _largest_first(found.unscored), found.details)
+    graded = graded_images(run, found.images, about, how)
+    unscored = Counter(image.reason for image in graded if image.counting is None)
+    details = {**found.details, **{reason: Detail(why, unscored[reason]) for reason, why in WHY_NOT_COUNTED.items()}}
+    known = {reason: details[reason] for reason in details if reason in unscored}
+    return _RunNumbers(partial(score_summary, graded, about, how), _largest_first(unscored), known, graded)
+
+
+def _row(name: str, run: RunRecord, found: _RunImages, summed: _RunNumbers, how: HowCounted) -> Row:
+    unscored = summed.unscored
+    if how.missing == "error" and unscored:
+        raise FormalimgError(
+            f"{name} has {count_noun(sum(unscored.values()), 'image')} without a verdict ({join_counts(unscored)}): "
+            f"{_remedy(run)}, or choose --missing exclude or --missing fail"
+        )
+    return Row(
+        name,
+        run.folder,
+        run.manifest,
+        len(run.items),
+        _images_of_each(found.observations),
+        summed.summary(),
+        unscored,
+        summed.details,
+        _largest_first(found.by_rule),
+        found.kinds,
+        found.predicates,
+        run.spent(),
+        frozenset((image.item, image.sample) for image in summed.graded if image.is_gated),
+    )
+
+
+def _remedy(run: RunRecord) -> str:
+    return "resume the run" if run.manifest.judge else f"use `formalimg judge {shlex.quote(str(run.folder))}`"
+
+
+def _images_of_each(observations: Sequence[Observation]) -> ImagesOfEach:
+    counts = Counter(seen.item for seen in observations).values()
+    return ImagesOfEach(min(counts, default=0), max(counts, default=0))
+
+
+class _RunImages(NamedTuple):
+    observations: Sequence[Observation]
     unscored: Mapping[str, int]
     details: Mapping[str, Detail]
     by_rule: Mapping[str, int]
     kinds: Mapping[str, Tally]
     predicates: Mapping[str, Tally]
-    spent: Spent
-    gated: frozenset[tuple[str, int]] = frozenset()
+    images: tuple[SeenImage, ...]
 
 
-@dataclass(frozen=True)
-class PublishedRow:
-    """Figures that somebody published, to compare with. They have no intervals.
-
-    Attributes:
-        model: the model.
-        source: where the figures stand.
-        rates: the rate, 0 to 1, for each level.
-        bands: the means of the rates, or what was printed in their place; None where a level is not published.
-        generalizability: the largest level up to which the rates hold; None where a level is not published.
-        judge: who graded the images, where that is not the same for all rows of a suite.
-    """
-
-    model: str
-    source: str
-    rates: Mapping[int, float]
-    bands: Mapping[str, float | None]
-    generalizability: int | None
-    judge: str = ""
-
-    @property
-    def name(self) -> str:
-        """The model and, where it matters, the judge."""
-        return f"{self.model}, by {self.judge}" if self.judge else self.model
-
-
-@dataclass(frozen=True)
-class Section:
-    """All runs of one suite.
-
-    Attributes:
-        suite: the suite.
-        epsilon: the rate to be held; None where the suite has no such number.
-        rows: one for each run.
-        published: figures to compare with.
-        notes: what a reader must know before comparing the rows.
-        tables: what the suite has to tell besides.
-    """
-
-    suite: Suite
-    epsilon: float | None
-    rows: tuple[Row, ...]
-    published: tuple[PublishedRow, ...]
-    notes: tuple[str, ...]
-    tables: tuple[Table, ...] = ()
-
-    @property
-    def levels(self) -> tuple[int, ...]:
-        """The levels that any row has a figure for, in order."""
-        found = {level for row in self.rows for level in row.summary.levels}
-        found.update(level for row in self.published for level in row.rates)
-        return tuple(sorted(found))
+def _read_images(run: RunRecord, about: Suite) -> _RunImages:
+    """Read a run in one pass; it may be going on, and rates, reasons and clauses are of the same moment."""
+    observations: list[Observation] = []
+    unscored: Counter[str] = Counter()
+    details: dict[str, Counter[str]] = {}
+    by_rule: Counter[str] = Counter()
+    asked: Counter[tuple[str, str]] = Counter()
+    failed: Counter[tuple[str, str]] = Counter()
+    images: list[SeenImage] = []
+    for judged in run.judged():
+        outcome, verdict = judged.outcome, judged.verdict
+        observations.append(Observation(outcome.item, outcome.level, outcome.passed))
+        images.append(_seen(judged))
+        if isinstance(verdict, Unscored):
+            unscored[verdict.reason] += 1
+            if verdict.detail:
+                details.setdefault(verdict.reason, Counter())[verdict.detail] += 1
+            continue
+        if "rule" in verdict.evidence:
+            by_rule[str(verdict.evidence["rule"])] += 1
+        for group in _part_results(verdict, about):
+            asked[group.key] += 1
+            failed[group.key] += group.failed
+    return _RunImages(
+        observations,
+        unscored,
+        {reason: Detail(*counts.most_common(1)[0]) for reason, counts in details.items()},
+        by_rule,
+        _tallies("kind", asked, failed),
+        _tallies("predicate", asked, failed),
+        tuple(images),
+    )
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Runs side by side, suite by suite.
+def _seen(judged: Judged) -> SeenImage:
+    outcome, verdict = judged.outcome, judged.verdict
+    scored = isinstance(verdict, Verdict)
+    by_rule = scored and "rule" in verdict.evidence
+    return SeenImage(
+        outcome.item,
+        outcome.level,
+        outcome.passed,
+        verdict.parts if isinstance(verdict, Verdict) else (),
+        (scored and not by_rule) or outcome.reason in _JUDGES_REASONS,
+        verdict.cost,
+        outcome.sample,
+        outcome.score,
+        outcome.reason,
+        by_rule,
+    )
 
-    Attributes:
-        sections: one for each suite.
-        missing: what was done with images that have no verdict.
-        confidence: how sure the intervals are.
-        threshold: the score that opens the gate of a group, for suites that have one.
-        profile: whose rules hold where a paper and its published code differ.
-    """
 
-    sections: tuple[Section, ...]
-    missing: Missing
-    confidence: float
-    threshold: float = 0.5
-    profile: Profile = "paper"
+class _PartResult(NamedTuple):
+    key: tuple[str, str]
+    failed: bool
+
+
+def _part_results(verdict: Verdict, about: Suite) -> Iterable[_PartResult]:
+    for part in verdict.parts:
+        failed = part.score < 1
+        yield _PartResult(("kind", part.kind), failed)
+        for word in dict.fromkeys(part.about):
+            # A value may belong to two categories: orange is a colour and a fruit.
+            name = f"{part.kind} {word}" if about.kind == "concepts" else word
+            yield _PartResult(("predicate", name), failed)
+
+
+def _tallies(sort: str, asked: Counter[tuple[str, str]], failed: Counter[tuple[str, str]]) -> Mapping[str, Tally]:
+    return {name: Tally(failed[sort, name], count) for (of, name), count in sorted(asked.items()) if of == sort}
+
+
+def _largest_first(counts: Mapping[str, int]) -> Mapping[str, int]:
+    return dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))
+
+
+def _published_rows(suite: Suite, epsilon: float | None) -> tuple[PublishedRow, ...]:
+    """Return the published numbers of a suite, with the same means as runs have."""
+    from formalimg.reporting.reference import reference_rows  # here: most reports have none
+
+    return tuple(
+        PublishedRow(
+            row.model,
+            row.source,
+            row.rates,
+            row.ratios or {band: mean_of_levels(levels, row.rates) for band, levels in suite.bands.items()},
+            None if epsilon is None else _published_generalizability(row.rates, epsilon),
+            row.judge,
+        )
+        for row in reference_rows(suite.name)
+    )
+
+
+def _computed_numbers(suite: Suite, epsilon: float | None) -> list[str]:
+    """Return which numbers beside published ones are not published in this form, but computed from the others."""
+    bands = [] if suite.kind == "counterfactual" else list(suite.bands)  # PRR and RRR are as printed
+    return bands if epsilon is None else [*bands, f"G{epsilon_text(epsilon)}"]
+
+
+def _published_generalizability(rates: Mapping[int, float], epsilon: float) -> int | None:
+    """Return the generalizability; None if a level is not published."""
+    complete = bool(rates) and sorted(rates) == list(range(1, max(rates) + 1))
+    return generalizability(rates, epsilon) if complete else None

@@ -1,4 +1,4 @@
-"""The formats of reports, and the endings of their files."""
+"""The formats of reports, and their file suffixes. A module of its own: the command line imports it at start-up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from formalimg.errors import FormalimgError
 
 Format: TypeAlias = Literal["terminal", "md", "latex", "csv", "json", "html"]
 
-_BY_ENDING: dict[str, Format] = {
+_BY_SUFFIX: dict[str, Format] = {
     ".html": "html",
     ".md": "md",
     ".tex": "latex",
@@ -20,15 +20,15 @@ _BY_ENDING: dict[str, Format] = {
 
 
 def format_of(path: Path) -> Format:
-    """The format that the ending of a file asks for.
+    """Return the format for the suffix of a file.
 
     Raises:
-        FormalimgError: if no format has this ending.
+        FormalimgError: if no format has this suffix.
     """
-    found = _BY_ENDING.get(path.suffix.lower())
+    found = _BY_SUFFIX.get(path.suffix.lower())
     if found is None:
-        endings = ", ".join(_BY_ENDING)
+        suffixes = ", ".join(_BY_SUFFIX)
         raise FormalimgError(
-            f"cannot tell the format from the name {path.name or path}: end it in {endings}, or give --format"
+            f"cannot tell the format from the name {path.name or path}: end it in {suffixes}, or give --format"
         )
     return found

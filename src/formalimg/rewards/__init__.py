@@ -1,28 +1,34 @@
-"""Rewards: a dense score from 0 to 1 for images, in process, for whoever trains on it."""
+"""Rewards: a dense score from 0 to 1 for images, in process, for reinforcement learning."""
 
-from formalimg.rewards.calling import Missing, Picked, RewardFunction, Scoring, reward, reward_function
-from formalimg.rewards.images import ImageLike, StyledScene, image_in, scene_in
-from formalimg.rewards.pair_error import PairError
-from formalimg.rewards.scored import Scored
+from formalimg.rewards.images import ImageLike, StyledScene, load_image, load_scene
+from formalimg.rewards.result import PairError, Scored
+from formalimg.rewards.reward_functions import (
+    BatchScorer,
+    Missing,
+    RewardFunction,
+    TrainerRewards,
+    reward,
+    reward_function,
+)
 from formalimg.rewards.scorer import Scorer
-from formalimg.rewards.tasks import Task, TaskLike
+from formalimg.rewards.tasks import RewardTask, TaskLike
 from formalimg.rewards.weights import Weights
 
 __all__ = [
+    "BatchScorer",
     "ImageLike",
     "Missing",
     "PairError",
-    "Picked",
     "RewardFunction",
+    "RewardTask",
     "Scored",
     "Scorer",
-    "Scoring",
     "StyledScene",
-    "Task",
     "TaskLike",
+    "TrainerRewards",
     "Weights",
-    "image_in",
+    "load_image",
+    "load_scene",
     "reward",
     "reward_function",
-    "scene_in",
 ]

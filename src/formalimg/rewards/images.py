@@ -1,8 +1,7 @@
-"""Whatever holds an image, or what is in it: files, images, arrays, tensors, scenes."""
+"""Image inputs of rewards: files, PIL images, arrays, tensors, and scenes in place of images."""
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Mapping
 from functools import partial
@@ -10,6 +9,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from formalimg._util.images import png_bytes
 from formalimg.judges import LoadedImage, Unscored
 from formalimg.runs import inspect
 from formalimg.scenes import Scene, SceneError
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 ImageLike: TypeAlias = Any
 """An image: the bytes of a PNG, JPEG or WebP file, the path of one, a function that reads one when it is needed, a PIL
 image, a numpy array or a torch tensor (height by width by channels or channels first, uint8 or floats from 0 to 1). Or
-what is in it, so that nobody has to look: a `Scene`, a `StyledScene`, or a scene in the published grounding format,
-perhaps with its `"style"`."""
+the objects in it, so that no grounder is needed: a `Scene`, a `StyledScene`, or a scene in the published grounding
+format, possibly with its `"style"`."""
 
 _CHANNELS = (1, 3, 4)
 _ROUNDING = 0.5 / 255
-"""So far outside of 0 to 1 a float may lie: it is the rounding of whoever made it."""
+"""Tolerance of floats outside of 0 to 1: rounding by the program that made them."""
 
-_DEEPEST = 4
-"""So deep in a scene its numbers lie: in an object, in the list, in an object, in a box. What lies deeper is none."""
+_MAX_DEPTH = 4
+"""Nesting depth of numbers in a scene: in an object, in the list, in an object, in a box."""
 
 
 class StyledScene(NamedTuple):
@@ -39,8 +39,8 @@ class StyledScene(NamedTuple):
     style: str | None = None
 
 
-def scene_in(given: ImageLike) -> StyledScene | Unscored | None:
-    """The scene that was given in place of an image; None if an image was given."""
+def load_scene(given: ImageLike) -> StyledScene | Unscored | None:
+    """Return the scene if one was given in place of an image; None if an image was given."""
     if isinstance(given, StyledScene):
         return given
     if isinstance(given, Scene):
@@ -51,39 +51,39 @@ def scene_in(given: ImageLike) -> StyledScene | Unscored | None:
     if style is not None and not isinstance(style, str):
         return Unscored("not understood", "the style of a scene must be a word or null")
     try:
-        return StyledScene(_scene(given), style or None)  # an empty word is none
-    except SceneError as error:  # whoever looked at this image got it wrong
+        return StyledScene(_scene(given), style or None)  # an empty text is no style
+    except SceneError as error:  # the grounder of this image got it wrong
         return Unscored("not understood", f"no scene that can be read: {error}")
 
 
 def _scene(given: Mapping[str, object]) -> Scene:
     try:
         return Scene.from_json(given)
-    except SceneError:  # detectors give boxes as arrays, and most scenes hold none
-        return Scene.from_json(_in_plain_numbers(given))
+    except SceneError:  # detectors return boxes as arrays, and most scenes hold none
+        return Scene.from_json(_to_plain_numbers(given))
 
 
-def _in_plain_numbers(given: Any, deep: int = _DEEPEST) -> Any:
-    """Numbers and arrays of numpy and torch inside plain data as plain data too."""
-    if deep and isinstance(given, Mapping):
-        return {key: _in_plain_numbers(value, deep - 1) for key, value in given.items()}
-    if deep and isinstance(given, list | tuple):
-        return [_in_plain_numbers(value, deep - 1) for value in given]
+def _to_plain_numbers(given: Any, depth: int = _MAX_DEPTH) -> Any:
+    """Convert numbers and arrays of numpy and torch inside plain data to plain data."""
+    if depth and isinstance(given, Mapping):
+        return {key: _to_plain_numbers(value, depth - 1) for key, value in given.items()}
+    if depth and isinstance(given, list | tuple):
+        return [_to_plain_numbers(value, depth - 1) for value in given]
     return given.tolist() if callable(getattr(given, "tolist", None)) else given
 
 
-def image_in(given: ImageLike) -> LoadedImage | Unscored:
-    """The image that was given, decoded; `Unscored` if there is none that can be."""
+def load_image(given: ImageLike) -> LoadedImage | Unscored:
+    """Return the decoded image, or why it cannot be decoded."""
     if given is None:
         return Unscored("no image", "None was given in place of an image")
     try:
-        data = _file(given)
-    except (OSError, ValueError) as error:  # also characters that paths cannot have
+        data = _file_bytes(given)
+    except (OSError, ValueError) as error:  # also for characters that paths cannot have
         return Unscored("unreadable image", f"{type(error).__name__}: {getattr(error, 'strerror', None) or error}")
     return data if isinstance(data, Unscored) else inspect(data)
 
 
-def _file(given: ImageLike) -> bytes | Unscored:
+def _file_bytes(given: ImageLike) -> bytes | Unscored:
     if isinstance(given, FunctionType | partial):
         given = given()
     if isinstance(given, bytes | bytearray | memoryview):
@@ -91,25 +91,19 @@ def _file(given: ImageLike) -> bytes | Unscored:
     if isinstance(given, str | os.PathLike):
         return Path(given).read_bytes()
     if callable(getattr(given, "save", None)) and hasattr(given, "mode"):
-        return _as_png(given)
+        return png_bytes(given)
     if hasattr(given, "shape") and hasattr(given, "dtype"):
         pixels = _pixels(given)
         if isinstance(pixels, Unscored):
             return pixels
         from PIL import Image
 
-        return _as_png(Image.fromarray(pixels))
+        return png_bytes(Image.fromarray(pixels))
     return Unscored("unreadable image", f"an image cannot be a {type(given).__name__}")
 
 
-def _as_png(image: Any) -> bytes:
-    file = io.BytesIO()
-    image.save(file, "PNG", compress_level=1)
-    return file.getvalue()
-
-
 def _pixels(given: Any) -> NDArray[np.uint8] | Unscored:
-    """The numbers of an array or tensor as pixels, height by width by channels."""
+    """Return an array or tensor as pixels, height by width by channels."""
     import numpy as np
 
     is_tensor = callable(getattr(given, "detach", None))
@@ -119,15 +113,17 @@ def _pixels(given: Any) -> NDArray[np.uint8] | Unscored:
     values = np.asarray(given)
     laid_out = _channels_last(values, first=is_tensor)
     if laid_out is None:
-        return Unscored("unreadable image", f"an array of the shape {values.shape} is no image: 1, 3 or 4 channels are")
+        return Unscored(
+            "unreadable image", f"an array of the shape {values.shape} is not an image: it needs 1, 3 or 4 channels"
+        )
     if values.dtype == np.uint8:
         return np.ascontiguousarray(laid_out)
     if not np.issubdtype(values.dtype, np.floating):
         return Unscored(
-            "unreadable image", f"an array of {values.dtype} is no image: give uint8, or floats from 0 to 1"
+            "unreadable image", f"an array of {values.dtype} is not an image: give uint8, or floats from 0 to 1"
         )
     if not np.isfinite(values).all():
-        return Unscored("unreadable image", "the array has values that are no numbers")
+        return Unscored("unreadable image", "the array has values that are not finite")
     low, high = float(values.min()), float(values.max())
     if low < -_ROUNDING or high > 1 + _ROUNDING:
         detail = f"floats must be from 0 to 1, and these are from {low:g} to {high:g}: scale them first"
@@ -136,7 +132,7 @@ def _pixels(given: Any) -> NDArray[np.uint8] | Unscored:
 
 
 def _channels_last(values: NDArray[Any], first: bool) -> NDArray[Any] | None:
-    """Height by width by channels; where both ends could be channels, tensors have them first, arrays last."""
+    """Return the values as height by width by channels; in doubt, tensors have channels first, arrays last."""
     if values.size == 0:
         return None
     if values.ndim == 2:

@@ -1,4 +1,4 @@
-"""What an image is scored by: an item of a suite, a formula, or questions of one's own."""
+"""Reward tasks: what an image is scored by, an item of a suite, a formula, or the user's own questions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 from formalimg.errors import FormalimgError
 from formalimg.logic import (
@@ -22,13 +22,30 @@ from formalimg.logic import (
     prepare,
     vocabulary_names,
 )
-from formalimg.rewards.questions import Questions, questions_in
-from formalimg.suites import FormulaSpec, Item, default_digest, instruction_digest, load, suite, suite_names
+from formalimg.rewards.weights import QUESTION, check_weights
+from formalimg.suites import (
+    CATEGORIES,
+    DIMENSIONS,
+    AskedConcept,
+    Category,
+    ConceptSpec,
+    CounterfactualSpec,
+    Dimension,
+    FormulaSpec,
+    Item,
+    WeightedQuestion,
+    default_digest,
+    instruction_digest,
+    load,
+    suite,
+    suite_names,
+)
 
-Ready = TypeVar("Ready")
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
-TaskLike: TypeAlias = "Task | Item[Any] | tuple[str, str] | Formula | str | Mapping[str, Any]"
-"""What an image is to show: an `Item`; suite and id; a formula, parsed or as text; what was made ready before; or
+TaskLike: TypeAlias = "RewardTask | Item[Any] | tuple[str, str] | Formula | str | Mapping[str, Any]"
+"""What an image is to show: an `Item`; suite and id; a formula, parsed or as text; a prepared `RewardTask`; or
 
 - `{"suite": "knolling", "id": "17"}`,
 - `{"formula": "(exists ?x …)", "vocabulary": "knolling"}`; with a vocabulary, the formula is checked against it,
@@ -37,26 +54,31 @@ TaskLike: TypeAlias = "Task | Item[Any] | tuple[str, str] | Formula | str | Mapp
 """
 
 FORMS = {"id": ("suite", "id"), "formula": ("formula", "vocabulary"), "questions": ("words", "questions")}
-"""The keys of each form of mapping, by the key that tells which it is."""
+"""The keys of each form of mapping, by the key that identifies it."""
 
-_MOST_REMEMBERED = 4096
-"""So many formulas are remembered, or fewer long ones."""
+MAX_QUESTIONS = 64
+"""More are a mistake: each may cost a request."""
 
-_LONG = 1000
-"""So many characters a formula may have to count as one: to be ready takes memory for each."""
+_QUESTION_KEYS = ("question", "kind", "weight", "criteria")
+
+_MAX_CACHED = 4096
+"""Maximum number of cached formulas; long ones count as several."""
+
+_LONG_FORMULA = 1000
+"""Characters of a formula that count as one in the cache: a prepared formula takes memory for each."""
 
 _KNOLLING, _NATURAL = "knolling", "natural"
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
-    """What an image is scored by, made ready.
+class RewardTask:
+    """What an image is scored by, prepared.
 
     Attributes:
-        item: what a judge is asked about.
-        formula: the formula, ready to be judged by logic; None where questions decide.
+        item: the item that a judge is asked about.
+        formula: the prepared formula, to be verified by logic; None where questions decide.
         by_logic: whether boxes and colours decide, so that a grounder is enough.
-        weights: what each question counts besides what its kind does; None if all count the same.
+        weights: the weight of each question besides that of its kind; None if all count the same.
     """
 
     item: Item[Any]
@@ -65,8 +87,8 @@ class Task:
     weights: tuple[float, ...] | None = None
 
 
-class Tasks:
-    """Makes tasks ready and remembers them. May be used by several threads."""
+class TaskCache:
+    """Prepares tasks and caches them. Thread-safe."""
 
     def __init__(
         self, weights: Mapping[ClauseKind, int], items: Mapping[str, str | Path | Iterable[Item[Any]]] | None = None
@@ -74,58 +96,59 @@ class Tasks:
         self._weights = weights
         self._sources = dict(items or {})
         for name in self._sources:
-            suite(name)  # so that a wrong name is told at once
-        self._suites = _Remembered[str, dict[str, Item[Any]]](len(self._sources) + 16)
-        self._by_text = _Remembered[tuple[str, str | None], Task](_MOST_REMEMBERED)
-        self._by_identity = _Remembered[int, tuple[object, Task]](_MOST_REMEMBERED)
+            suite(name)  # so that a wrong name is reported at once
+        self._suites = _LruCache[str, dict[str, Item[Any]]](len(self._sources) + 16)
+        self._by_text = _LruCache[tuple[str, str | None], RewardTask](_MAX_CACHED)
+        self._by_identity = _LruCache[int, tuple[object, RewardTask]](_MAX_CACHED)
 
-    def ready(self, given: TaskLike) -> Task:
-        """The task that is meant.
+    def prepare(self, task: TaskLike) -> RewardTask:
+        """Return the prepared task.
 
         Raises:
-            FormalimgError: if there is none; the message says what to do.
+            FormalimgError: if it is not a task; the message says what to do.
         """
-        if isinstance(given, Task):
-            return given
-        if isinstance(given, Item):
-            return self._of_item(given)
-        if isinstance(given, str):
-            return self._of_text(given, None)
-        if isinstance(given, tuple):
-            match given:
+        if isinstance(task, RewardTask):
+            return task
+        if isinstance(task, Item):
+            return self._of_item(task)
+        if isinstance(task, str):
+            return self._of_text(task, None)
+        if isinstance(task, tuple):
+            match task:
                 case (str(name), str() | int() as number):
                     return self._of_item(self._item(name, str(number)))
-            raise FormalimgError(f"{str(given)[:80]} is no pair of suite and id")
-        if isinstance(given, Mapping):
-            return self._of_mapping(given)
-        if isinstance(given, Formula):
-            return self._kept(given, lambda: self._of_formula(given, None))
-        raise FormalimgError(f"nothing can be scored by a {type(given).__name__}: give an item, a formula or questions")
+            raise FormalimgError(f"{str(task)[:80]} is not a pair of suite and id")
+        if isinstance(task, Mapping):
+            return self._of_mapping(task)
+        if isinstance(task, Formula):
+            return self._cached_by_identity(task, lambda: self._of_formula(task, None))
+        raise FormalimgError(f"nothing can be scored by a {type(task).__name__}: give an item, a formula or questions")
 
     def digests(self) -> dict[str, str]:
-        """By suite, a digest of what its items ask; those of one's own are read for it."""
+        """Return a digest of what the items ask for, by suite; the user's own items are loaded for it."""
         return {
             name: instruction_digest([*self._items(name).values()]) if name in self._sources else default_digest(name)
             for name in suite_names()
         }
 
-    def _of_mapping(self, given: Mapping[str, Any]) -> Task:
-        told = [key for key in FORMS if key in given]
-        if len(told) != 1:
+    def _of_mapping(self, task: Mapping[str, Any]) -> RewardTask:
+        forms = [key for key in FORMS if key in task]
+        if len(forms) != 1:
             raise FormalimgError(
                 "say by what to score: suite and id, or formula and vocabulary, or words and questions"
             )
-        strange = [str(key) for key in given if key not in FORMS[told[0]]]
-        if strange:
-            raise FormalimgError(f"{strange[0][:40]!r} is not known beside {told[0]}: leave it out")
-        match told[0], given:
+        form = forms[0]
+        unknown = [str(key) for key in task if key not in FORMS[form]]
+        if unknown:
+            raise FormalimgError(f"{unknown[0][:40]!r} is not known beside {form}: leave it out")
+        match form, task:
             case "id", {"suite": str(name), "id": str() | int() as number} if not isinstance(number, bool):
                 return self._of_item(self._item(name, str(number)))
-            case "formula", {"formula": str(text)} if isinstance(given.get("vocabulary"), str | None):
-                return self._of_text(text, given.get("vocabulary"))
+            case "formula", {"formula": str(text)} if isinstance(task.get("vocabulary"), str | None):
+                return self._of_text(text, task.get("vocabulary"))
             case "questions", _:
-                return _of_questions(questions_in(given))
-        raise FormalimgError(f"{' and '.join(FORMS[told[0]])} must be texts")
+                return parse_questions(task)
+        raise FormalimgError(f"{' and '.join(FORMS[form])} must be texts")
 
     def _item(self, name: str, number: str) -> Item[Any]:
         items = self._items(name)
@@ -134,9 +157,9 @@ class Tasks:
         return items[number]
 
     def _items(self, name: str) -> dict[str, Item[Any]]:
-        return self._suites.get(name, lambda: self._loaded(name))
+        return self._suites.get(name, lambda: self._load(name))
 
-    def _loaded(self, name: str) -> dict[str, Item[Any]]:
+    def _load(self, name: str) -> dict[str, Item[Any]]:
         suite(name)
         source = self._sources.get(name)
         found = load(name, source) if source is None or isinstance(source, str | Path) else list(source)
@@ -148,59 +171,125 @@ class Tasks:
             raise FormalimgError(f"two items of {name} have the id {torn[:40]!r}: give each its own")
         return items
 
-    def _of_item(self, item: Item[Any]) -> Task:
+    def _of_item(self, item: Item[Any]) -> RewardTask:
         if not isinstance(item.spec, FormulaSpec):
-            return Task(item)
+            return RewardTask(item)
         spec = item.spec
-        return self._kept(
-            item, lambda: Task(item, prepare(spec.formula, weights=self._weights), item.suite != _NATURAL)
+        return self._cached_by_identity(
+            item, lambda: RewardTask(item, prepare(spec.formula, weights=self._weights), item.suite != _NATURAL)
         )
 
-    def _of_text(self, text: str, words: str | None) -> Task:
-        if words is not None and words not in vocabulary_names():  # never a file: the name may have come from anywhere
-            raise FormalimgError(f"unknown vocabulary {words[:40]!r}: known are {', '.join(vocabulary_names())}")
-        return self._by_text.get((text, words), lambda: self._of_formula(parse(text), words), ceil(len(text) / _LONG))
+    def _of_text(self, text: str, vocabulary: str | None) -> RewardTask:
+        # Never a file: the name may have come from anywhere.
+        if vocabulary is not None and vocabulary not in vocabulary_names():
+            raise FormalimgError(f"unknown vocabulary {vocabulary[:40]!r}: known are {', '.join(vocabulary_names())}")
+        key, size = (text, vocabulary), ceil(len(text) / _LONG_FORMULA)
+        return self._by_text.get(key, lambda: self._of_formula(parse(text), vocabulary), size)
 
-    def _of_formula(self, formula: Formula, words: str | None) -> Task:
-        problems = check(formula, words) if words is not None else []
+    def _of_formula(self, formula: Formula, vocabulary: str | None) -> RewardTask:
+        problems = check(formula, vocabulary) if vocabulary is not None else []
         if problems:
             raise FormulaError(problems)
         prepared = prepare(formula, weights=self._weights)
-        name = words if words in (_KNOLLING, _NATURAL) else _KNOLLING
-        return Task(
-            Item(name, "formula", complexity(formula), "", FormulaSpec.of(formula)), prepared, words != _NATURAL
-        )
+        name = vocabulary if vocabulary in (_KNOLLING, _NATURAL) else _KNOLLING
+        item = Item(name, "formula", complexity(formula), "", FormulaSpec.of(formula))
+        return RewardTask(item, prepared, vocabulary != _NATURAL)
 
-    def _kept(self, given: object, make: Callable[[], Task]) -> Task:
-        """By identity, because to compare formulas takes longer than to judge by one; kept, so that it stays itself."""
-        return self._by_identity.get(id(given), lambda: (given, make()))[1]
-
-
-def _of_questions(asked: Questions) -> Task:
-    return Task(asked.item, weights=asked.weights)
+    def _cached_by_identity(self, key: object, create: Callable[[], RewardTask]) -> RewardTask:
+        """By identity: comparing formulas takes longer than judging by one. The key is kept, so that its id stays."""
+        return self._by_identity.get(id(key), lambda: (key, create()))[1]
 
 
-Key = TypeVar("Key")
+class _LruCache(Generic[Key, Value]):
+    """The values that were created last, up to a number, where large ones count as several."""
 
-
-class _Remembered(Generic[Key, Ready]):
-    """What was made lately, up to a number, where what is large counts as several."""
-
-    def __init__(self, most: int) -> None:
-        self._room = most
-        self._made: OrderedDict[Key, tuple[Ready, int]] = OrderedDict()
+    def __init__(self, limit: int) -> None:
+        self._room = limit
+        self._values: OrderedDict[Key, tuple[Value, int]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: Key, make: Callable[[], Ready], counts: int = 1) -> Ready:
+    def get(self, key: Key, create: Callable[[], Value], size: int = 1) -> Value:
         with self._lock:
-            if key in self._made:
-                self._made.move_to_end(key)
-                return self._made[key][0]
-        made = make()  # outside of the lock: others need not wait, and to make it twice does no harm
+            if key in self._values:
+                self._values.move_to_end(key)
+                return self._values[key][0]
+        value = create()  # outside of the lock: others need not wait, and creating it twice does no harm
         with self._lock:
-            if key not in self._made:
-                self._room -= counts
-            self._made[key] = made, counts
+            if key not in self._values:
+                self._room -= size
+            self._values[key] = value, size
             while self._room < 0:
-                self._room += self._made.popitem(last=False)[1][1]
-        return made
+                self._room += self._values.popitem(last=False)[1][1]
+        return value
+
+
+# --- the user's own questions
+
+
+class _OwnQuestion(NamedTuple):
+    question: str
+    kind: str | None
+    weight: float
+    criteria: str | None
+
+
+def parse_questions(task: Mapping[str, Any]) -> RewardTask:
+    """Return the task of a prompt and questions: yes or no as in ConceptMix, or, with criteria, scores as in CF-World.
+
+    Raises:
+        FormalimgError: if they are not valid.
+    """
+    prompt, entries = task.get("words", ""), task["questions"]
+    if not isinstance(prompt, str):
+        raise FormalimgError("words must be a text")
+    if not isinstance(entries, list | tuple) or not 0 < len(entries) <= MAX_QUESTIONS:
+        raise FormalimgError(f"questions must be a list of 1 to {MAX_QUESTIONS}")
+    questions = [_parse_question(entry, number) for number, entry in enumerate(entries, 1)]
+    with_criteria = [question for question in questions if question.criteria is not None]
+    if with_criteria and len(with_criteria) < len(questions):
+        raise FormalimgError("give criteria to all questions, for scores, or to none of them, for yes and no")
+    return _score_task(prompt, questions) if with_criteria else _yes_or_no_task(prompt, questions)
+
+
+def _parse_question(entry: object, number: int) -> _OwnQuestion:
+    if isinstance(entry, str):
+        entry = {"question": entry}
+    if not isinstance(entry, Mapping):
+        raise FormalimgError(f"question {number} must be a text, or an object with {', '.join(_QUESTION_KEYS)}")
+    unknown = next((key for key in entry if key not in _QUESTION_KEYS), None)
+    if unknown is not None:
+        keys = ", ".join(_QUESTION_KEYS)
+        raise FormalimgError(f"question {number}: {str(unknown)[:40]!r} is not known: known are {keys}")
+    text, kind, weight, criteria = (entry.get(key) for key in _QUESTION_KEYS)
+    if not isinstance(text, str) or not text.strip():
+        raise FormalimgError(f"question {number} has no words")
+    if criteria is not None and not (isinstance(criteria, str) and criteria.strip()):
+        raise FormalimgError(f"question {number}: criteria must be a text that says which score is for what")
+    known = CATEGORIES if criteria is None else DIMENSIONS
+    if kind is not None and kind not in known:
+        raise FormalimgError(f"question {number}: kind must be one of {', '.join(known)}")
+    checked = check_weights({QUESTION: 1.0 if weight is None else weight})[QUESTION]
+    return _OwnQuestion(text, cast("str | None", kind), checked, criteria)
+
+
+def _yes_or_no_task(prompt: str, questions: list[_OwnQuestion]) -> RewardTask:
+    # Judges pass the category on as the kind of a part, and do nothing else with it.
+    concepts = tuple(
+        AskedConcept(cast(Category, question.kind or QUESTION), "", "", question.question) for question in questions
+    )
+    item = Item("conceptmix", "questions", max(1, len(questions) - 1), prompt, ConceptSpec(concepts))
+    return RewardTask(item, weights=tuple(question.weight for question in questions))
+
+
+def _score_task(prompt: str, questions: list[_OwnQuestion]) -> RewardTask:
+    # Questions of one dimension share its weight; those that name none are each a dimension of their own.
+    weighted = tuple(
+        WeightedQuestion(
+            cast(Dimension, question.kind or f"{QUESTION} {number}"),
+            question.question,
+            question.criteria or "",
+            question.weight,
+        )
+        for number, question in enumerate(questions, 1)
+    )
+    return RewardTask(Item("cf-world", "questions", 1, prompt, CounterfactualSpec("", "", weighted)))

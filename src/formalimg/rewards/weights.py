@@ -1,34 +1,41 @@
-"""What clauses and questions count, by their kind."""
+"""Weights of clauses and questions by kind, and weighted rewards from scenes and verdicts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import gcd
-from typing import TypeAlias, get_args
+from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from formalimg.errors import FormalimgError
-from formalimg.logic import ClauseKind, closest_match
-from formalimg.suites import CATEGORIES, DIMENSIONS
+from formalimg.judges import Part, Unscored, Verdict, clause_parts, formula_part
+from formalimg.logic import ClauseKind, FormulaError, Prepared, TooHardError, closest_match
+from formalimg.rewards.result import Scored
+from formalimg.scenes import Scene
+from formalimg.suites import CATEGORIES, DIMENSIONS, CounterfactualSpec
+
+if TYPE_CHECKING:
+    from formalimg.rewards.tasks import RewardTask
 
 Weights: TypeAlias = Mapping[str, float]
-"""What a clause or question of a kind counts, such as {"relation": 2}; kinds that are not named count 1."""
+"""The weight of a clause or question by its kind, such as {"relation": 2}; other kinds count 1."""
 
 _STEPS = 1000
 """Weights are whole numbers of thousandths, so that shares are exact and ties are ties."""
 
 QUESTION = "question"
-"""The kind of questions of the user's own that name none."""
+"""The kind of users' own questions that name none."""
 
 KINDS: tuple[str, ...] = tuple(dict.fromkeys((*get_args(ClauseKind), *CATEGORIES, *DIMENSIONS, QUESTION)))
-"""Clauses of formulas, concepts of ConceptMix, dimensions of CF-World, and questions of the user's own."""
+"""Clauses of formulas, concepts of ConceptMix, dimensions of CF-World, and users' own questions."""
 
 
-def checked_weights(weights: Weights) -> dict[str, float]:
-    """The weights, if they can be.
+def check_weights(weights: Weights) -> dict[str, float]:
+    """Return the weights if they are valid.
 
     Raises:
         FormalimgError: if a kind is unknown, or a weight is not above 0: what counts nothing could fail unseen, and a
-            score of 1 would no longer mean that all holds.
+            score of 1 would no longer mean that everything holds.
     """
     for kind, weight in weights.items():
         if kind not in KINDS:
@@ -39,13 +46,81 @@ def checked_weights(weights: Weights) -> dict[str, float]:
         if isinstance(weight, bool) or not isinstance(weight, int | float):
             raise FormalimgError(f"the weight of {kind} must be a number, not {weight!r}")
         if not 1 / _STEPS <= weight <= _STEPS or abs(weight * _STEPS - round(weight * _STEPS)) > 1e-6:
-            # The weight is not told: it may have thousands of digits.
+            # The weight is not quoted: it may have thousands of digits.
             raise FormalimgError(f"the weight of {kind} must be from 0.001 to 1000, in steps of 0.001")
     return {kind: float(weight) for kind, weight in weights.items()}
 
 
-def in_whole_numbers(weights: Weights) -> dict[ClauseKind, int]:
-    """The weights of all kinds of clauses as whole numbers with the same ratios, as small as can be."""
+def integer_weights(weights: Weights) -> dict[ClauseKind, int]:
+    """Return the weights of all kinds of clauses as the smallest whole numbers with the same ratios."""
     steps = {kind: round(weights.get(kind, 1.0) * _STEPS) for kind in get_args(ClauseKind)}
     common = gcd(*steps.values())
     return {kind: step // common for kind, step in steps.items()}
+
+
+def reward_of_scene(
+    formula: Prepared,
+    scene: Scene,
+    style: str | None,
+    weights: Weights,
+    cost: float | None = 0.0,
+    *,
+    parts: bool = True,
+) -> Scored:
+    """Return the reward of a scene: the weighted share of the formula's clauses under the best binding by weight.
+
+    Args:
+        formula: the formula, prepared with these weights.
+        scene: the objects in the image.
+        style: the style of the image, if it is known.
+        weights: the weights of clauses, by their kind.
+        cost: the cost of grounding.
+        parts: whether to return the parts and their reasons.
+    """
+    try:
+        return _reward_of_clauses(formula, scene, style, weights, cost, parts)
+    except FormulaError as error:
+        if not isinstance(error, TooHardError) and any(problem.kind != "undecided" for problem in error.problems):
+            raise
+        return Scored.missing(Unscored("not understood", error.problems[0].message, cost=cost))
+
+
+def _reward_of_clauses(
+    formula: Prepared, scene: Scene, style: str | None, weights: Weights, cost: float | None, parts: bool
+) -> Scored:
+    """Return the reward of a scene that can decide the formula; all or nothing if it has too many clauses."""
+    try:
+        if not parts:
+            share = formula.share(scene, style)
+            return Scored(share, share == 1, cost=cost)
+        best = formula.best_binding(scene, style)
+    except FormulaError as error:
+        if isinstance(error, TooHardError) or any(problem.kind != "size" for problem in error.problems):
+            raise
+        verification = formula.verify(scene, style)
+        whole = Scored.of_parts(verification.passed, (formula_part(verification),), cost)
+        return whole if parts else whole.without_parts()
+    share = best.share
+    return Scored.of_parts(share == 1, clause_parts(best, weights), cost, score=share)
+
+
+def reward_of_verdict(task: RewardTask, verdict: Verdict, weights: Weights) -> Scored:
+    """Return the reward of a judged image: the weighted share of the parts of its verdict.
+
+    A judge that contradicts itself, so that all parts hold and the image fails or the other way round, gives no
+    reward. Only CF-World's images may pass with less than all.
+    """
+    own = task.weights or (1.0,) * len(verdict.parts)
+    parts = tuple(_weighted(part, weight, weights) for part, weight in zip(verdict.parts, own, strict=True))
+    explanation = verdict.evidence.get("explanation")
+    found = Scored.of_parts(verdict.passed, parts, verdict.cost, str(explanation or "") if not verdict.passed else "")
+    if not isinstance(task.item.spec, CounterfactualSpec) and (found.score == 1) is not verdict.passed:
+        result = "passes" if verdict.passed else "fails"
+        detail = f"the judge contradicts itself: the image {result}, and its parts have {found.score:.3g}"
+        return Scored.missing(Unscored("not understood", detail, cost=verdict.cost))
+    return found
+
+
+def _weighted(part: Part, own: float, weights: Weights) -> Part:
+    kind = QUESTION if part.kind.startswith(QUESTION) else part.kind
+    return replace(part, weight=part.weight * own * weights.get(kind, 1.0))

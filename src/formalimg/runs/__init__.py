@@ -1,22 +1,23 @@
-"""Runs: one suite, one image model and one judge in one folder, made and judged without losing anything."""
+"""Runs: generate and judge the images of one suite with one image model in one resumable folder, and read them back."""
 
+from formalimg.runs.cancellation import NotStartedError
+from formalimg.runs.config import MAX_SIZE, MIN_SIZE, Reopenable, RunBuilder, RunConfig, images_url, run_name
+from formalimg.runs.cost_estimate import RunEstimate, estimate
 from formalimg.runs.database import address_for_reading, told_of
-from formalimg.runs.forecast import RunEstimate, estimate
-from formalimg.runs.heeding import NotStartedError
+from formalimg.runs.execution import execute, judge_run
 from formalimg.runs.image_store import ImageLocation
 from formalimg.runs.inspection import failed_by_rule, inspect
-from formalimg.runs.layouts import layouts_of
 from formalimg.runs.lock import FolderLock, LockedError
-from formalimg.runs.manifest import read_manifest_table
-from formalimg.runs.naming import images_url, run_name
-from formalimg.runs.paging import ImageFile, ImageFilter, ImagePage, ListedImage
+from formalimg.runs.manifest import Identity, RunManifest, read_manifest_table
+from formalimg.runs.messages import error_text, one_line
 from formalimg.runs.plan import Selection, require_covered, style_for
 from formalimg.runs.progress import Progress
-from formalimg.runs.reading import StoredRun, image_in, open_run
-from formalimg.runs.record import Identity, Judged, Outcome, PlannedItem, RunManifest, RunRecord, Spent
-from formalimg.runs.running import RunConfig, execute, judge_run
+from formalimg.runs.queries import ImageFile, ImageFilter, ImagePage, ListedImage, Outcome
+from formalimg.runs.reader import Judged, PlannedItem, RunRecord, Spent, StoredRun, image_in, layouts_of, open_run
 
 __all__ = [
+    "MAX_SIZE",
+    "MIN_SIZE",
     "FolderLock",
     "Identity",
     "ImageFile",
@@ -30,6 +31,8 @@ __all__ = [
     "Outcome",
     "PlannedItem",
     "Progress",
+    "Reopenable",
+    "RunBuilder",
     "RunConfig",
     "RunEstimate",
     "RunManifest",
@@ -38,6 +41,7 @@ __all__ = [
     "Spent",
     "StoredRun",
     "address_for_reading",
+    "error_text",
     "estimate",
     "execute",
     "failed_by_rule",
@@ -46,6 +50,7 @@ __all__ = [
     "inspect",
     "judge_run",
     "layouts_of",
+    "one_line",
     "open_run",
     "read_manifest_table",
     "require_covered",

@@ -1,50 +1,107 @@
-"""The engine: images are made, kept and judged at the same time, through short queues, until all is done.
+"""The engine: images are generated, stored and judged concurrently, through short queues, until all is done.
 
-Stages run beside each other. Makers ask the image model; keepers decode and store what came, so that a model never
-waits for the disk; judges look; what they say is recorded. Between the stages are short queues, so a slow stage slows
-the others down instead of filling the memory. Whatever a stage has finished is in the store before the next sees it.
-Money is counted when an answer comes and not when it is stored: a slow disk must not let a run spend more.
-What a model or judge says that ends the run lets nothing new begin; what is on its way may be paid for, and is kept.
+Stages run side by side. Generators call the image model; writers decode and store its answers, so that a model never
+waits for the disk; judges judge; their verdicts are recorded. Between the stages are short queues, so a slow stage
+slows the others down instead of filling the memory. What a stage has finished is in the store before the next sees it.
+Costs are counted when an answer arrives and not when it is stored: a slow disk must not let a run spend more.
+An error of a model or judge that ends the run lets nothing new begin; what is under way may be paid for, and is stored.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from functools import partial
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from formalimg.errors import FormalimgError
 from formalimg.judges import Judge, Unscored, Verdict
-from formalimg.models import Failed, ImageModel, ImageRequest
-from formalimg.runs.channel import Channel, room_for
-from formalimg.runs.handing import Arrived, Judgement, Planned, Waiting, in_batches
-from formalimg.runs.heeding import NotStartedError, let_heed
-from formalimg.runs.inspection import Seen
-from formalimg.runs.keeping import keep, read, together
+from formalimg.models import Failed, Generated, ImageModel, ImageRequest
+from formalimg.runs.cancellation import NotStartedError, share_progress
+from formalimg.runs.database import VerdictRow, answer_cost, verdict_row
+from formalimg.runs.inspection import InspectedImage
+from formalimg.runs.messages import (
+    ArrivedAnswer,
+    ImageToJudge,
+    JudgeResult,
+    PlannedImage,
+    check_answer,
+    error_text,
+    is_own_cancellation,
+    root_error,
+    split_batches,
+)
 from formalimg.runs.progress import Progress
-from formalimg.runs.rows import VerdictRow, paid, verdict_row
 from formalimg.runs.store import RunStore
-from formalimg.runs.troubles import as_answer, given_up, root_of, told_error
 
-_KEEPERS = min(8, (os.cpu_count() or 1) + 1)
-"""So many files are decoded and written at a time."""
+_WRITERS = min(8, (os.cpu_count() or 1) + 1)
+"""Number of files that are decoded and written at the same time."""
 
-_AT_ONCE = 64
-"""So many verdicts are recorded at once, if they come that fast."""
+_WRITE_BATCH = 16
+_SMALL_IMAGE = 32_000
+"""Images up to this number of bytes are stored several at a time: switching to a thread takes longer than they do."""
 
-Result = TypeVar("Result")
+_VERDICT_BATCH = 64
+"""Maximum number of verdicts recorded in one transaction."""
+
+_MAX_QUEUE = 32
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class Channel(Generic[T]):
+    """A bounded queue between stages that can be closed: `async for` over it ends when everything is taken."""
+
+    def __init__(self, size: int) -> None:
+        self._queue: asyncio.Queue[tuple[T] | None] = asyncio.Queue(size)
+
+    async def put(self, entry: T) -> None:
+        """Put an entry in, as soon as there is room."""
+        await self._queue.put((entry,))
+
+    async def close(self) -> None:
+        """Declare that nothing more will come."""
+        await self._queue.put(None)
+
+    def take_available(self, limit: int) -> Iterator[T]:
+        """Yield entries that are already there, up to a limit; never waits."""
+        for _ in range(limit):
+            if self._queue.empty():
+                return
+            entry = self._queue.get_nowait()
+            if entry is None:
+                self._queue.put_nowait(None)
+                return
+            yield entry[0]
+
+    def __aiter__(self) -> Channel[T]:
+        return self
+
+    async def __anext__(self) -> T:
+        entry = await self._queue.get()
+        if entry is None:
+            self._queue.put_nowait(None)  # for the next reader; there is room, as one was just taken
+            raise StopAsyncIteration
+        return entry[0]
+
+
+def _queue_size(concurrency: int) -> int:
+    """Return the length of a queue beside this many tasks: enough that they need not wait for each other."""
+    return max(2, min(concurrency // 2, _MAX_QUEUE))
 
 
 class Engine:
-    """Makes and judges the images of one run.
+    """Generates and judges the images of one run.
 
     Attributes:
-        progress: how far it is.
+        progress: the progress so far.
     """
 
     def __init__(
@@ -53,201 +110,218 @@ class Engine:
         model: ImageModel | None = None,
         judge: Judge | None = None,
         *,
-        ask: Callable[[Planned], ImageRequest] | None = None,
+        build_request: Callable[[PlannedImage], ImageRequest] | None = None,
         scored: Set[tuple[str, str]] = frozenset(),
         on_progress: Callable[[Progress], None] = lambda progress: None,
     ) -> None:
-        """An engine that has not started.
+        """Prepare an engine; `run` starts it.
 
         Args:
-            store: where everything goes.
-            model: who makes images; None if nothing has to be made.
-            judge: who looks at them; None if nobody is to.
-            ask: the request for a planned image.
-            scored: questions with images (their digests) that the judge need not look at again, should they come.
-            on_progress: is called after each step.
+            store: where everything is stored.
+            model: the image model; None if nothing has to be generated.
+            judge: the judge; None to generate only.
+            build_request: returns the request for a planned image.
+            scored: questions with images (their digests) that need no further verdict of the judge.
+            on_progress: called after each step.
         """
         self._store = store
         self._model = model
         self._judge = judge
-        self._ask = ask
+        self._build_request = build_request
         self._scored = set(scored)
-        self._told = on_progress
+        self._on_progress = on_progress
         self.progress = Progress(0, 0)
-        self._threads = ThreadPoolExecutor(_KEEPERS, "formalimg")
+        self._threads = ThreadPoolExecutor(_WRITERS, "formalimg")
 
     def stop(self) -> None:
-        """Take on nothing new; what is being made is still kept. May be called from anywhere."""
+        """Begin nothing new; what is being generated is still stored. May be called from any thread."""
         self.progress.stopped = True
 
-    def tell(self) -> None:
-        """Say how far it is."""
-        self._told(self.progress)
+    def report(self) -> None:
+        """Call `on_progress`."""
+        self._on_progress(self.progress)
 
-    def start_spending(self, spent: float, budget: float | None, *, anything_left: bool) -> None:
-        """Count on from what was spent before; nothing is begun if the budget is used up already."""
+    def start_spending(self, spent: float, budget: float | None, *, work_left: bool) -> None:
+        """Count on from what was spent before; nothing is begun if the budget is already used up."""
         self.progress.cost, self.progress.budget = spent, budget
-        self.progress.stopped |= anything_left and self.progress.over_budget
+        self.progress.stopped |= work_left and self.progress.over_budget
 
-    async def run(self, to_make: Sequence[Planned], to_judge: Sequence[Waiting] = ()) -> Progress:
-        """Make and judge these; what goes wrong with a single image is recorded with it.
+    async def run(self, to_make: Sequence[PlannedImage], to_judge: Sequence[ImageToJudge] = ()) -> Progress:
+        """Generate and judge these images; errors of a single image are recorded with it.
 
         Raises:
-            FormalimgError: if nothing can go on: a full disk, a model that does not exist. What is done is kept.
+            FormalimgError: if the run cannot go on: a full disk, a model that does not exist. What is done is kept.
         """
         self.progress.images = len(to_make)
         self.progress.verdicts = len(to_make) + len(to_judge) if self._judge else 0
-        arrived = Channel[Arrived](room_for(self._model.batch * self._model.concurrency if self._model else 0))
-        waiting = Channel[Waiting](room_for(self._judge.concurrency if self._judge else 0))
-        judged = Channel[Judgement](_AT_ONCE)
-        let_heed(self.progress, self._model, self._judge)
+        arrived = Channel[ArrivedAnswer](_queue_size(self._model.batch * self._model.concurrency if self._model else 0))
+        waiting = Channel[ImageToJudge](_queue_size(self._judge.concurrency if self._judge else 0))
+        judged = Channel[JudgeResult](_VERDICT_BATCH)
+        share_progress(self.progress, self._model, self._judge)
         try:
             async with asyncio.TaskGroup() as stages:
-                stages.create_task(self._make_all(to_make, arrived))
-                stages.create_task(self._keep_all(arrived, to_judge, waiting))
+                stages.create_task(self._generate_all(to_make, arrived))
+                stages.create_task(self._store_all(arrived, to_judge, waiting))
                 if self._judge:
                     stages.create_task(self._judge_all(self._judge, waiting, judged))
-                    stages.create_task(self._record(judged))
+                    stages.create_task(self._record_verdicts(judged))
         except BaseExceptionGroup as errors:
-            raise root_of(errors) from None
-        except asyncio.CancelledError as given_up:
-            raise self.progress.ended_by or given_up from None
+            raise root_error(errors) from None
+        except asyncio.CancelledError as cancelled:
+            raise self.progress.ended_by or cancelled from None
         finally:
             self._threads.shutdown()
         if self.progress.ended_by:
             raise self.progress.ended_by
-        self.tell()
+        self.report()
         return self.progress
 
     def _end(self, error: FormalimgError) -> None:
-        """Begin nothing new; when what is on its way is kept, the run ends with this error."""
+        """Begin nothing new; when what is under way is stored, the run ends with this error."""
+        _log.info("the run ends: %s", error)
         self.progress.ended_by = self.progress.ended_by or error
         self.stop()
-        self.tell()
+        self.report()
 
-    # --- making
+    def _spend(self, cost: float, unpriced: int) -> None:
+        was_stopped = self.progress.stopped
+        self.progress.spend(cost, unpriced)
+        if self.progress.stopped and not was_stopped:
+            _log.info("the budget of $%.2f is used up: nothing new is begun", self.progress.budget)
 
-    async def _make_all(self, to_make: Sequence[Planned], arrived: Channel[Arrived]) -> None:
+    # --- generation
+
+    async def _generate_all(self, to_make: Sequence[PlannedImage], arrived: Channel[ArrivedAnswer]) -> None:
         if self._model is not None and to_make:
-            batches = in_batches(to_make, self._model)
-            async with asyncio.TaskGroup() as makers:
+            batches = split_batches(to_make, self._model)
+            async with asyncio.TaskGroup() as generators:
                 for _ in range(max(1, self._model.concurrency)):
-                    makers.create_task(self._make(self._model, batches, arrived))
+                    generators.create_task(self._generate(self._model, batches, arrived))
         await arrived.close()
 
-    async def _make(self, model: ImageModel, batches: Iterator[Sequence[Planned]], arrived: Channel[Arrived]) -> None:
+    async def _generate(
+        self, model: ImageModel, batches: Iterator[Sequence[PlannedImage]], arrived: Channel[ArrivedAnswer]
+    ) -> None:
         for batch in batches:
             if self.progress.stopped:
                 return
-            assert self._ask is not None, "who makes images must know what to ask"
+            assert self._build_request is not None, "an engine with a model needs build_request"
             began = time.monotonic()
             left = list(batch)
             reason = "the model gave no answer"
             try:
-                async with aclosing(model.generate([self._ask(planned) for planned in batch])) as answers:  # type: ignore[type-var]
+                requests = [self._build_request(planned) for planned in batch]
+                async with aclosing(model.generate(requests)) as answers:  # type: ignore[type-var]
                     async for answer in answers:
                         if not left:
                             raise FormalimgError(
                                 f"{model.name} gave more images than the {len(batch)} it was asked for, so nobody "
                                 "knows which is which: mend the model, then start a new run"
                             )
-                        known = as_answer(answer)
-                        self.progress.spend(*paid(known))
-                        await arrived.put(Arrived(left.pop(0), known, time.monotonic() - began))
+                        checked = check_answer(answer)
+                        self._spend(*answer_cost(checked))
+                        await arrived.put(ArrivedAnswer(left.pop(0), checked, time.monotonic() - began))
             except NotStartedError:
                 return
             except FormalimgError as error:
                 self._end(error)
                 return
             except (Exception, asyncio.CancelledError) as error:
-                if given_up(error):
+                if is_own_cancellation(error):
                     raise
-                reason = told_error(error)
+                reason = error_text(error)
             for planned in left:
-                await arrived.put(Arrived(planned, Failed(reason), time.monotonic() - began))
+                await arrived.put(ArrivedAnswer(planned, Failed(reason), time.monotonic() - began))
 
-    # --- keeping
+    # --- storage
 
-    async def _keep_all(
-        self, arrived: Channel[Arrived], to_judge: Iterable[Waiting], waiting: Channel[Waiting]
+    async def _store_all(
+        self, arrived: Channel[ArrivedAnswer], to_judge: Iterable[ImageToJudge], waiting: Channel[ImageToJudge]
     ) -> None:
-        async with asyncio.TaskGroup() as keepers:
-            for _ in range(_KEEPERS):
-                keepers.create_task(self._keep(arrived, waiting))
+        async with asyncio.TaskGroup() as writers:
+            for _ in range(_WRITERS):
+                writers.create_task(self._store_answers(arrived, waiting))
             if self._judge:
-                keepers.create_task(self._hand_over(to_judge, waiting))
+                writers.create_task(self._queue_earlier_images(to_judge, waiting))
         await waiting.close()
 
-    async def _hand_over(self, to_judge: Iterable[Waiting], waiting: Channel[Waiting]) -> None:
-        """Give the judges what earlier runs have made."""
+    async def _queue_earlier_images(self, to_judge: Iterable[ImageToJudge], waiting: Channel[ImageToJudge]) -> None:
+        """Give the judges what earlier runs have generated."""
         for entry in to_judge:
-            await self._pass_on(entry, waiting)
+            await self._queue_for_judge(entry, waiting)
 
-    async def _pass_on(self, entry: Waiting, waiting: Channel[Waiting]) -> None:
-        """Let a judge look, unless one has or is about to: the same question about the same image has one verdict."""
-        look = (entry.question, entry.made.sha256)
-        if look in self._scored:
+    async def _queue_for_judge(self, entry: ImageToJudge, waiting: Channel[ImageToJudge]) -> None:
+        """Queue an image unless it has a verdict or is queued: the same question about an image has one verdict."""
+        key = (entry.question, entry.stored.sha256)
+        if key in self._scored:
             self.progress.verdicts -= 1
         elif not self.progress.stopped:
-            self._scored.add(look)
+            self._scored.add(key)
             await waiting.put(entry)
 
-    async def _keep(self, arrived: Channel[Arrived], waiting: Channel[Waiting]) -> None:
+    async def _store_answers(self, arrived: Channel[ArrivedAnswer], waiting: Channel[ImageToJudge]) -> None:
         async for first in arrived:
-            for kept in await self._in_thread(partial(keep, self._store, together(first, arrived))):
-                self.progress.count_image(kept.row.status)
-                self.tell()
-                if kept.made is not None and self._judge:
-                    entry = Waiting(kept.planned.item, kept.planned.question, kept.made, kept.seen)
-                    await self._pass_on(entry, waiting)
+            small = not isinstance(first.answer, Generated) or len(first.answer.data) <= _SMALL_IMAGE
+            batch = [first, *arrived.take_available(_WRITE_BATCH - 1)] if small else [first]
+            for result in await self._in_thread(partial(self._store.store_answers, batch)):
+                planned, row = result.planned, result.row
+                self.progress.count_image(row.status)
+                self.report()
+                if result.stored is None:
+                    _log.info("image %s/%d is %s: %s", planned.item.id, planned.sample, row.status, row.detail)
+                elif self._judge:
+                    entry = ImageToJudge(planned.item, planned.question, result.stored, result.inspected)
+                    await self._queue_for_judge(entry, waiting)
 
     # --- judging
 
-    async def _judge_all(self, judge: Judge, waiting: Channel[Waiting], judged: Channel[Judgement]) -> None:
+    async def _judge_all(self, judge: Judge, waiting: Channel[ImageToJudge], judged: Channel[JudgeResult]) -> None:
         async with asyncio.TaskGroup() as judges:
             for _ in range(max(1, judge.concurrency)):
-                judges.create_task(self._look(judge, waiting, judged))
+                judges.create_task(self._judge_images(judge, waiting, judged))
         await judged.close()
 
-    async def _look(self, judge: Judge, waiting: Channel[Waiting], judged: Channel[Judgement]) -> None:
+    async def _judge_images(self, judge: Judge, waiting: Channel[ImageToJudge], judged: Channel[JudgeResult]) -> None:
         async for entry in waiting:
-            if not self.progress.stopped:  # what is left is judged when the run goes on
+            if not self.progress.stopped:  # what is left is judged when the run is resumed
                 began = time.monotonic()
                 try:
-                    row = await self._row(judge, entry)
+                    row = await self._verdict_row(judge, entry)
                 except NotStartedError:
                     continue
                 except FormalimgError as error:
                     self._end(error)
                     continue
-                self.progress.spend(row.cost, row.unpriced)
-                await judged.put(Judgement(entry, row, time.monotonic() - began))
+                self._spend(row.cost, row.unpriced)
+                await judged.put(JudgeResult(entry, row, time.monotonic() - began))
 
-    async def _record(self, judged: Channel[Judgement]) -> None:
+    async def _record_verdicts(self, judged: Channel[JudgeResult]) -> None:
         async for first in judged:
-            judgements = [first, *judged.more(_AT_ONCE)]
-            await self._in_thread(partial(self._store.record_verdicts, judgements))
-            for _, row, _ in judgements:
+            results = [first, *judged.take_available(_VERDICT_BATCH)]
+            await self._in_thread(partial(self._store.record_verdicts, results))
+            for entry, row, _ in results:
                 self.progress.count_verdict(row.passed)
-                self.tell()
+                self.report()
+                if row.passed is None:
+                    _log.info("image %s is unscored, %s: %s", entry.stored.file, row.reason, row.detail)
 
-    async def _row(self, judge: Judge, entry: Waiting) -> VerdictRow:
+    async def _verdict_row(self, judge: Judge, entry: ImageToJudge) -> VerdictRow:
         try:
             return verdict_row(await self._verdict(judge, entry))
         except (FormalimgError, NotStartedError):
             raise
-        except (Exception, asyncio.CancelledError) as error:  # of the judge, or of what it gave
-            if given_up(error):
+        except (Exception, asyncio.CancelledError) as error:  # of the judge, or of its verdict
+            if is_own_cancellation(error):
                 raise
-            return verdict_row(Unscored("judge failed", told_error(error)))
+            return verdict_row(Unscored("judge failed", error_text(error)))
 
-    async def _verdict(self, judge: Judge, entry: Waiting) -> Verdict | Unscored:
-        seen: Seen | Unscored | None = entry.seen
-        if seen is None:
-            seen = await self._in_thread(partial(read, self._store, entry.made))
-        if isinstance(seen, Unscored):
-            return seen
-        return seen.by_rule or await judge.judge(entry.item, seen.image)
+    async def _verdict(self, judge: Judge, entry: ImageToJudge) -> Verdict | Unscored:
+        inspected: InspectedImage | Unscored | None = entry.inspected
+        if inspected is None:
+            inspected = await self._in_thread(partial(self._store.load_image, entry.stored))
+        if isinstance(inspected, Unscored):
+            return inspected
+        return inspected.by_rule or await judge.judge(entry.item, inspected.image)
 
-    async def _in_thread(self, work: Callable[[], Result]) -> Result:
+    async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)

@@ -1,4 +1,4 @@
-"""Looking at a file before anyone judges it: is it an image, and does it show anything?"""
+"""Inspection of image files before they are judged: decode them, and fail images of one flat colour."""
 
 from __future__ import annotations
 
@@ -14,60 +14,60 @@ if TYPE_CHECKING:
 
 MAX_PIXELS = 64_000_000
 """Images with more pixels than this are not decoded."""
-_FLAT = 3
+_MAX_FLAT_RANGE = 3
 """An image whose channels each vary by no more than this is one flat colour; JPEG makes that much of its own."""
 _FORMATS = ("PNG", "JPEG", "WEBP")
-_opening = threading.Lock()
+_warnings_lock = threading.Lock()
 """Warnings can be silenced by one thread at a time only."""
 
 
-class Seen(NamedTuple):
-    """An image, and the verdict on it if there is one that needs no judge."""
+class InspectedImage(NamedTuple):
+    """A decoded image, and its verdict if none is needed from a judge."""
 
     image: LoadedImage
     by_rule: Verdict | None
 
 
-def look(data: bytes) -> Seen | Unscored:
-    """The image in a file with what can be said of it by rule, or why there is none to look at."""
+def inspect_with_rules(data: bytes) -> InspectedImage | Unscored:
+    """Return the image in a file with its verdict by rule, if any, or why it cannot be decoded."""
     image = inspect(data)
-    return image if isinstance(image, Unscored) else Seen(image, failed_by_rule(image))
+    return image if isinstance(image, Unscored) else InspectedImage(image, failed_by_rule(image))
 
 
 def inspect(data: bytes) -> LoadedImage | Unscored:
-    """The image in a file, upright and in RGB (transparent parts on white), or why there is none to look at."""
+    """Return the image in a file, upright and in RGB (transparent parts on white), or why it cannot be decoded."""
     from PIL import ExifTags, Image, ImageOps
 
     try:
-        with _opened(data) as opened:
-            width, height = opened.size
+        with _open_file(data) as file:
+            width, height = file.size
             if width * height > MAX_PIXELS:
                 return Unscored("too large", f"{width} x {height} pixels; the limit is {MAX_PIXELS:,} in all")
-            turned = opened.getexif().get(ExifTags.Base.Orientation, 1) != 1
-            return LoadedImage(data, _in_rgb(ImageOps.exif_transpose(opened) if turned else opened))
+            turned = file.getexif().get(ExifTags.Base.Orientation, 1) != 1
+            return LoadedImage(data, _to_rgb(ImageOps.exif_transpose(file) if turned else file))
     except Image.DecompressionBombError:  # the library's own limit, several times ours
         return Unscored("too large", f"far more pixels than the limit of {MAX_PIXELS:,}")
-    except Exception as error:  # whatever a broken file does to the decoder
-        return Unscored("unreadable image", f"{_told(data)}: {type(error).__name__}")
+    except Exception as error:  # decoders raise anything on broken files
+        return Unscored("unreadable image", f"{_describe_bytes(data)}: {type(error).__name__}")
 
 
 def failed_by_rule(image: LoadedImage) -> Verdict | None:
-    """The verdict on images that nobody needs to look at: one flat colour shows nothing, so it fails."""
+    """Return the verdict on an image that needs no judge: one flat colour shows nothing, so it fails. Else None."""
     extremes = image.pil.getextrema()
-    if any(high - low > _FLAT for low, high in extremes):  # type: ignore[misc]
+    if any(high - low > _MAX_FLAT_RANGE for low, high in extremes):  # type: ignore[misc]
         return None
     return Verdict(False, (), {"rule": "flat colour", "explanation": "the image is one flat colour: it shows nothing"})
 
 
-def _opened(data: bytes) -> Image:
+def _open_file(data: bytes) -> Image:
     from PIL import Image as Images
 
-    with _opening, warnings.catch_warnings():
+    with _warnings_lock, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the library's own pixel limit, and of odd headers
         return Images.open(io.BytesIO(data), formats=_FORMATS)
 
 
-def _in_rgb(image: Image) -> Image:
+def _to_rgb(image: Image) -> Image:
     from PIL import Image as Images
 
     if image.mode.startswith("I"):  # 16 bits of grey, which the library would cut off at 255
@@ -76,11 +76,11 @@ def _in_rgb(image: Image) -> Image:
         on_white = Images.new("RGBA", image.size, "white")
         on_white.alpha_composite(image.convert("RGBA"))
         image = on_white
-    # A copy, so that nothing hangs on the opened file.
+    # A copy, so that nothing refers to the opened file.
     return image.convert("RGB") if image.mode != "RGB" else image.copy()
 
 
-def _told(data: bytes) -> str:
+def _describe_bytes(data: bytes) -> str:
     if not data:
         return "an empty file"
     beginning = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in data[:24])

@@ -1,4 +1,4 @@
-"""The lock of a folder: one writer at a time, given back by the system even if the process is killed."""
+"""Folder lock: one writer at a time, released by the system even if the process is killed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ LOCK_FILE = "lock"
 
 
 class LockedError(FormalimgError):
-    """Somebody else is writing to the folder."""
+    """Another process is writing to the folder."""
 
 
 class FolderLock:
-    """Held from `__init__` until `release`, or until the process is gone."""
+    """A lock held from `__init__` until `release`, or until the process ends."""
 
     def __init__(
         self,
@@ -29,12 +29,12 @@ class FolderLock:
         """Take the lock.
 
         Args:
-            folder: what only one process at a time may write to.
-            taken: what is said after the name of the folder if another process, the `{holder}`, has it.
+            folder: the folder that only one process at a time may write to.
+            taken: the error message after the name of the folder if another process, the `{holder}`, has the lock.
 
         Raises:
             LockedError: if another process holds it; the message says which.
-            FormalimgError: if there can be no lock in the folder.
+            FormalimgError: if the folder cannot be locked.
         """
         try:
             self._file: IO[str] = (folder / LOCK_FILE).open("a+", encoding="utf-8")
@@ -50,11 +50,11 @@ class FolderLock:
             self._file.close()
             raise LockedError(f"{folder} {taken.format(holder=holder)}") from error
         self._file.truncate(0)
-        with contextlib.suppress(OSError):  # a full disk must not keep anyone from going on
+        with contextlib.suppress(OSError):  # a full disk must not keep a run from resuming
             self._file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
             self._file.flush()
 
     def release(self) -> None:
-        """Let others write."""
+        """Release the lock."""
         with contextlib.suppress(OSError):
             self._file.close()

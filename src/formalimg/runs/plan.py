@@ -1,27 +1,36 @@
-"""What a run has to do: which items, how many images of each, with which seeds."""
+"""The plan of a run: selected items, images with their seeds, and the content keys results are reused by.
+
+A result's key hashes everything that shaped it. Same key: the result is reused. Any difference: it is made again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
 from formalimg.errors import FormalimgError
+from formalimg.judges import Judge
 from formalimg.models import ImageModel, ImageRequest
-from formalimg.runs.handing import Planned
-from formalimg.runs.keys import image_key, image_seed, question_key
+from formalimg.runs.manifest import Identity
+from formalimg.runs.messages import PlannedImage
 from formalimg.scenes import Scene
-from formalimg.suites import Condition, Item, StyleText
+from formalimg.suites import Condition, Item, StyleText, encode_item
 from formalimg.suites import suite as suite_of
+
+_KEY_VERSION = 1
+"""Must be raised whenever keys hash something else."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which items of a suite a run takes.
+    """The items of a suite that a run takes.
 
     Attributes:
         levels: only items of these levels; None for all.
-        per_level: the first so many items of each level; None for all.
+        per_level: the first `per_level` items of each level; None for all.
         ids: only these items; None for all.
     """
 
@@ -30,38 +39,38 @@ class Selection:
     ids: Collection[str] | None = None
 
     def of(self, items: Sequence[Item[object]]) -> dict[int, Item[object]]:
-        """The selected items, by their position in the suite.
+        """Return the selected items by their position in the suite.
 
         Raises:
-            FormalimgError: if a level or an id is asked for that the suite does not have, or nothing is left.
+            FormalimgError: if the suite does not have a level or id, or no item is selected.
         """
         self._require_known("level", self.levels, {item.level for item in items})
         self._require_known("item", self.ids, {item.id for item in items})
-        chosen: dict[int, Item[object]] = {}
-        taken: dict[int, int] = {}
+        selected: dict[int, Item[object]] = {}
+        counts: dict[int, int] = {}
         for position, item in enumerate(items):
             if self.levels is not None and item.level not in self.levels:
                 continue
             if self.ids is not None and item.id not in self.ids:
                 continue
-            taken[item.level] = taken.get(item.level, 0) + 1
-            if self.per_level is None or taken[item.level] <= self.per_level:
-                chosen[position] = item
-        if not chosen:
-            raise FormalimgError("no items are left to be run: ask for other levels or items")
-        return chosen
+            counts[item.level] = counts.get(item.level, 0) + 1
+            if self.per_level is None or counts[item.level] <= self.per_level:
+                selected[position] = item
+        if not selected:
+            raise FormalimgError("no items are left to run: select other levels or items")
+        return selected
 
     @staticmethod
-    def _require_known(what: str, asked: Collection[object] | None, there: Collection[object]) -> None:
-        unknown = [str(one) for one in asked or () if one not in there]
+    def _require_known(what: str, selected: Collection[object] | None, available: Collection[object]) -> None:
+        unknown = [str(one) for one in selected or () if one not in available]
         if unknown:
-            known = sorted(map(str, there), key=lambda one: (len(one), one))
-            advice = f"it has {', '.join(known)}" if len(known) <= 30 else "ask for others"
+            known = sorted(map(str, available), key=lambda one: (len(one), one))
+            advice = f"it has {', '.join(known)}" if len(known) <= 30 else "select others"
             raise FormalimgError(f"the suite has no {what} {', '.join(unknown[:5])}: {advice}")
 
 
 def require_covered(model: ImageModel, suite: str) -> None:
-    """Refuse a model that cannot draw what a suite asks for. A model that cannot do so has an attribute `covers`.
+    """Refuse a model whose attribute `covers` says that it cannot draw this kind of suite.
 
     Raises:
         FormalimgError: if the suite is not among those it covers.
@@ -70,29 +79,29 @@ def require_covered(model: ImageModel, suite: str) -> None:
     if covered is not None and suite_of(suite).kind not in covered:
         raise FormalimgError(
             f"{model.name} draws plain scenes of FormalImg and cannot show what {suite} asks for: name an image model "
-            "(`formalimg models` lists them), or images that are there already, as in folder/my/images"
+            "(`formalimg models` lists them), or existing images, as in folder/my/images"
         )
 
 
 def style_for(suite: str, model: ImageModel) -> StyleText:
-    """The text about the style of image that a model can take.
+    """Return the style text that suits a model: long, short or none.
 
     Knolling was published with a long text, and a short one for models that read few words. A model that reads few
-    has an attribute `style` that says so; embedded models and folders of images need none.
+    has an attribute `style` that says so; built-in models and folders of images need none.
     """
-    wanted: StyleText = getattr(model, "style", "long")
-    return wanted if suite == "knolling" and wanted in get_args(StyleText) else "none"
+    style: StyleText = getattr(model, "style", "long")
+    return style if suite == "knolling" and style in get_args(StyleText) else "none"
 
 
 @dataclass(frozen=True)
-class Asking:
-    """How a model is asked for the images of a run.
+class RequestBuilder:
+    """Builds the requests that are sent to the image model of a run.
 
     Attributes:
-        model: who is asked.
-        condition: how an item becomes words, and perhaps an image to go by.
+        model: the image model.
+        condition: how an item becomes a prompt, and possibly a reference image.
         layouts: the layouts of the items, by id, if the condition needs them.
-        size: width and height to ask for, in pixels.
+        size: width and height to request, in pixels.
     """
 
     model: ImageModel
@@ -101,28 +110,81 @@ class Asking:
     size: int
 
     def request(self, item: Item[object], sample: int, seed: int) -> ImageRequest:
-        """What the model is asked; it is told what the image must show only if it says that it has to know."""
+        """Return the request for an image; it holds the item's specification only for models with `sees_spec`."""
         prompt, reference = self.condition.sent(item, self.layouts.get(item.id))
         spec = item.spec if self.model.sees_spec else None
         return ImageRequest(item.id, sample, prompt, seed, self.size, spec, reference)
 
 
-def plan_images(items: Sequence[Item[object]], asking: Asking, *, samples: int, seed: int) -> list[Planned]:
-    """The images of a run, so ordered that a run which is stopped early has something of each level."""
+def plan_images(
+    items: Sequence[Item[object]], builder: RequestBuilder, *, samples: int, seed: int
+) -> list[PlannedImage]:
+    """Return the images of a run, ordered so that a run that is stopped early has some of each level."""
     questions = {item.id: question_key(item) for item in items}
 
-    def planned(item: Item[object], sample: int) -> Planned:
+    def planned(item: Item[object], sample: int) -> PlannedImage:
         own_seed = image_seed(seed, item, sample)
-        key = image_key(item, asking.request(item, sample, own_seed), asking.model)
-        return Planned(item, sample, key, own_seed, questions[item.id])
+        key = image_key(item, builder.request(item, sample, own_seed), builder.model)
+        return PlannedImage(item, sample, key, own_seed, questions[item.id])
 
-    return [planned(item, sample) for sample in range(samples) for item in _levels_in_turn(items)]
+    return [planned(item, sample) for sample in range(samples) for item in _interleave_levels(items)]
 
 
-def _levels_in_turn(items: Sequence[Item[object]]) -> list[Item[object]]:
-    place_in_level: dict[int, int] = {}
+def _interleave_levels(items: Sequence[Item[object]]) -> list[Item[object]]:
+    counts: dict[int, int] = {}
     ranked = []
     for item in items:
-        place_in_level[item.level] = place_in_level.get(item.level, 0) + 1
-        ranked.append((place_in_level[item.level], item.level, item))
+        counts[item.level] = counts.get(item.level, 0) + 1
+        ranked.append((counts[item.level], item.level, item))
     return [item for *_, item in sorted(ranked, key=lambda entry: entry[:2])]
+
+
+# --- content keys
+
+
+def image_key(item: Item[object], request: ImageRequest, model: ImageModel) -> str:
+    """Return the key of an image: item, prompt, model and settings, seed, size; the spec if the model sees it."""
+    fingerprint = getattr(model, "fingerprint", None)
+    return _digest(
+        "picture",
+        item.suite,
+        item.version,
+        item.id,
+        request.sample,
+        request.prompt,
+        request.seed,
+        request.size,
+        encode_item(item) if model.sees_spec else None,
+        model.name,
+        dict(model.settings),
+        None if request.reference is None else hashlib.sha256(request.reference).hexdigest(),
+        # Models that serve existing files know when a file was replaced.
+        fingerprint(request.item, request.sample) if fingerprint else None,
+    )
+
+
+def question_key(item: Item[object]) -> str:
+    """Return the key of what an item asks for, with which its verdicts are stored."""
+    return _digest("question", encode_item(item, with_proof=False))
+
+
+def judge_key(judge: Judge | Identity) -> str:
+    """Return the key of a judge, by which its verdicts are found."""
+    return _digest("judge", judge.name, dict(judge.settings))
+
+
+def image_seed(base: int, item: Item[object], sample: int) -> int:
+    """Return the seed of an image: different for each item and sample, the same in every run with this base seed."""
+    return int(_digest("seed", base, item.suite, item.id, sample)[:8], 16) >> 1  # 31 bits: some APIs take no more
+
+
+def plan_digest(questions: Iterable[str]) -> str:
+    """Return a digest of everything that a run asks for, from the keys of its questions."""
+    return _digest("questions", *sorted(questions))
+
+
+def _digest(*parts: object) -> str:
+    text = json.dumps(
+        [_KEY_VERSION, *parts], sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+    )
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,4 @@
-"""How far a run is, in figures."""
+"""Progress of a run: counts, cost, budget, rate and remaining time."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from formalimg.errors import FormalimgError
 
 @dataclass
 class Progress:
-    """How far a run is. What earlier runs of the same folder did is not in these figures.
+    """Progress of a run, as passed to `on_progress`. Counts do not include earlier runs in the same folder.
 
     Attributes:
-        images: how many images are to be made.
-        verdicts: how many verdicts are to be given, if all goes well.
-        made, refused, failed: how many images were made, declined, or did not come.
-        passed, not_passed, unscored: how many images passed, did not, or could not be judged.
-        stopped: whether it was stopped before the end.
-        ended_by: what a model or judge said that lets nothing go on; None as long as none did.
-        cost: what this run and those before it in the same folder have cost, in US dollars.
-        unpriced: how many calls had a price that nobody knows.
-        budget: what may be spent; None for any amount.
+        images: number of images to generate.
+        verdicts: number of verdicts expected if nothing fails.
+        made, refused, failed: number of images that were generated, declined, or failed.
+        passed, not_passed, unscored: number of images that passed, failed, or could not be judged.
+        stopped: whether the run was stopped before its end.
+        ended_by: the error of a model or judge that ended the run; None if there is none.
+        cost: cost of this run and of earlier ones in the same folder, in US dollars.
+        unpriced: number of calls with an unknown price.
+        budget: spending limit in US dollars; None for no limit.
     """
 
     images: int
@@ -40,7 +40,7 @@ class Progress:
     started: float = field(default_factory=time.monotonic, repr=False)
 
     def count_image(self, status: str) -> None:
-        """Count what came of an image, by the status it is recorded with."""
+        """Count an image by the status it is recorded with."""
         if status == "made":
             self.made += 1
         elif status == "refused":
@@ -49,7 +49,7 @@ class Progress:
             self.failed += 1
 
     def count_verdict(self, passed: bool | None) -> None:
-        """Count an image that passed, did not, or (None) could not be judged."""
+        """Count a verdict: passed, failed, or (None) unscored."""
         if passed is None:
             self.unscored += 1
         elif passed:
@@ -58,49 +58,49 @@ class Progress:
             self.not_passed += 1
 
     def spend(self, cost: float, unpriced: int = 0) -> None:
-        """Count what a call has cost (and whether that is not all), and stop when the budget is used up."""
+        """Add the cost of a call (and whether its price is unknown), and stop when the budget is used up."""
         self.cost += cost
         self.unpriced += unpriced
         self.stopped |= self.over_budget
 
     @property
     def over_budget(self) -> bool:
-        """Has the budget been used up?"""
+        """Whether the budget is used up."""
         return self.budget is not None and self.cost >= self.budget
 
     @property
     def seconds(self) -> float:
-        """Seconds since the run began."""
+        """Seconds since the run started."""
         return time.monotonic() - self.started
 
     @property
     def judged(self) -> int:
-        """How many images were looked at."""
+        """Number of judged images, with or without a score."""
         return self.passed + self.not_passed + self.unscored
 
     @property
     def steps(self) -> int:
-        """How many images and verdicts are to be made, given what has failed so far."""
+        """Number of images and verdicts expected, given what has failed so far."""
         return self.images + self.verdicts - (self.refused + self.failed if self.verdicts else 0)
 
     @property
     def done(self) -> int:
-        """How many of these are done, with or without success."""
+        """Number of steps that are done, successfully or not."""
         return self.made + self.refused + self.failed + self.judged
 
     @property
     def coverage(self) -> float | None:
-        """The share of images asked for so far that could be scored; None if nothing was asked."""
-        asked = self.judged + self.refused + self.failed
-        return (self.passed + self.not_passed) / asked if asked else None
+        """Share of the finished images that could be scored; None if none is finished."""
+        finished = self.judged + self.refused + self.failed
+        return (self.passed + self.not_passed) / finished if finished else None
 
     @property
     def rate(self) -> float:
-        """Images finished per second: judged ones, or made ones where nobody judges."""
+        """Images finished per second: judged ones, or generated ones if there is no judge."""
         finished = self.judged if self.verdicts else self.made
         return finished / self.seconds if self.seconds else 0.0
 
     @property
     def remaining_seconds(self) -> float | None:
-        """Seconds until the end, at the pace so far; None at the very beginning."""
+        """Seconds until the end at the rate so far; None before the first step."""
         return self.seconds / self.done * (self.steps - self.done) if self.done else None

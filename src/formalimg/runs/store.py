@@ -1,4 +1,4 @@
-"""The store of a run: the one writer of its folder. Whatever it has taken in survives the death of the process."""
+"""The store of a run: the only writer of its folder. Whatever it has recorded survives the death of the process."""
 
 from __future__ import annotations
 
@@ -7,30 +7,45 @@ import hashlib
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
 from formalimg._util.strict_json import dumps_storable
 from formalimg.errors import FormalimgError
-from formalimg.judges import Judge
-from formalimg.runs.database import open_for_writing, told
-from formalimg.runs.files import (
-    METADATA,
-    image_name,
-    make_folder,
-    metadata_lines,
-    outdated,
-    refuse_strange,
-    remove_partial,
+from formalimg.judges import Judge, Unscored
+from formalimg.models import Generated
+from formalimg.runs.database import (
+    ImageRow,
+    answer_cost,
+    item_row,
+    missing_image_row,
+    open_for_writing,
+    run_database_errors,
 )
-from formalimg.runs.handing import Judgement, MadeImage, Planned
-from formalimg.runs.image_store import ImageStore, images_of
-from formalimg.runs.keys import judge_key, plan_digest
+from formalimg.runs.image_store import (
+    METADATA,
+    ImageStore,
+    create_run_folder,
+    image_name,
+    metadata_lines,
+    open_image_store,
+    outdated_files,
+    remove_partial_files,
+)
+from formalimg.runs.inspection import InspectedImage, inspect_with_rules
 from formalimg.runs.lock import FolderLock
-from formalimg.runs.manifest import CARD_FILE, judged_by, read_card, require_same, write_card
-from formalimg.runs.record import Identity, RunManifest
-from formalimg.runs.rows import ImageRow, item_row
+from formalimg.runs.manifest import (
+    MANIFEST_FILE,
+    Identity,
+    RunManifest,
+    read_manifest,
+    require_same_settings,
+    utc_now,
+    write_manifest,
+)
+from formalimg.runs.messages import ArrivedAnswer, JudgeResult, PlannedImage, StoredImage
+from formalimg.runs.plan import judge_key, plan_digest
 from formalimg.suites import Item
 
 
@@ -38,22 +53,24 @@ class RunStore:
     """A run folder, opened for writing by one process at a time; any of its threads may record results."""
 
     def __init__(self, folder: Path, manifest: RunManifest) -> None:
-        """Open the folder, or make it.
+        """Open the folder, or create it.
 
         Raises:
             LockedError: if another process is writing to it.
             FormalimgError: if it holds a run of other settings, or cannot be used.
         """
-        refuse_strange(folder)
-        make_folder(folder)
+        create_run_folder(folder)
         self.folder = folder
         self._judge = ""
         self._writing = threading.Lock()
         self._lock = FolderLock(folder)
         try:
-            self.manifest = self._joined_card(manifest)
-            self.images: ImageStore = images_of(folder, self.manifest.images)
-            remove_partial(folder)
+            self.manifest = manifest
+            if (folder / MANIFEST_FILE).exists():
+                self.manifest = read_manifest(folder)
+                require_same_settings(manifest, self.manifest, folder)
+            self.images: ImageStore = open_image_store(folder, self.manifest.images)
+            remove_partial_files(folder)
             self._database = open_for_writing(folder)
         except BaseException:
             self._lock.release()
@@ -68,7 +85,7 @@ class RunStore:
         self.close()
 
     def close(self) -> None:
-        """Close the folder; others may write then."""
+        """Close the folder and release its lock."""
         try:
             self._database.close()
         finally:
@@ -76,36 +93,36 @@ class RunStore:
 
     # --- the plan
 
-    def plan(self, items: Mapping[int, Item[object]], images: Sequence[Planned], manifest: RunManifest) -> None:
-        """Take in what is to be made. What is planned already stays, unless it would be made differently now.
+    def plan(self, items: Mapping[int, Item[object]], images: Sequence[PlannedImage], manifest: RunManifest) -> None:
+        """Record what is to be generated. Images that are already planned stay, unless their key has changed.
 
         Args:
             items: the items, by their position in the suite.
             images: their images.
-            manifest: the card of the run, but for the digest of its items.
+            manifest: the manifest of the run, without the digest of its items.
         """
-        with told(self.folder):
+        with run_database_errors(self.folder):
             questions = dict(self._database.execute("SELECT id, question FROM items"))
-            there = set(self._database.execute("SELECT item, sample FROM pictures"))
-        if questions and not (self.folder / CARD_FILE).exists():
+            planned_before = set(self._database.execute("SELECT item, sample FROM pictures"))
+        if questions and not (self.folder / MANIFEST_FILE).exists():
             raise FormalimgError(
-                f"{self.folder} has lost its {CARD_FILE}: restore it, or choose another folder or name"
+                f"{self.folder} has lost its {MANIFEST_FILE}: restore it, or choose another folder or name"
             )
         changed = [it.item.id for it in images if questions.get(it.item.id, it.question) != it.question]
-        if changed and not there <= {(it.item.id, it.sample) for it in images}:
-            # Else a part of the run, items or samples, would be of what was asked before, under the same names.
+        if changed and not planned_before <= {(it.item.id, it.sample) for it in images}:
+            # Else a part of the run, items or samples, would be of the earlier questions, under the same names.
             raise FormalimgError(
                 f"item {changed[0]} asks something else than it did when the run in {self.folder} began: "
                 "choose another folder or name"
             )
         questions.update((planned.item.id, planned.question) for planned in images)
         self.images.prepare(
-            f"{manifest.model.name}, begun {manifest.created}", known=(self.folder / CARD_FILE).exists()
+            f"{manifest.model.name}, begun {manifest.created}", known=(self.folder / MANIFEST_FILE).exists()
         )
-        # The card first: a folder with a plan but without a card could be taken for another run.
+        # The manifest first: a folder with a plan but without a manifest could be taken for another run.
         self.manifest = replace(manifest, items_digest=plan_digest(questions.values()))
-        write_card(self.manifest, self.folder)
-        with told(self.folder), self._database:
+        write_manifest(self.manifest, self.folder)
+        with run_database_errors(self.folder), self._database:
             self._database.execute("BEGIN")
             self._database.executemany(
                 "INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -119,48 +136,65 @@ class RunStore:
             )
         self._forget_lost_files()
 
-    def made(self) -> dict[tuple[str, int], MadeImage]:
-        """The images that are there, by item and sample."""
-        with told(self.folder):
+    def stored_images(self) -> dict[tuple[str, int], StoredImage]:
+        """Return the images that exist, by item and sample."""
+        with run_database_errors(self.folder):
             rows = self._database.execute("SELECT item, sample, file, sha256 FROM pictures WHERE status = 'made'")
-            return {(item, sample): MadeImage(*rest) for item, sample, *rest in rows}
+            return {(item, sample): StoredImage(*rest) for item, sample, *rest in rows}
 
     def scored(self, judge: Judge) -> set[tuple[str, str]]:
-        """Question and image of all verdicts of a judge; what is unscored is not among them, so it is tried again."""
-        with told(self.folder):
+        """Return question and image of all verdicts of a judge; not of unscored ones, so that they are retried."""
+        with run_database_errors(self.folder):
             rows = self._database.execute(
                 "SELECT question, picture FROM verdicts WHERE judge = ? AND passed IS NOT NULL", (judge_key(judge),)
             )
             return set(rows)
 
     def cost(self) -> float:
-        """What everything in this folder has cost so far, in US dollars, as far as prices are known."""
-        with told(self.folder):
+        """Return the cost of everything in this folder so far, in US dollars, as far as prices are known."""
+        with run_database_errors(self.folder):
             sums = "SELECT (SELECT total(cost) FROM pictures) + (SELECT total(cost) FROM verdicts)"
             return float(self._database.execute(sums).fetchone()[0])
 
     # --- results
 
-    def keep_image(self, item: str, sample: int, data: bytes) -> str:
-        """Write an image's file; its name is given back. May be called from any thread."""
-        name = image_name(item, sample, data)
-        self.images.write(name, [data])
-        return name
+    def store_answers(self, batch: Sequence[ArrivedAnswer]) -> list[StoredAnswer]:
+        """Write the files of the images among these answers, then record them all. May be called from any thread.
 
-    def record_images(self, results: Iterable[tuple[Planned, ImageRow, float]]) -> None:
-        """Record what came of these images, after so many seconds each; all of them or none.
+        Raises:
+            FormalimgError: if something cannot be written.
+        """
+        stored = [self._store_answer(arrived) for arrived in batch]
+        self.record_images((one.planned, one.row, one.seconds) for one in stored)
+        return stored
 
-        Those without an image are tried again when the run goes on.
+    def load_image(self, stored: StoredImage) -> InspectedImage | Unscored:
+        """Return a stored image, decoded, or why it cannot be read."""
+        place = self.images.place(stored.file, stored.sha256)
+        try:
+            data = place.read_bytes()
+        except OSError as error:
+            return Unscored("unreadable image", f"cannot read {place}: {error.strerror}")
+        if _sha256(data) != stored.sha256:
+            return Unscored(
+                "unreadable image", f"{place} is not the file that was made: remove it and go on with the run"
+            )
+        return inspect_with_rules(data)
+
+    def record_images(self, results: Iterable[tuple[PlannedImage, ImageRow, float]]) -> None:
+        """Record the results of these images and the seconds they took; all of them or none.
+
+        Those without an image are retried when the run is resumed.
         """
         self._write(
             "UPDATE pictures SET status = ?, detail = ?, file = ?, sha256 = ?, bytes = ?, width = ?, height = ?, "
             "served = ?, cost = cost + ?, unpriced = unpriced + ?, seconds = ?, at = ?, attempts = attempts + 1 "
             "WHERE item = ? AND sample = ? AND key = ?",
-            ((*row, seconds, now(), it.item.id, it.sample, it.key) for it, row, seconds in results),
+            ((*row, seconds, utc_now(), it.item.id, it.sample, it.key) for it, row, seconds in results),
         )
 
-    def record_verdicts(self, judgements: Iterable[Judgement]) -> None:
-        """Record what the judge said, or why it said nothing; all of it or none."""
+    def record_verdicts(self, results: Iterable[JudgeResult]) -> None:
+        """Record these verdicts, or why there are none; all of them or none."""
         self._write(
             "INSERT INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?) "
             "ON CONFLICT (judge, question, picture) DO UPDATE SET passed = excluded.passed, "
@@ -168,50 +202,58 @@ class RunStore:
             "evidence = excluded.evidence, cost = cost + excluded.cost, unpriced = unpriced + excluded.unpriced, "
             "attempts = attempts + 1, seconds = excluded.seconds, at = excluded.at",
             (
-                (self._judge, entry.question, entry.made.sha256, entry.item.id, *row, seconds, now())
-                for entry, row, seconds in judgements
+                (self._judge, entry.question, entry.stored.sha256, entry.item.id, *row, seconds, utc_now())
+                for entry, row, seconds in results
             ),
         )
 
     def begin_judging(self, judge: Judge) -> None:
-        """Record who judges from now on."""
+        """Record the judge of all verdicts from now on."""
         self._judge = judge_key(judge)
-        with told(self.folder):
+        with run_database_errors(self.folder):
             self._database.execute(
                 "INSERT OR IGNORE INTO judges VALUES (?, ?, ?)",
                 (self._judge, judge.name, dumps_storable(dict(judge.settings))),
             )
-        self.manifest = judged_by(self.manifest, Identity(judge.name, judge.settings))
-        write_card(self.manifest, self.folder)
+        self.manifest = replace(self.manifest, judge=Identity(judge.name, judge.settings))
+        write_manifest(self.manifest, self.folder)
 
     def write_metadata(self) -> None:
-        """Write `metadata.jsonl` anew from what is stored, and remove files that it no longer names."""
-        with told(self.folder):
+        """Write `metadata.jsonl` from the database, and remove image files that it no longer names."""
+        with run_database_errors(self.folder):
             named = {file for (file,) in self._database.execute("SELECT file FROM pictures WHERE status = 'made'")}
             planned = self._database.execute("SELECT item, sample FROM pictures")
-            for name in outdated(self.images.sizes(), planned, named):
+            for name in outdated_files(self.images.sizes(), planned, named):
                 with contextlib.suppress(OSError):
                     self.images.remove(name)
             self.images.write(METADATA, metadata_lines(self._metadata()))
-            self.images.settle({*named, METADATA})
+            self.images.upload_pending({*named, METADATA})
 
     # ---
 
-    def _joined_card(self, asked: RunManifest) -> RunManifest:
-        if not (self.folder / CARD_FILE).exists():
-            return asked
-        there = read_card(self.folder)
-        require_same(asked, there, self.folder)
-        return there
+    def _store_answer(self, arrived: ArrivedAnswer) -> StoredAnswer:
+        planned, answer, seconds = arrived
+        inspected = inspect_with_rules(answer.data) if isinstance(answer, Generated) else None
+        if isinstance(answer, Generated) and isinstance(inspected, InspectedImage):
+            name = image_name(planned.item.id, planned.sample, answer.data)
+            self.images.write(name, [answer.data])
+            served = dumps_storable(dict(answer.served))
+            digest, size = _sha256(answer.data), len(answer.data)
+            row = ImageRow("made", "", name, digest, size, *inspected.image.pil.size, served, *answer_cost(answer))
+            return StoredAnswer(planned, row, seconds, inspected)
+        reason = inspected if isinstance(inspected, Unscored) else answer
+        assert not isinstance(reason, Generated)
+        cost, unpriced = answer_cost(answer)
+        return StoredAnswer(planned, missing_image_row(reason)._replace(cost=cost, unpriced=unpriced), seconds, None)
 
     def _write(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
-        with self._writing, told(self.folder), self._database:
+        with self._writing, run_database_errors(self.folder), self._database:
             self._database.execute("BEGIN IMMEDIATE")
             self._database.executemany(statement, rows)
 
     def _forget_lost_files(self) -> None:
-        """Plan images anew whose files are gone or cut short."""
-        with told(self.folder), self._database:
+        """Plan images again whose files are missing or truncated."""
+        with run_database_errors(self.folder), self._database:
             self._database.execute("BEGIN")
             rows = self._database.execute("SELECT item, sample, file, bytes FROM pictures WHERE status = 'made'")
             sizes = self.images.sizes()
@@ -222,27 +264,27 @@ class RunStore:
             )
 
     def _metadata(self) -> Iterator[dict[str, object]]:
+        names = ("file_name", "item", "sample", "level", "prompt", "seed", "sha256")
         rows = self._database.execute(
             "SELECT file, item, sample, level, prompt, seed, sha256 FROM pictures JOIN items ON items.id = item "
             "WHERE status = 'made' ORDER BY position, sample"
         )
-        for file, item, sample, level, prompt, seed, sha256 in rows:
-            yield {
-                "file_name": file,
-                "item": item,
-                "sample": sample,
-                "level": level,
-                "prompt": prompt,
-                "seed": seed,
-                "sha256": sha256,
-            }
+        return (dict(zip(names, row, strict=True)) for row in rows)
 
 
-def sha256_of(data: bytes) -> str:
-    """The digest by which an image's file is known."""
+class StoredAnswer(NamedTuple):
+    """The result of a planned image as it is stored, and the decoded image, if there is one."""
+
+    planned: PlannedImage
+    row: ImageRow
+    seconds: float
+    inspected: InspectedImage | None
+
+    @property
+    def stored(self) -> StoredImage | None:
+        """The stored file, if there is one."""
+        return None if self.row.file is None or self.row.sha256 is None else StoredImage(self.row.file, self.row.sha256)
+
+
+def _sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
-
-
-def now() -> str:
-    """The time, as it is written everywhere in a run."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,23 +1,13 @@
-"""Scenes: what is in an image and where, the rules that decide the geometry, solving and drawing."""
+"""Scenes: objects on a canvas, the rules that decide geometry, the solver, and rendering."""
 
 from typing import TYPE_CHECKING
 
 from formalimg._util.lazy import lazy_exports
-from formalimg.scenes.box import CANVAS, Box
 from formalimg.scenes.grounding import SceneError
-from formalimg.scenes.rules import (
-    ALIGNMENT,
-    RULES_OF_ONE,
-    RULES_OF_TWO,
-    Between,
-    Greater,
-    Less,
-    Measure,
-    Near,
-    PairRule,
-)
+from formalimg.scenes.measures import Measure
+from formalimg.scenes.objects import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, CANVAS, Box, SceneObject
+from formalimg.scenes.rules import ALIGNMENT, RULES_OF_ONE, RULES_OF_TWO, Between, Greater, Less, Near, PairRule
 from formalimg.scenes.scene import Relation, Scene
-from formalimg.scenes.scene_object import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, SceneObject
 
 if TYPE_CHECKING:
     from formalimg.scenes.drawing import (
@@ -25,11 +15,12 @@ if TYPE_CHECKING:
         contact_sheet,
         draw,
         drawable_classes,
+        layout_file,
         layout_image,
         natural_aspect,
+        read_layout,
     )
-    from formalimg.scenes.layout_files import layout_file, read_layout
-    from formalimg.scenes.solving import (
+    from formalimg.scenes.solver import (
         DEFAULT_MARGIN,
         MIN_SIDE,
         SolverLimitError,
@@ -39,13 +30,21 @@ if TYPE_CHECKING:
         solve,
     )
 
-# So that a program that only verifies starts at once.
+# Lazy, so that a program that only verifies starts quickly.
 __getattr__ = lazy_exports(
     "formalimg.scenes",
     {
-        "drawing": ["DrawingError", "contact_sheet", "draw", "drawable_classes", "layout_image", "natural_aspect"],
-        "layout_files": ["layout_file", "read_layout"],
-        "solving": [
+        "drawing": [
+            "DrawingError",
+            "contact_sheet",
+            "draw",
+            "drawable_classes",
+            "layout_file",
+            "layout_image",
+            "natural_aspect",
+            "read_layout",
+        ],
+        "solver": [
             "DEFAULT_MARGIN",
             "MIN_SIDE",
             "SolverLimitError",

@@ -2,7 +2,7 @@
 
 Optional keys extend it to annotated natural scenes: `material`, `shape` and `state` on an object, and
 `"relations": [["On", 0, 1], …]` beside the objects. Nothing is repaired silently: a scene that cannot be read
-exactly is an error that lists all that is wrong with it.
+exactly is an error that lists everything that is wrong with it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from formalimg.errors import FormalimgError
-from formalimg.scenes.box import CANVAS, Box
-from formalimg.scenes.scene_object import SceneObject
+from formalimg.scenes.objects import CANVAS, Box, SceneObject
 
 _PLAIN = frozenset({"label", "color", "box_2d"})
 _NUMBERS = frozenset({int, float})
@@ -31,7 +30,11 @@ class SceneError(FormalimgError, ValueError):
 
 
 def read_grounding(data: object) -> tuple[list[SceneObject], list[tuple[str, int, int]] | None]:
-    """The objects and, if the data records any, the relations; raises a SceneError that names all problems."""
+    """Parse the objects and, if the data records any, the relations.
+
+    Raises:
+        SceneError: listing all problems.
+    """
     if not isinstance(data, dict) or "objects" not in data:
         raise SceneError(['a scene is an object with "objects": [{"label", "color", "box_2d"}, …]'])
     entries = data["objects"]
@@ -54,7 +57,7 @@ def read_grounding(data: object) -> tuple[list[SceneObject], list[tuple[str, int
 def write_grounding(
     objects: Iterable[SceneObject], relations: Iterable[tuple[str, int, int]] | None
 ) -> dict[str, object]:
-    """The data that reads back as these objects and relations."""
+    """Return the data that reads back as these objects and relations."""
     entries = []
     for obj in objects:
         entry: dict[str, object] = {"label": obj.label, "color": obj.color, "box_2d": list(obj.box)}
@@ -72,9 +75,9 @@ def write_grounding(
 
 
 def _plain_object(entry: object) -> SceneObject | None:
-    """An object with a label, a colour and a box, and nothing else; None for all that wants a closer look.
+    """Return an object that has a label, a colour, a box and nothing else; None for everything that needs a full check.
 
-    Nearly all objects are like this, and a reward reads many: to look for what may be wrong takes three times as long.
+    Nearly all objects are like this, and a reward reads many: the full check takes three times as long.
     """
     if type(entry) is not dict or entry.keys() != _PLAIN:
         return None
@@ -115,7 +118,7 @@ def _states(states: object, where: str, problems: list[str]) -> tuple[str, ...]:
     listed = states if isinstance(states, list) else [] if states is None else [states]
     words = [state for state in listed if isinstance(state, str)]
     if len(words) == len(listed):
-        return tuple(filter(None, words))  # an empty word is none, as for colours
+        return tuple(filter(None, words))  # an empty word is no word, as for colours
     problems.append(f"{where}: state must be a word or a list of words")
     return ()
 

@@ -1,15 +1,16 @@
-"""The drawing of one class: a small SVG file that is fitted to a box by moving its points.
+"""Icons: one SVG drawing per class, fitted to a box by moving its points, painted in the tones of `palette.toml`.
 
-Fitting moves points and leaves the pen alone, so that outlines are equally thin however far a drawing is stretched.
+Fitting moves points and leaves the pen alone, so that outlines are equally thin however far an icon is stretched.
 To keep that simple, the files use a small part of SVG: `path` (without rotated arcs), `rect`, `circle`, `ellipse`,
 no transforms, and paints that name a role of the palette (`fill="{body}"`). A `stroke-width` is a multiple of the
-outline's. The viewBox is the shape in which the class looks natural, and the drawing touches all four of its sides.
+outline's. The viewBox is the shape in which the class looks natural, and the icon touches all four of its sides.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -18,39 +19,94 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from formalimg.errors import FormalimgError
-from formalimg.scenes.palette import palette
+
+_HEX = re.compile(r"#[0-9a-f]{6}")
+
+
+class Tones(NamedTuple):
+    """The shades of one colour, as `#rrggbb`."""
+
+    body: str
+    dark: str
+    light: str
+    line: str
+    ink: str
+
+
+@dataclass(frozen=True)
+class Palette:
+    """The background, the tones of every colour, those of objects of no colour, and of parts that keep their own."""
+
+    background: str
+    colors: Mapping[str, Tones]
+    others: Mapping[str, Tones]
+    accents: Mapping[str, str]
+
+    @property
+    def roles(self) -> frozenset[str]:
+        """The paints that an icon can name."""
+        return frozenset([*Tones._fields, *self.accents])
+
+    def paints(self, color: str | None, other: str) -> dict[str, str]:
+        """Return the paint of each role for an object of this colour, or of the tint `other` if it has none."""
+        return {**self.accents, **self.colors.get(color or "", self.others[other])._asdict()}
+
+
+@cache
+def palette() -> Palette:
+    """Load the palette of all icons."""
+    table = tomllib.loads((files("formalimg.scenes") / "palette.toml").read_text(encoding="utf-8"))
+    return Palette(
+        _hex(table["background"], "background"),
+        {name: _tones(tones, name) for name, tones in table["colors"].items()},
+        {name: _tones(tones, name) for name, tones in table["others"].items()},
+        {name: _hex(tone, name) for name, tone in table["accents"].items()},
+    )
+
+
+def _tones(table: Mapping[str, object], name: str) -> Tones:
+    if set(table) != set(Tones._fields):
+        raise FormalimgError(f"palette.toml: {name} must have exactly the tones {', '.join(Tones._fields)}")
+    return Tones(**{role: _hex(tone, f"{name}.{role}") for role, tone in table.items()})
+
+
+def _hex(tone: object, where: str) -> str:
+    if not isinstance(tone, str) or not _HEX.fullmatch(tone):
+        raise FormalimgError(f"palette.toml: {where} must be a colour such as #d8232a, not {tone!r}")
+    return tone
+
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _COMMAND = re.compile(r"([A-Za-z])([^A-Za-z]*)")
 _NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)")
 _NUMBERS_PER_COMMAND = {"M": 2, "L": 2, "H": 1, "V": 1, "C": 6, "S": 4, "Q": 4, "T": 2, "A": 7, "Z": 0}
 
-THINNEST = 1.1
-"""The thinnest line, in pixels: one of a pixel or less is painted as a hairline, which bleeds into the next pixel."""
+MIN_LINE_WIDTH = 1.1
+"""The minimum line width in pixels: a line of a pixel or less is a hairline, which bleeds into the next pixel."""
 
-TURNING_PAYS = 0.5
-"""A drawing is turned a quarter if that brings its shape nearer to that of its box by so much (in the logarithm)."""
+MIN_ROTATION_GAIN = 0.5
+"""An icon is rotated if that brings its aspect ratio closer to that of its box by this much (in the logarithm)."""
 
 
-class Step(NamedTuple):
-    """One command of a path with its numbers."""
+class PathCommand(NamedTuple):
+    """One command of an SVG path with its numbers."""
 
     command: str
     numbers: tuple[float, ...]
 
 
-class Stroke(NamedTuple):
-    """One shape of a drawing, with the roles of its paints; widths are multiples of the outline's."""
+class IconShape(NamedTuple):
+    """One shape of an icon, with the roles of its paints; widths are multiples of the outline's."""
 
-    steps: tuple[Step, ...]
+    commands: tuple[PathCommand, ...]
     fill: str | None
     line: str | None
     width: float
     dashes: tuple[float, ...]
 
 
-class Frame(NamedTuple):
-    """Where a drawing goes, in whole pixels."""
+class PixelFrame(NamedTuple):
+    """Where an icon goes, in whole pixels."""
 
     left: int
     top: int
@@ -60,61 +116,61 @@ class Frame(NamedTuple):
 
 @dataclass(frozen=True)
 class Icon:
-    """The drawing of a class, in its natural shape; `other` names its tint where it has none of the colours."""
+    """The icon of a class, in its natural shape; `other` names its tint where it has none of the colours."""
 
     label: str
     width: float
     height: float
     other: str
-    strokes: tuple[Stroke, ...]
+    shapes: tuple[IconShape, ...]
 
     @property
     def aspect(self) -> float:
-        """Width by height at which the class looks natural."""
+        """The width by height at which the class looks natural."""
         return self.width / self.height
 
-    def svg(self, frame: Frame, paints: Mapping[str, str], pen: float) -> str:
-        """SVG elements that fill the frame exactly, outlined by a pen of this width in pixels, or of the thinnest."""
-        pen = max(pen, THINNEST)
-        return "".join(_element(stroke, self._fit(frame, pen), paints, pen) for stroke in self.strokes)
+    def svg(self, frame: PixelFrame, paints: Mapping[str, str], pen: float) -> str:
+        """Return SVG elements that fill the frame exactly, outlined by a pen of this width in pixels or the minimum."""
+        pen = max(pen, MIN_LINE_WIDTH)
+        return "".join(_element(shape, self._fit(frame, pen), paints, pen) for shape in self.shapes)
 
-    def _fit(self, frame: Frame, pen: float) -> _Fit:
+    def _fit(self, frame: PixelFrame, pen: float) -> _IconTransform:
         # The outline is half outside the points, so these stay half a pen inside the frame.
         left, top, width, height = frame.left + pen / 2, frame.top + pen / 2, frame.width - pen, frame.height - pen
         shape = frame.width / frame.height
         gain = abs(math.log(shape / self.aspect)) - abs(math.log(shape * self.aspect))
-        if gain > TURNING_PAYS:
-            return _Fit(True, width / self.height, height / self.width, left + width, top)
-        return _Fit(False, width / self.width, height / self.height, left, top)
+        if gain > MIN_ROTATION_GAIN:
+            return _IconTransform(True, width / self.height, height / self.width, left + width, top)
+        return _IconTransform(False, width / self.width, height / self.height, left, top)
 
 
-class _Fit(NamedTuple):
-    """Moves the points of a drawing: stretches it and, if turned, turns it a quarter clockwise."""
+class _IconTransform(NamedTuple):
+    """Scales the points of an icon and, if `rotated`, turns it a quarter clockwise."""
 
-    turned: bool
+    rotated: bool
     across: float
     down: float
     left: float
     top: float
 
-    def step(self, step: Step) -> str:
+    def transform(self, step: PathCommand) -> str:
         command, numbers = step
         kind, here = command.upper(), command.isupper()
         if kind in "HV":
             x, y = self.point(numbers[0] if kind == "H" else 0, numbers[0] if kind == "V" else 0, here)
-            upright = (kind == "V") != self.turned
+            upright = (kind == "V") != self.rotated
             name = "V" if upright else "H"
             return f"{name if here else name.lower()}{_text(y if upright else x)}"
         if kind == "A":
             rx, ry, _, large, sweep, *end = numbers
-            radii = (ry * self.across, rx * self.down) if self.turned else (rx * self.across, ry * self.down)
+            radii = (ry * self.across, rx * self.down) if self.rotated else (rx * self.across, ry * self.down)
             return f"{command}{_text(*radii, 0, large, sweep, *self.point(end[0], end[1], here))}"
         points = [self.point(x, y, here) for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
         return f"{command}{_text(*(number for point in points for number in point))}"
 
     def point(self, x: float, y: float, here: bool) -> tuple[float, float]:
-        """Where a point comes to lie; a relative one (not `here`) is only stretched and turned."""
-        moved = (-y * self.across, x * self.down) if self.turned else (x * self.across, y * self.down)
+        """Return the transformed point; a relative one (not `here`) is only scaled and rotated."""
+        moved = (-y * self.across, x * self.down) if self.rotated else (x * self.across, y * self.down)
         return (moved[0] + self.left, moved[1] + self.top) if here else moved
 
 
@@ -122,14 +178,14 @@ def _text(*numbers: float) -> str:
     return " ".join(f"{number:.3f}".rstrip("0").rstrip(".") for number in numbers)
 
 
-def _element(stroke: Stroke, fit: _Fit, paints: Mapping[str, str], pen: float) -> str:
+def _element(shape: IconShape, fit: _IconTransform, paints: Mapping[str, str], pen: float) -> str:
     line = ""
-    if stroke.line:
-        line = f' stroke="{paints[stroke.line]}" stroke-width="{_text(max(stroke.width * pen, THINNEST))}"'
-        if stroke.dashes:
-            line += f' stroke-dasharray="{_text(*(dash * pen for dash in stroke.dashes))}"'
-    path = "".join(map(fit.step, stroke.steps))
-    return f'<path d="{path}" fill="{paints[stroke.fill] if stroke.fill else "none"}"{line}/>'
+    if shape.line:
+        line = f' stroke="{paints[shape.line]}" stroke-width="{_text(max(shape.width * pen, MIN_LINE_WIDTH))}"'
+        if shape.dashes:
+            line += f' stroke-dasharray="{_text(*(dash * pen for dash in shape.dashes))}"'
+    path = "".join(map(fit.transform, shape.commands))
+    return f'<path d="{path}" fill="{paints[shape.fill] if shape.fill else "none"}"{line}/>'
 
 
 # --- reading the files
@@ -137,17 +193,17 @@ def _element(stroke: Stroke, fit: _Fit, paints: Mapping[str, str], pen: float) -
 
 @cache
 def icons() -> Mapping[str, Icon]:
-    """All drawings, by class."""
+    """Load all icons, by class."""
     entries = sorted((files("formalimg.scenes") / "icons").iterdir(), key=lambda entry: entry.name)
     found = [read_icon(entry.name[:-4], entry.read_text("utf-8")) for entry in entries if entry.name.endswith(".svg")]
     return {icon.label: icon for icon in found}
 
 
 def read_icon(label: str, text: str) -> Icon:
-    """The drawing in an SVG file.
+    """Parse the icon in an SVG file.
 
     Raises:
-        FormalimgError: naming what in the file is not of the small part of SVG that drawings use.
+        FormalimgError: naming what in the file is not in the part of SVG that icons use.
     """
     try:
         root = ElementTree.fromstring(text)
@@ -157,19 +213,19 @@ def read_icon(label: str, text: str) -> Icon:
         other = root.get("data-other", "")
         if other not in palette().others:
             raise ValueError(f"its data-other must be one of {', '.join(palette().others)}")
-        strokes = tuple(_stroke(element, root) for element in root)
-        if not strokes:
+        shapes = tuple(_icon_shape(element, root) for element in root)
+        if not shapes:
             raise ValueError("it is empty")
     except (ElementTree.ParseError, ValueError) as error:
         raise FormalimgError(f"the drawing {label}.svg cannot be read: {error}") from error
-    return Icon(label, width, height, other, strokes)
+    return Icon(label, width, height, other, shapes)
 
 
-def _stroke(element: ElementTree.Element, root: ElementTree.Element) -> Stroke:
+def _icon_shape(element: ElementTree.Element, root: ElementTree.Element) -> IconShape:
     dashes = tuple(map(float, element.get("stroke-dasharray", "").split()))
     width = float(element.get("stroke-width", "1"))
-    steps = tuple(_steps(element))
-    return Stroke(steps, _role(element, root, "fill"), _role(element, root, "stroke"), width, dashes)
+    commands = tuple(_path_commands(element))
+    return IconShape(commands, _role(element, root, "fill"), _role(element, root, "stroke"), width, dashes)
 
 
 def _role(element: ElementTree.Element, root: ElementTree.Element, name: str) -> str | None:
@@ -181,7 +237,7 @@ def _role(element: ElementTree.Element, root: ElementTree.Element, name: str) ->
     return paint[1:-1]
 
 
-def _steps(element: ElementTree.Element) -> Iterator[Step]:
+def _path_commands(element: ElementTree.Element) -> Iterator[PathCommand]:
     def numbers(*names: str) -> list[float]:
         return [float(element.get(name, "0")) for name in names]
 
@@ -199,7 +255,7 @@ def _steps(element: ElementTree.Element) -> Iterator[Step]:
             raise ValueError(f"<{tag}> is not one of path, rect, circle, ellipse")
 
 
-def _path(text: str) -> Iterator[Step]:
+def _path(text: str) -> Iterator[PathCommand]:
     for number, (command, rest) in enumerate(_COMMAND.findall(text)):
         count = _NUMBERS_PER_COMMAND.get(command.upper())
         values = [float(value) for value in _NUMBER.findall(rest)]
@@ -212,10 +268,10 @@ def _path(text: str) -> Iterator[Step]:
                 raise ValueError("a path has a rotated arc")
             # Points that follow those of a move are lines.
             name = command if command not in "Mm" or start == 0 else "L" if command == "M" else "l"
-            yield Step(name, tuple(values[start : start + count]))
+            yield PathCommand(name, tuple(values[start : start + count]))
 
 
-def _rect(x: float, y: float, width: float, height: float, r: float) -> Iterator[Step]:
+def _rect(x: float, y: float, width: float, height: float, r: float) -> Iterator[PathCommand]:
     r = min(r, width / 2, height / 2)
     across, down = width - 2 * r, height - 2 * r
     if not r:
@@ -224,5 +280,5 @@ def _rect(x: float, y: float, width: float, height: float, r: float) -> Iterator
     return _path(f"M{x + r} {y}h{across}{corners[0]}v{down}{corners[1]}h{-across}{corners[2]}v{-down}{corners[3]}z")
 
 
-def _ellipse(x: float, y: float, rx: float, ry: float) -> Iterator[Step]:
+def _ellipse(x: float, y: float, rx: float, ry: float) -> Iterator[PathCommand]:
     yield from _path(f"M{x - rx} {y}a{rx} {ry} 0 0 1 {2 * rx} 0a{rx} {ry} 0 0 1 {-2 * rx} 0z")

@@ -1,28 +1,120 @@
-"""What can be measured on the objects of a scene, for all of them at once."""
+"""Measures of the boxes of a scene (edges, centres, areas) and rankings by them, for all objects at once."""
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from formalimg.scenes.box import Box
-from formalimg.scenes.ranking import Ranking
-from formalimg.scenes.rules import RULES_OF_TWO, Measure, PairRule, RankedPair
+from formalimg.logic import members
+from formalimg.scenes.objects import Box
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from formalimg.scenes.rules import PairRule
+
+Measure = Literal["xmin", "ymin", "xmax", "ymax", "center_x", "center_y", "area"]
+
+_SCAN_LIMIT = 16
+"""Up to this many objects are compared one by one; for more, a sorted order is faster."""
+
+
+class _SortedObjects(NamedTuple):
+    values: list[float]  # the values, smallest first
+    lowest: list[int]  # lowest[i]: the i objects with the smallest values
+
+
+class Ranking:
+    """The objects of a scene, ranked by one measure; sets of objects are bit sets."""
+
+    def __init__(self, values: Sequence[float]) -> None:
+        self.values = values
+
+    @cached_property
+    def _order(self) -> _SortedObjects:
+        order = sorted(range(len(self.values)), key=self.values.__getitem__)
+        lowest = [0]
+        for obj in order:
+            lowest.append(lowest[-1] | 1 << obj)
+        return _SortedObjects([self.values[obj] for obj in order], lowest)
+
+    def smallest(self, objects: int) -> float:
+        """Return the smallest measure in a set of objects."""
+        if objects & (objects - 1) == 0:
+            return self.values[objects.bit_length() - 1]
+        return min([self.values[obj] for obj in members(objects)])
+
+    def largest(self, objects: int) -> float:
+        """Return the largest measure in a set of objects."""
+        if objects & (objects - 1) == 0:
+            return self.values[objects.bit_length() - 1]
+        return max([self.values[obj] for obj in members(objects)])
+
+    def below(self, value: float, among: int) -> int:
+        """Return the objects of a set whose measure is strictly less than the value."""
+        if among.bit_count() > _SCAN_LIMIT:
+            return among & self._order.lowest[bisect_left(self._order.values, value)]
+        values, found = self.values, 0
+        while among:
+            lowest = among & -among
+            if values[lowest.bit_length() - 1] < value:
+                found |= lowest
+            among ^= lowest
+        return found
+
+    def above(self, value: float, among: int) -> int:
+        """Return the objects of a set whose measure is strictly greater than the value."""
+        if among.bit_count() > _SCAN_LIMIT:
+            return among & ~self._order.lowest[bisect_right(self._order.values, value)]
+        values, found = self.values, 0
+        while among:
+            lowest = among & -among
+            if values[lowest.bit_length() - 1] > value:
+                found |= lowest
+            among ^= lowest
+        return found
+
+    def between(self, low: float, high: float, among: int) -> int:
+        """Return the objects of a set whose measure lies strictly between two values."""
+        if len(self.values) > _SCAN_LIMIT:
+            return self.above(low, self.below(high, among))
+        return among & sum([1 << obj for obj, value in enumerate(self.values) if low < value < high])
+
+    def near(self, value: float, bound: float, among: int) -> int:
+        """Return the objects of a set whose measure differs from the value by strictly less than the bound."""
+        if among.bit_count() > _SCAN_LIMIT:
+            # The differences are computed as the rule computes them: value + bound could round to the other side.
+            start = bisect_left(self._order.values, True, key=lambda other: value - other < bound)
+            end = bisect_left(self._order.values, True, key=lambda other: other - value >= bound)
+            return among & (self._order.lowest[end] ^ self._order.lowest[start])
+        values, found = self.values, 0
+        while among:
+            lowest = among & -among
+            if abs(values[lowest.bit_length() - 1] - value) < bound:
+                found |= lowest
+            among ^= lowest
+        return found
+
+
+class RankedPair(NamedTuple):
+    """The objects of a scene, ranked by the two measures that a rule compares."""
+
+    first: Ranking
+    second: Ranking
+
+
 _EXACT = 2**25
-"""Sums and areas of whole numbers below this are the same as floats."""
+"""Sums and areas of integers below this are exact as floats."""
 
 _NUMBERS = frozenset({int, float})
 
 
 class Measures:
-    """The measures of some boxes; each is worked out once, when it is first asked for."""
+    """The measures of the boxes of a scene; each is computed on first use."""
 
     def __init__(self, boxes: Sequence[Box]) -> None:
         self._boxes = boxes
@@ -31,24 +123,23 @@ class Measures:
         self._arrays: dict[Measure, NDArray[np.float64]] = {}
 
     def ranked_by(self, measure: Measure) -> Ranking:
-        """The boxes by one measure."""
+        """Return the boxes ranked by one measure."""
         known = self._rankings.get(measure)
         if known is None:
             known = self._rankings[measure] = Ranking([getattr(box, measure) for box in self._boxes])
         return known
 
     def ranked_for(self, predicate: str, rule: PairRule) -> RankedPair:
-        """The boxes by the two measures that a predicate compares."""
+        """Return the boxes ranked by the two measures that a predicate compares."""
         known = self._ranked_pairs.get(predicate)
         if known is None:
             pair = RankedPair(self.ranked_by(rule.first), self.ranked_by(rule.second))
             known = self._ranked_pairs[predicate] = pair
         return known
 
-    def pairs(self, predicate: str) -> NDArray[np.bool] | None:
-        """Where a predicate holds, by first and second box; None if no rule says, or an array would round numbers."""
-        rule = RULES_OF_TWO.get(predicate)
-        if rule is None or self._columns is None:
+    def pairs(self, rule: PairRule) -> NDArray[np.bool] | None:
+        """Return where a rule holds, by first and second box; None if an array would round the numbers."""
+        if self._columns is None:
             return None
         return rule.pairs(self._array(rule.first), self._array(rule.second))
 
@@ -60,7 +151,7 @@ class Measures:
 
     @cached_property
     def _columns(self) -> Any:
-        """All boxes as one, whose numbers are arrays, so that it measures all at once; None if arrays round them."""
+        """All boxes as one `Box` of arrays, which measures all at once; None if arrays would round numbers."""
         import numpy as np  # here, because most programs that verify never need it
 
         numbers = list(chain.from_iterable(self._boxes))

@@ -1,18 +1,18 @@
-"""The rules that decide the geometric predicates, as data.
+"""Geometric rules: the predicates of position, alignment and size, as data.
 
-Each rule is a strict comparison of measures, so that verifying, explaining and solving read the same definition:
-the rules decide, not intuition. Numbers are those of the published evaluator (paper, appendix A.4).
+Each rule is a strict comparison of measures, so that verifying, explaining and solving use the same definition. The
+numbers are those of the published evaluator (paper, appendix A.4).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from formalimg.logic import members
-from formalimg.scenes.box import CANVAS, Box
-from formalimg.scenes.ranking import Ranking
+from formalimg.scenes.measures import Measure, RankedPair, Ranking
+from formalimg.scenes.objects import CANVAS, Box
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,21 +21,12 @@ if TYPE_CHECKING:
     Measures: TypeAlias = NDArray[np.float64]
     Truth: TypeAlias = NDArray[np.bool]
 
-Measure = Literal["xmin", "ymin", "xmax", "ymax", "center_x", "center_y", "area"]
-
 Rankings: TypeAlias = Callable[[Measure], Ranking]
 """The objects of a scene, ranked by a measure."""
 
 
-class RankedPair(NamedTuple):
-    """The objects of a scene, ranked by the two measures that a rule compares."""
-
-    first: Ranking
-    second: Ranking
-
-
 ALIGNMENT = 100
-"""Centres that are less than this apart are aligned."""
+"""Centres less than this apart are aligned."""
 
 MEASURE_NAMES: dict[Measure, str] = {
     "xmin": "left edge",
@@ -56,32 +47,32 @@ class Between(NamedTuple):
     high: float
 
     def holds(self, box: Box) -> bool:
-        """Does the box keep the rule?"""
+        """Return whether a box satisfies the rule."""
         return all(self.low < getattr(box, measure) < self.high for measure in self.measures)
 
     def objects(self, among: int, ranked_by: Rankings) -> int:
-        """The objects, out of a set, that keep the rule."""
+        """Return the objects of a set that satisfy the rule."""
         for measure in self.measures:
             among = ranked_by(measure).between(self.low, self.high, among)
         return among
 
     def evidence(self, box: Box) -> str:
-        """The numbers: the first measure out of bounds, or all if none is."""
-        told = []
+        """Return the numbers as text: the first measure out of bounds, or all if none is."""
+        parts = []
         for measure in self.measures:
             value, name = getattr(box, measure), MEASURE_NAMES[measure]
             if value <= self.low:
                 return f"{name} {value:g} ≤ {self.low:g}"
             if value >= self.high:
                 return f"{name} {value:g} ≥ {self.high:g}"
-            told.append(f"{name} {value:g} {_bounds(self.low, self.high)}")
-        return ", ".join(told)
+            parts.append(f"{name} {value:g} {_bounds(self.low, self.high)}")
+        return ", ".join(parts)
 
 
 @lru_cache
 def _bounds(low: float, high: float) -> str:
-    told = [f"> {low:g}"] * (low > -float("inf")) + [f"< {high:g}"] * (high < float("inf"))
-    return " and ".join(told)
+    parts = [f"> {low:g}"] * (low > -float("inf")) + [f"< {high:g}"] * (high < float("inf"))
+    return " and ".join(parts)
 
 
 class Less(NamedTuple):
@@ -91,23 +82,23 @@ class Less(NamedTuple):
     second: Measure
 
     def holds(self, a: Box, b: Box) -> bool:
-        """Do the boxes keep the rule?"""
+        """Return whether two boxes satisfy the rule."""
         return bool(getattr(a, self.first) < getattr(b, self.second))
 
     def seconds(self, firsts: int, among: int, ranked: RankedPair) -> int:
-        """The objects, out of a set, that can be second to some of the firsts."""
+        """Return the objects of a set that can be second to some of the firsts."""
         return ranked.second.above(ranked.first.smallest(firsts), among)
 
     def firsts(self, seconds: int, among: int, ranked: RankedPair) -> int:
-        """The objects, out of a set, that can be first to some of the seconds."""
+        """Return the objects of a set that can be first to some of the seconds."""
         return ranked.first.below(ranked.second.largest(seconds), among)
 
     def pairs(self, first: Measures, second: Measures) -> Truth:
-        """Where the rule is kept, for all first and second objects at once."""
+        """Return where the rule holds, for all first and second objects at once."""
         return first[:, None] < second
 
     def evidence(self, a: Box, b: Box) -> str:
-        """The two numbers and how they compare."""
+        """Return the two numbers and how they compare, as text."""
         one, other = getattr(a, self.first), getattr(b, self.second)
         return _compared(self.first, one, "<" if one < other else "≥", self.second, other)
 
@@ -119,23 +110,23 @@ class Greater(NamedTuple):
     second: Measure
 
     def holds(self, a: Box, b: Box) -> bool:
-        """Do the boxes keep the rule?"""
+        """Return whether two boxes satisfy the rule."""
         return bool(getattr(a, self.first) > getattr(b, self.second))
 
     def seconds(self, firsts: int, among: int, ranked: RankedPair) -> int:
-        """The objects, out of a set, that can be second to some of the firsts."""
+        """Return the objects of a set that can be second to some of the firsts."""
         return ranked.second.below(ranked.first.largest(firsts), among)
 
     def firsts(self, seconds: int, among: int, ranked: RankedPair) -> int:
-        """The objects, out of a set, that can be first to some of the seconds."""
+        """Return the objects of a set that can be first to some of the seconds."""
         return ranked.first.above(ranked.second.smallest(seconds), among)
 
     def pairs(self, first: Measures, second: Measures) -> Truth:
-        """Where the rule is kept, for all first and second objects at once."""
+        """Return where the rule holds, for all first and second objects at once."""
         return first[:, None] > second
 
     def evidence(self, a: Box, b: Box) -> str:
-        """The two numbers and how they compare."""
+        """Return the two numbers and how they compare, as text."""
         one, other = getattr(a, self.first), getattr(b, self.second)
         return _compared(self.first, one, ">" if one > other else "≤", self.second, other)
 
@@ -157,11 +148,11 @@ class Near(NamedTuple):
         return self.measure
 
     def holds(self, a: Box, b: Box) -> bool:
-        """Do the boxes keep the rule?"""
+        """Return whether two boxes satisfy the rule."""
         return bool(abs(getattr(a, self.measure) - getattr(b, self.measure)) < self.bound)
 
     def seconds(self, firsts: int, among: int, ranked: RankedPair) -> int:
-        """The objects, out of a set, that can be second to some of the firsts."""
+        """Return the objects of a set that can be second to some of the firsts."""
         ranking = ranked.first
         found = 0
         for obj in members(firsts):
@@ -169,15 +160,15 @@ class Near(NamedTuple):
         return found
 
     def firsts(self, seconds: int, among: int, ranked: RankedPair) -> int:
-        """The same: the rule is symmetric."""
+        """Return the objects of a set that can be first to some of the seconds: the rule is symmetric."""
         return self.seconds(seconds, among, ranked)
 
     def pairs(self, first: Measures, second: Measures) -> Truth:
-        """Where the rule is kept, for all first and second objects at once."""
+        """Return where the rule holds, for all first and second objects at once."""
         return abs(first[:, None] - second) < self.bound
 
     def evidence(self, a: Box, b: Box) -> str:
-        """The two numbers and their difference."""
+        """Return the two numbers and their difference, as text."""
         one, other = getattr(a, self.measure), getattr(b, self.measure)
         apart = abs(one - other)
         sign = "<" if apart < self.bound else "≥"
@@ -196,7 +187,7 @@ RULES_OF_ONE: dict[str, Between] = {
     "OnBottomSide": Between(("center_y",), _HALF, _INFINITY),
     "InCenter": Between(("center_x", "center_y"), CANVAS / 3, CANVAS * 2 / 3),
 }
-"""Rules of the predicates that speak of one object."""
+"""Rules of the predicates of one variable."""
 
 RULES_OF_TWO: dict[str, PairRule] = {
     "LeftOf": Less("xmax", "center_x"),
@@ -208,7 +199,7 @@ RULES_OF_TWO: dict[str, PairRule] = {
     "LargerThan": Greater("area", "area"),
     "SmallerThan": Less("area", "area"),
 }
-"""Rules of the predicates that speak of two objects."""
+"""Rules of the predicates of two variables."""
 
 
 def _compared(first: Measure, one: float, sign: str, second: Measure, other: float) -> str:

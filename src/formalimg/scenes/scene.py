@@ -1,4 +1,4 @@
-"""Scenes: objects with a class, attributes and a box, about which formulas can be verified."""
+"""Scenes: objects with a class, attributes and a box, against which formulas are verified."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from formalimg.logic import Atom, Value, Variable, Vocabulary, closest_match, members, vocabulary
 from formalimg.scenes.grounding import read_grounding, write_grounding
 from formalimg.scenes.measures import Measures
+from formalimg.scenes.objects import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, SceneObject
 from formalimg.scenes.rules import RULES_OF_ONE, RULES_OF_TWO
-from formalimg.scenes.scene_object import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, SceneObject
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 
 class Relation(NamedTuple):
-    """A relation between two objects, by their numbers, that somebody has seen: `Relation("On", 0, 1)`."""
+    """A recorded relation between two objects, by their numbers: `Relation("On", 0, 1)`."""
 
     predicate: str
     first: int
     second: int
 
 
-_SEEN_PREDICATES = ("On", "In", "Holding", "NextTo")
+_RECORDED_PREDICATES = ("On", "In", "Holding", "NextTo")
 
-_WRITTEN: dict[str, tuple[type, ...]] = {
+_SIGNATURES: dict[str, tuple[type, ...]] = {
     "Is": (Variable, Value),
     "Has": (Variable, Value),
     **dict.fromkeys(ATTRIBUTE_PREDICATES, (Variable, Value)),
     **dict.fromkeys(RULES_OF_ONE, (Variable,)),
-    **dict.fromkeys([*RULES_OF_TWO, *_SEEN_PREDICATES], (Variable, Variable)),
+    **dict.fromkeys([*RULES_OF_TWO, *_RECORDED_PREDICATES], (Variable, Variable)),
 }
 
 
@@ -41,9 +41,9 @@ _WRITTEN: dict[str, tuple[type, ...]] = {
 class Scene:
     """Objects on a canvas of 1000 by 1000.
 
-    Geometry is decided from boxes, attributes from what is written on each object. Relations that no box can tell
-    (`On`, `In`, `Holding`, `NextTo`) are decided from `relations`, if the scene has them: None means that nobody
-    looked, and then asking for one is an error, not a failure.
+    Geometry is decided from boxes, attributes from what each object records. Relations that boxes cannot decide (`On`,
+    `In`, `Holding`, `NextTo`) are decided from `relations`: None means that nobody looked, and then a formula that uses
+    one is an error, not a failure.
     """
 
     objects: tuple[SceneObject, ...]
@@ -51,94 +51,97 @@ class Scene:
 
     @classmethod
     def of(cls, objects: Iterable[SceneObject], relations: Iterable[Relation] | None = None) -> Scene:
-        """A scene of these objects."""
+        """Create a scene of these objects."""
         return cls(tuple(objects), None if relations is None else frozenset(relations))
 
     @classmethod
     def from_json(cls, obj: object) -> Scene:
-        """Read the published grounding format: `{"objects": [{"label", "color", "box_2d"}, …]}`.
+        """Parse the published grounding format: `{"objects": [{"label", "color", "box_2d"}, …]}`.
 
         Raises:
-            SceneError: naming everything that is wrong with the data.
+            SceneError: listing everything that is wrong with the data.
         """
         objects, relations = read_grounding(obj)
         return cls.of(objects, None if relations is None else (Relation(*relation) for relation in relations))
 
     def to_json(self) -> dict[str, object]:
-        """The scene in the published grounding format."""
+        """Return the scene in the published grounding format."""
         return write_grounding(self.objects, self.relations)
 
     def unknown_words(self, suite: str | Vocabulary) -> list[str]:
-        """What the suite's vocabulary does not know in this scene, as messages: such objects match no instruction."""
+        """Return a message for each word that the suite's vocabulary does not know: no instruction matches it."""
         words = vocabulary(suite)
         messages = []
         for number, obj in enumerate(self.objects):
             for kind, value in [("class", obj.label), *obj.attributes()]:
                 known = words.words.get(kind, ())
                 if value not in known and not (kind != "class" and value == "other"):
-                    messages.append(f"objects[{number}]: {words.name} has no {kind} '{value}'{_meant(value, known)}")
-        for name in sorted({relation.predicate for relation in self.relations or ()}.difference(_SEEN_PREDICATES)):
+                    messages.append(
+                        f"objects[{number}]: {words.name} has no {kind} '{value}'{_suggestion(value, known)}"
+                    )
+        for name in sorted({relation.predicate for relation in self.relations or ()}.difference(_RECORDED_PREDICATES)):
             if name in RULES_OF_TWO:
                 messages.append(f"relations: '{name}' is read from boxes, not from records")
             else:
-                messages.append(f"relations: '{name}' decides nothing{_meant(name, _SEEN_PREDICATES)}")
+                messages.append(f"relations: '{name}' decides nothing{_suggestion(name, _RECORDED_PREDICATES)}")
         return messages
 
-    # --- what formulas ask (the World protocol)
+    # --- the World protocol
 
     def __len__(self) -> int:
         return len(self.objects)
 
     def objection(self, atom: Atom) -> str | None:
-        """Why this scene cannot decide an atom; None if it can."""
+        """Return why this scene cannot decide an atom; None if it can."""
         name = atom.predicate
-        written = _WRITTEN.get(name)
-        if written is None:
-            near = closest_match(name, _WRITTEN)
-            advice = f"did you mean {near}?" if near else f"it decides {', '.join(_WRITTEN)}"
+        signature = _SIGNATURES.get(name)
+        if signature is None:
+            near = closest_match(name, _SIGNATURES)
+            advice = f"did you mean {near}?" if near else f"it decides {', '.join(_SIGNATURES)}"
             return f"a scene cannot decide {name}: {advice}"
-        if tuple(map(type, atom.arguments)) != written:
-            usage = " ".join([name, *("?x" if kind is Variable else "'word'" for kind in written)])
+        if tuple(map(type, atom.arguments)) != signature:
+            usage = " ".join([name, *("?x" if kind is Variable else "'word'" for kind in signature)])
             return f"{name} is written ({usage})"
-        if name in _SEEN_PREDICATES and self.relations is None:
-            return f"this scene does not record {name}: boxes cannot tell it, add relations to the scene"
+        if name in _RECORDED_PREDICATES and self.relations is None:
+            return f"this scene does not record {name}: boxes cannot decide it, add relations to the scene"
         kind = ATTRIBUTE_PREDICATES.get(name, "color")
         if kind != "color" and self.objects and not any(obj.values(kind) for obj in self.objects):
             return f"this scene records no {kind} of any object, so {name} cannot be decided"
         return None
 
     def having(self, predicate: str, value: str | None) -> int:
-        """The objects for which a predicate of one variable holds, as a bit set."""
+        """Return the objects for which a predicate of one variable holds, as a bit set."""
         known = self._having.get(predicate)
         if known is None:
             known = self._having[predicate] = self._read(predicate)
         return known.get(value, 0)
 
     def seconds(self, predicate: str, firsts: int, among: int) -> int:
-        """The objects b, out of a set, for which predicate(a, b) holds for some a of the firsts."""
+        """Return the objects b of `among` with predicate(a, b) for some a of `firsts`."""
         rule = RULES_OF_TWO.get(predicate)
         if rule is not None:
             return rule.seconds(firsts, among, self._measures.ranked_for(predicate, rule))
-        return among & _seen_with(firsts, self._seconds_seen.get(predicate, {}))
+        return among & _recorded_partners(firsts, self._recorded_seconds.get(predicate, {}))
 
     def firsts(self, predicate: str, seconds: int, among: int) -> int:
-        """The objects a, out of a set, for which predicate(a, b) holds for some b of the seconds."""
+        """Return the objects a of `among` with predicate(a, b) for some b of `seconds`."""
         rule = RULES_OF_TWO.get(predicate)
         if rule is not None:
             return rule.firsts(seconds, among, self._measures.ranked_for(predicate, rule))
-        return among & _seen_with(seconds, self._firsts_seen.get(predicate, {}))
+        return among & _recorded_partners(seconds, self._recorded_firsts.get(predicate, {}))
 
     def pairs(self, predicate: str) -> NDArray[np.bool] | None:
-        """Where a predicate of two variables holds, by first and second object; None if only sets can tell."""
-        return self._measures.pairs(predicate)
+        """Return where a predicate of two variables holds, by first and second object; None if only sets do."""
+        rule = RULES_OF_TWO.get(predicate)
+        return None if rule is None else self._measures.pairs(rule)
 
     def describe(self, obj: int) -> str:
-        """An object by its looks, its number and its box."""
+        """Return an object's attributes, class and number as text."""
         found = self.objects[obj]
         return f"{found.looks()} #{obj}"
 
     def evidence(self, atom: Atom, objects: tuple[int, ...]) -> str:
-        """What can be read off the objects that makes the atom hold or fail, with numbers."""
+        """Return, as text with numbers, what makes the atom hold or fail for these objects."""
         name = atom.predicate
         first = self.objects[objects[0]]
         if name == "Is":
@@ -149,15 +152,15 @@ class Scene:
         rule_of_one = RULES_OF_ONE.get(name)
         if rule_of_one is not None:
             return rule_of_one.evidence(first.box)
-        if name in _SEEN_PREDICATES:
+        if name in _RECORDED_PREDICATES:
             return "recorded" if self.seconds(name, 1 << objects[0], 1 << objects[1]) else "not recorded"
-        kinds = _kinds_asked_for(name)
+        kinds = _attribute_kinds(name)
         values = [value for kind, value in first.attributes() if kind in kinds]
         return f"is {', '.join(values)}" if values else f"has no {kinds[0]}"
 
     @cached_property
     def _having(self) -> dict[str, dict[str | None, int]]:
-        """By predicate, the objects for which it holds, by its word."""
+        """For each predicate, the objects for which it holds, by its word."""
         return {}
 
     def _read(self, predicate: str) -> dict[str | None, int]:
@@ -165,24 +168,24 @@ class Scene:
         if rule is not None:
             return {None: rule.objects((1 << len(self.objects)) - 1, self._measures.ranked_by)}
         if predicate == "Is":
-            told = [[obj.label] for obj in self.objects]
+            words_of_objects = [[obj.label] for obj in self.objects]
         else:
-            kinds = _kinds_asked_for(predicate)
-            told = [[word for kind, word in obj.attributes() if kind in kinds] for obj in self.objects]
+            kinds = _attribute_kinds(predicate)
+            words_of_objects = [[word for kind, word in obj.attributes() if kind in kinds] for obj in self.objects]
         found: dict[str | None, int] = {}
-        for number, words in enumerate(told):
+        for number, words in enumerate(words_of_objects):
             for word in words:
                 found[word] = found.get(word, 0) | 1 << number
         return found
 
     @cached_property
-    def _seconds_seen(self) -> dict[str, dict[int, int]]:
-        """For each predicate, by first object: the second objects that it was seen with."""
+    def _recorded_seconds(self) -> dict[str, dict[int, int]]:
+        """For each predicate, by first object: the second objects of recorded relations."""
         return _partners(self.relations or ())
 
     @cached_property
-    def _firsts_seen(self) -> dict[str, dict[int, int]]:
-        """For each predicate, by second object: the first objects that it was seen with."""
+    def _recorded_firsts(self) -> dict[str, dict[int, int]]:
+        """For each predicate, by second object: the first objects of recorded relations."""
         return _partners((predicate, second, first) for predicate, first, second in self.relations or ())
 
     @cached_property
@@ -190,7 +193,7 @@ class Scene:
         return Measures([obj.box for obj in self.objects])
 
 
-def _meant(word: str, known: Iterable[str]) -> str:
+def _suggestion(word: str, known: Iterable[str]) -> str:
     near = closest_match(word, known)
     return f"; did you mean '{near}'?" if near else ""
 
@@ -203,15 +206,15 @@ def _partners(seen: Iterable[tuple[str, int, int]]) -> dict[str, dict[int, int]]
     return found
 
 
-def _seen_with(objects: int, partners: dict[int, int]) -> int:
-    """What was seen with any of these objects."""
+def _recorded_partners(objects: int, partners: dict[int, int]) -> int:
+    """Return the objects that are recorded with any of these objects."""
     found = 0
     for obj in members(objects):
         found |= partners.get(obj, 0)
     return found
 
 
-def _kinds_asked_for(predicate: str) -> tuple[str, ...]:
-    """The kinds of attributes that decide a predicate: one, or for `Has` all of them."""
+def _attribute_kinds(predicate: str) -> tuple[str, ...]:
+    """Return the kinds of attributes that decide a predicate: one, or for `Has` all of them."""
     kind = ATTRIBUTE_PREDICATES.get(predicate)
     return ATTRIBUTE_KINDS if kind is None else (kind,)

@@ -1,46 +1,52 @@
-"""Statistics: rates, intervals, generalizability, agreement and comparisons, as pure functions of what was observed."""
+"""Statistics as pure functions: confidence intervals, bootstrap, permutation test, inter-rater agreement, recall."""
 
-from formalimg.stats.agreeing import (
+from formalimg.stats.agreement import (
+    ComplianceRule,
     Consistency,
     MeanConsistency,
     cohen_kappa,
+    complies,
     consistency,
     consistency_matrix,
     majority,
     mean_consistency,
 )
-from formalimg.stats.averaging import largest_side, mean_interval
-from formalimg.stats.binomial import clopper_pearson
-from formalimg.stats.bounding import Bounds, Figures, missing_bounds
-from formalimg.stats.classifying import Classification, Confusion, Share, classification
-from formalimg.stats.compliance import ComplianceRule, complies
-from formalimg.stats.correlating import Correlation, pearson
-from formalimg.stats.counterfactual import (
+from formalimg.stats.bootstrap import Estimate
+from formalimg.stats.cfworld_scores import (
+    Gate,
     MeanScore,
     ScoreObservation,
     ScoreProfile,
     ScoreRatio,
     ScoreSummary,
+    WeightedAnswer,
+    apply_gate,
+    gates,
     prior_resistance,
     reasoning_retention,
+    rescored,
+    weighted_score,
 )
-from formalimg.stats.counterfactual_gate import Gate, apply_gate, gates
-from formalimg.stats.counterfactual_pairs import ScoreDifference, score_difference
-from formalimg.stats.counterfactual_summary import summarize_scores
-from formalimg.stats.counterfactual_weights import WeightedAnswer, rescored, weighted_score
-from formalimg.stats.detecting import Detection, Found, detection
-from formalimg.stats.generalizing import generalizability
-from formalimg.stats.krippendorff import RatingScale, krippendorff_alpha
-from formalimg.stats.pairing import Paired, paired, paired_scores
-from formalimg.stats.ranking import RankAgreement, rank_agreement, spearman
-from formalimg.stats.redrawing import Estimate
-from formalimg.stats.reliability import Reliability, cronbach_alpha
-from formalimg.stats.summarizing import mean_of_levels, summarize
-from formalimg.stats.summary import Band, Generalizability, Interval, Missing, Observation, Rate, Summary
+from formalimg.stats.cfworld_summary import ScoreDifference, score_difference, summarize_scores
+from formalimg.stats.comparison import Paired, paired, paired_scores
+from formalimg.stats.correlation import Correlation, RankAgreement, pearson, rank_agreement, spearman
+from formalimg.stats.generalizability import generalizability
+from formalimg.stats.intervals import clopper_pearson, largest_side, mean_interval
+from formalimg.stats.observations import Band, Generalizability, Interval, Missing, Observation, Rate, Summary
+from formalimg.stats.precision_recall import (
+    Classification,
+    Confusion,
+    Detection,
+    Found,
+    Share,
+    classification,
+    detection,
+)
+from formalimg.stats.reliability import RatingScale, Reliability, cronbach_alpha, krippendorff_alpha
+from formalimg.stats.summary import MissingBounds, PointEstimates, mean_of_levels, missing_bounds, summarize
 
 __all__ = [
     "Band",
-    "Bounds",
     "Classification",
     "ComplianceRule",
     "Confusion",
@@ -48,7 +54,6 @@ __all__ = [
     "Correlation",
     "Detection",
     "Estimate",
-    "Figures",
     "Found",
     "Gate",
     "Generalizability",
@@ -56,8 +61,10 @@ __all__ = [
     "MeanConsistency",
     "MeanScore",
     "Missing",
+    "MissingBounds",
     "Observation",
     "Paired",
+    "PointEstimates",
     "RankAgreement",
     "Rate",
     "RatingScale",

@@ -1,35 +1,40 @@
-"""Whether several who rate the same objects rate them alike: Cronbach's alpha."""
+"""Inter-rater reliability of ratings: Cronbach's alpha and Krippendorff's alpha, with bootstrap intervals."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from math import isfinite
 from numbers import Real
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.binomial import checked_confidence
-from formalimg.stats.redrawing import estimated, item_of_each, kinds_of_items
-from formalimg.stats.resampling import checked_resampling
-from formalimg.stats.summary import Interval
+from formalimg.stats.bootstrap import bootstrap_config, bootstrap_estimate, group_items, item_ids
+from formalimg.stats.observations import Interval
 
 if TYPE_CHECKING:
-    from formalimg.stats.redrawing import Draws, Figure
+    from formalimg.stats.bootstrap import Draws, Statistic
+
+
+RatingScale: TypeAlias = Literal["nominal", "ordinal", "interval"]
+"""Distance of two ratings: 0 or 1 (nominal), by ranks (ordinal), or the squared difference (interval)."""
+
+_Unit: TypeAlias = tuple[float, ...] | tuple[str, ...]
 
 _ROUNDING = 1e-12
-"""A variance that is smaller than this share of another is none but for rounding."""
+"""A variance below this share of another is rounding."""
 
 
 class Reliability(NamedTuple):
-    """How alike ratings are.
+    """An alpha with its confidence interval.
 
     Attributes:
-        value: alpha: 1 if all rate alike, about 0 if they might as well have thrown dice, and below 0 if they
-            contradict each other; None where it is not defined.
+        value: alpha: 1 for perfect agreement, about 0 for chance agreement, below 0 for systematic disagreement; None
+            where it is not defined.
         interval: by the bootstrap over items (BCa); None for fewer than twenty items, where all resamples give the same
             (such as perfect agreement), and where too many of them have no alpha.
-        n: how many rated objects entered.
-        left_out: how many did not, because ratings are missing.
+        n: number of objects that entered.
+        left_out: number of objects left out because ratings are missing.
     """
 
     value: float | None
@@ -46,10 +51,10 @@ def cronbach_alpha(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Reliability:
-    """Cronbach's alpha: how much of what the sums of ratings vary is common to all raters.
+    """Return Cronbach's alpha: the share of the variance of rating sums that all raters have in common.
 
-    It forgives a rater who is stricter than others throughout. Every column should be one rater; where the five ratings
-    of each image come from other people each time, alpha depends on who is put into which column, and
+    It ignores constant differences between raters, such as one stricter throughout. Every column should be one rater;
+    where the ratings of each image come from different people, alpha depends on who is put into which column, and
     `krippendorff_alpha` does not.
 
     Args:
@@ -57,46 +62,47 @@ def cronbach_alpha(
             Objects with a missing rating are left out and counted.
         items: for each object the item it belongs to, where items have several; items are resampled whole.
         confidence: of the interval.
-        resamples: how often items are drawn anew for the interval.
-        seed: of the resampling.
+        resamples: number of bootstrap resamples.
+        seed: of the bootstrap.
 
     Returns:
         Alpha with its interval. It is None for fewer than two raters or complete objects, and where the sums do not
         vary.
 
     Raises:
-        FormalimgError: if a rating is no number, objects have different numbers of raters, or this is no confidence.
+        FormalimgError: if a rating is not a number, objects have different numbers of raters, or the confidence is
+            invalid.
     """
-    how = checked_resampling(checked_confidence(confidence), resamples, seed)
+    config = bootstrap_config(confidence, resamples, seed)
     rows = [tuple(row) for row in ratings]
     if len({len(row) for row in rows}) > 1:
-        raise FormalimgError("some are rated by more people than others: give None where a rating is missing")
+        raise FormalimgError("the rows have different numbers of ratings: use None where a rating is missing")
     complete: list[tuple[Hashable, tuple[float, ...]]] = []
-    for name, row in zip(item_of_each(len(rows), items), rows, strict=True):
-        numbers = tuple(checked_number(rating) for rating in row if rating is not None)
+    for name, row in zip(item_ids(len(rows), items), rows, strict=True):
+        numbers = tuple(validate_rating(rating) for rating in row if rating is not None)
         if len(numbers) == len(row):
             complete.append((name, numbers))
     n, left_out = len(complete), len(rows) - len(complete)
     if n < 2 or len(complete[0][1]) < 2:
         return Reliability(None, None, n, left_out)
-    kinds = kinds_of_items(complete)
-    found = estimated(list(kinds.values()), _alpha_of_sums(list(kinds)), how)
+    kinds = group_items(complete)
+    found = bootstrap_estimate(list(kinds.values()), _alpha_of_sums(list(kinds)), config)
     return Reliability(found.value, found.interval, n, left_out)
 
 
-def checked_number(rating: object) -> float:
-    """The rating, if it can be counted with.
+def validate_rating(rating: object) -> float:
+    """Return the rating as a float.
 
     Raises:
-        FormalimgError: if it is no finite number.
+        FormalimgError: if it is not a finite number.
     """
     if isinstance(rating, Real) and isfinite(rating):
         return float(rating)
-    raise FormalimgError(f"{rating!r} is no rating on a scale: give a number, or None where it is missing")
+    raise FormalimgError(f"{rating!r} is not a rating on a scale: use a number, or None where it is missing")
 
 
-def _alpha_of_sums(kinds: Sequence[Sequence[tuple[float, ...]]]) -> Figure:
-    """Alpha from how often each kind of item was drawn, given the complete ratings of each kind."""
+def _alpha_of_sums(kinds: Sequence[Sequence[tuple[float, ...]]]) -> Statistic:
+    """Return Cronbach's alpha as a function of how often each kind of item was drawn."""
     import numpy as np
 
     first = np.array(kinds[0][0])  # ratings count from here: it changes no variance, and saves digits
@@ -116,3 +122,109 @@ def _alpha_of_sums(kinds: Sequence[Sequence[tuple[float, ...]]]) -> Figure:
         return np.asarray(raters / (raters - 1) * (1 - unshared))
 
     return alpha
+
+
+def krippendorff_alpha(
+    ratings: Iterable[Iterable[float | str | None]],
+    scale: RatingScale = "nominal",
+    *,
+    items: Sequence[Hashable] | None = None,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Reliability:
+    """Return Krippendorff's alpha: one minus the observed disagreement over the disagreement expected by chance.
+
+    Raters are interchangeable, and need not all rate the same objects.
+
+    Args:
+        ratings: the ratings of each object; None where one is missing. Objects with fewer than two ratings are left
+            out and counted.
+        scale: nominal for yes and no or for names, ordinal for ranks such as five points of compliance, interval for
+            scores.
+        items: for each object the item it belongs to, where items have several; items are resampled whole.
+        confidence: of the interval.
+        resamples: number of bootstrap resamples.
+        seed: of the bootstrap.
+
+    Returns:
+        Alpha with its interval. It is None where nothing has two ratings, and where all ratings are the same: chance
+        alone would then agree everywhere.
+
+    Raises:
+        FormalimgError: if a rating is not on the scale, or the scale or the confidence is invalid.
+    """
+    config = bootstrap_config(confidence, resamples, seed)
+    if scale not in ("nominal", "ordinal", "interval"):
+        raise FormalimgError(f"the scale {scale!r} is unknown: use nominal, ordinal or interval")
+    rows = [[rating for rating in row if rating is not None] for row in ratings]
+    names = item_ids(len(rows), items)
+    units = [(name, unit) for name, unit in zip(names, _on_scale(rows, scale), strict=True) if len(unit) > 1]
+    n, left_out = len(units), len(rows) - len(units)
+    if not units:
+        return Reliability(None, None, n, left_out)
+    kinds = group_items(units)
+    found = bootstrap_estimate(list(kinds.values()), _alpha_of_pairs(list(kinds), scale), config)
+    return Reliability(found.value, found.interval, n, left_out)
+
+
+def _on_scale(rows: Sequence[Sequence[float | str]], scale: RatingScale) -> list[_Unit]:
+    """Return the sorted ratings of each object."""
+    if scale == "nominal" and rows and all(isinstance(rating, str) for row in rows for rating in row):
+        return [tuple(sorted(map(str, row))) for row in rows]
+    return [tuple(sorted(map(validate_rating, row))) for row in rows]
+
+
+def _alpha_of_pairs(kinds: Sequence[Sequence[_Unit]], scale: RatingScale) -> Statistic:
+    """Return Krippendorff's alpha as a function of how often each kind of item was drawn.
+
+    The disagreement of an object's ratings is summed over all pairs of them and divided by their number less one. On
+    ordered scales, two ratings differ by the squared distance of their places, which are the ratings themselves
+    or the middles of their ranks among all ratings; so sums over pairs are sums of squares.
+    """
+    import numpy as np
+
+    units = [unit for kind in kinds for unit in kind]
+    values = sorted({value for unit in units for value in unit})
+    column = {value: number for number, value in enumerate(values)}
+    counts = np.zeros((len(units), len(values)))
+    for number, unit in enumerate(units):
+        for value, times in Counter[float | str](unit).items():
+            counts[number, column[value]] = times
+    kind_of = np.repeat(np.arange(len(kinds)), [len(kind) for kind in kinds])
+    counts_of_kinds = np.zeros((len(kinds), len(values)))
+    np.add.at(counts_of_kinds, kind_of, counts)
+    split = (counts > 0).sum(axis=1) > 1  # only these disagree, and no rounding shall make others do so
+    counts, kind_of = counts[split], kind_of[split]
+    sizes = counts.sum(axis=1)
+
+    def alpha(drawn: Draws) -> Draws:
+        ratings = drawn @ counts_of_kinds
+        n = ratings.sum(axis=1)
+        if scale == "nominal":
+            apart = sizes**2 - (counts**2).sum(axis=1)
+            by_chance = n**2 - (ratings**2).sum(axis=1)
+        else:
+            places = _interval_places(values) if scale == "interval" else _rank_places(ratings)
+            apart = sizes * (places**2 @ counts.T) - (places @ counts.T) ** 2
+            by_chance = n * (ratings * places**2).sum(axis=1) - (ratings * places).sum(axis=1) ** 2
+        seen = (drawn[:, kind_of] * (apart / (sizes - 1))).sum(axis=1)
+        varies = (ratings > 0).sum(axis=1) > 1
+        share = np.divide(seen * (n - 1), by_chance, out=np.full_like(seen, np.nan), where=varies)
+        return np.asarray(1 - share)
+
+    return alpha
+
+
+def _interval_places(values: Sequence[float | str]) -> Draws:
+    import numpy as np
+
+    numbers = np.array(values, dtype=np.float64)
+    return np.asarray(numbers - numbers.mean())
+
+
+def _rank_places(ratings: Draws) -> Draws:
+    """Return the mid-ranks of each value in each resample, relative to the middle of all."""
+    import numpy as np
+
+    return np.asarray(np.cumsum(ratings, axis=1) - ratings / 2 - ratings.sum(axis=1, keepdims=True) / 2)

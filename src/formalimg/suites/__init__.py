@@ -1,18 +1,22 @@
-"""Suites: benchmarks as items, how they are made, and how they are brought here."""
+"""Suites: benchmarks as items; synthesis, loading, download and export of items."""
 
 from typing import TYPE_CHECKING
 
 from formalimg._util.lazy import lazy_exports
-from formalimg.suites.cfworld.group import Group
-from formalimg.suites.cfworld.names import (
+from formalimg.suites.cfworld.spec import (
     CF_WORLD,
     CF_WORLD_ATTRIBUTES,
     CF_WORLD_DENOMINALISED,
     CF_WORLD_RULES,
     CF_WORLD_SUITES,
+    DIMENSIONS,
+    PASS_MARK,
     TAGGED_BY_FIELD,
+    CounterfactualSpec,
+    Dimension,
+    Group,
+    WeightedQuestion,
 )
-from formalimg.suites.cfworld.spec import DIMENSIONS, PASS_MARK, CounterfactualSpec, Dimension, WeightedQuestion
 from formalimg.suites.conceptmix.spec import (
     ATTRIBUTES,
     CATEGORIES,
@@ -28,84 +32,89 @@ from formalimg.suites.conceptmix.spec import (
 )
 from formalimg.suites.conditions import Condition, LayoutForm, Sent, StyleText
 from formalimg.suites.defaults import DigestError, default_digest, instruction_digest
-from formalimg.suites.encoding import decode_item, encode_item
-from formalimg.suites.findings import ItemsError
-from formalimg.suites.formalimg_data.published import write_published
-from formalimg.suites.item import FormulaSpec, Item
-from formalimg.suites.items_file import write_items
-from formalimg.suites.loading import load
-from formalimg.suites.suite import Kind, Suite, suite, suite_names
+from formalimg.suites.formula.published import write_published
+from formalimg.suites.formula.spec import FormulaSpec
+from formalimg.suites.item import Item
+from formalimg.suites.items_file import decode_item, encode_item, write_items
+from formalimg.suites.loader import load
+from formalimg.suites.record import ItemsError
+from formalimg.suites.registry import JudgeKind, Kind, PartTerms, Suite, SuiteKind, suite, suite_names
 
 if TYPE_CHECKING:
-    from formalimg.suites.cfworld.checking import GroupProblem, check_group, check_groups
-    from formalimg.suites.cfworld.items import denominalised_items, items_of_groups
-    from formalimg.suites.cfworld.our_groups import our_groups
-    from formalimg.suites.cfworld.our_probes import pair_items, rule_items
-    from formalimg.suites.cfworld.probe_questions import pair_spec
-    from formalimg.suites.cfworld.published import Published, read_cf_world, tidying_report
-    from formalimg.suites.cfworld.questions import template_scores
+    from formalimg.suites.cfworld.group_checks import GroupProblem, check_group, check_groups
+    from formalimg.suites.cfworld.items import denominalised_items, items_of_groups, our_groups, pair_items, rule_items
+    from formalimg.suites.cfworld.published import Published, read_cf_world, repair_report
+    from formalimg.suites.cfworld.published_groups import write_published_groups
+    from formalimg.suites.cfworld.published_records import DataRepair, tidied_lines
+    from formalimg.suites.cfworld.questions import pair_spec, template_scores
     from formalimg.suites.cfworld.scores import ScoredQuestion, read_cf_scores
-    from formalimg.suites.cfworld.tidying import Tidying, tidied_lines
-    from formalimg.suites.cfworld.writing_published import write_counterfactuals
-    from formalimg.suites.conceptmix.binding import bind_attributes, bound_concepts
-    from formalimg.suites.conceptmix.census import ConceptCensus, take_concept_census
-    from formalimg.suites.conceptmix.completing import complete_binding, lacks_measure
+    from formalimg.suites.conceptmix.binding import bind_attributes, bound_concepts, tampering
+    from formalimg.suites.conceptmix.completion import complete_binding, lacks_measure
     from formalimg.suites.conceptmix.conflicts import Conflict, conflicts
-    from formalimg.suites.conceptmix.content import content_of
-    from formalimg.suites.conceptmix.counting import count_bindings, count_combinations, most_items
-    from formalimg.suites.conceptmix.law import category_law, mean_redraws
-    from formalimg.suites.conceptmix.making import ConceptRecipe, make_concept_items
+    from formalimg.suites.conceptmix.generation import (
+        ConceptCensus,
+        ConceptRecipe,
+        content_of,
+        count_bindings,
+        count_combinations,
+        make_concept_items,
+        most_items,
+        take_concept_census,
+    )
     from formalimg.suites.conceptmix.pools import Difficulty, Pool, Pools, Profile, load_pools
-    from formalimg.suites.conceptmix.published import write_sentences
-    from formalimg.suites.conceptmix.questions import template_questions
-    from formalimg.suites.conceptmix.sampling import ImpossibleDrawError, draw_concepts
-    from formalimg.suites.conceptmix.saying import unasked, unsaid
-    from formalimg.suites.conceptmix.scores import ScoredImage, read_scores, scores_text
-    from formalimg.suites.conceptmix.statements import statements
-    from formalimg.suites.conceptmix.tampering import tampering
-    from formalimg.suites.exporting import ExportedSuite, Imprint, export_suite
-    from formalimg.suites.ontology import implausible
-    from formalimg.suites.pulling import Pulled, PullError, Source, pull, source, source_names
-    from formalimg.suites.synthesis import Recipe, make_items, take_census
-    from formalimg.suites.wording import WordingError, realize, same_meaning_as_written, understand
-    from formalimg.suites.wording.dictionary import lexicon
+    from formalimg.suites.conceptmix.prompt_check import unasked, unsaid
+    from formalimg.suites.conceptmix.published import ScoredImage, read_scores, scores_text, write_sentences
+    from formalimg.suites.conceptmix.questions import statements, template_questions
+    from formalimg.suites.conceptmix.sampling import (
+        InfeasibleDrawError,
+        category_distribution,
+        draw_concepts,
+        expected_redraws,
+    )
+    from formalimg.suites.download import Pulled, PullError, Source, pull, source, source_names
+    from formalimg.suites.export import ExportedSuite, Imprint, export_suite
+    from formalimg.suites.formula.census import take_census
+    from formalimg.suites.formula.ontology import implausible
+    from formalimg.suites.formula.synthesis import Recipe, make_items
+    from formalimg.suites.formula.wording import WordingError, realize, same_meaning_as_written, understand
+    from formalimg.suites.formula.wording.lexicon import lexicon
 
 # Most programs neither pull nor make items.
 __getattr__ = lazy_exports(
     "formalimg.suites",
     {
-        "cfworld.checking": ["GroupProblem", "check_group", "check_groups"],
-        "cfworld.items": ["denominalised_items", "items_of_groups"],
-        "cfworld.our_groups": ["our_groups"],
-        "cfworld.our_probes": ["pair_items", "rule_items"],
-        "cfworld.probe_questions": ["pair_spec"],
-        "cfworld.published": ["Published", "read_cf_world", "tidying_report"],
-        "cfworld.questions": ["template_scores"],
+        "cfworld.group_checks": ["GroupProblem", "check_group", "check_groups"],
+        "cfworld.items": ["denominalised_items", "items_of_groups", "our_groups", "pair_items", "rule_items"],
+        "cfworld.questions": ["pair_spec", "template_scores"],
+        "cfworld.published": ["Published", "read_cf_world", "repair_report"],
         "cfworld.scores": ["ScoredQuestion", "read_cf_scores"],
-        "cfworld.tidying": ["Tidying", "tidied_lines"],
-        "cfworld.writing_published": ["write_counterfactuals"],
-        "conceptmix.binding": ["bind_attributes", "bound_concepts"],
-        "conceptmix.census": ["ConceptCensus", "take_concept_census"],
-        "conceptmix.completing": ["complete_binding", "lacks_measure"],
+        "cfworld.published_records": ["DataRepair", "tidied_lines"],
+        "cfworld.published_groups": ["write_published_groups"],
+        "conceptmix.binding": ["bind_attributes", "bound_concepts", "tampering"],
+        "conceptmix.generation": [
+            "ConceptCensus",
+            "ConceptRecipe",
+            "content_of",
+            "count_bindings",
+            "count_combinations",
+            "make_concept_items",
+            "most_items",
+            "take_concept_census",
+        ],
+        "conceptmix.completion": ["complete_binding", "lacks_measure"],
         "conceptmix.conflicts": ["Conflict", "conflicts"],
-        "conceptmix.content": ["content_of"],
-        "conceptmix.counting": ["count_bindings", "count_combinations", "most_items"],
-        "conceptmix.law": ["category_law", "mean_redraws"],
-        "conceptmix.making": ["ConceptRecipe", "make_concept_items"],
+        "conceptmix.sampling": ["InfeasibleDrawError", "category_distribution", "draw_concepts", "expected_redraws"],
         "conceptmix.pools": ["Difficulty", "Pool", "Pools", "Profile", "load_pools"],
-        "conceptmix.published": ["write_sentences"],
-        "conceptmix.questions": ["template_questions"],
-        "conceptmix.sampling": ["ImpossibleDrawError", "draw_concepts"],
-        "conceptmix.saying": ["unasked", "unsaid"],
-        "conceptmix.scores": ["ScoredImage", "read_scores", "scores_text"],
-        "conceptmix.statements": ["statements"],
-        "conceptmix.tampering": ["tampering"],
-        "exporting": ["ExportedSuite", "Imprint", "export_suite"],
-        "ontology": ["implausible"],
-        "pulling": ["PullError", "Pulled", "Source", "pull", "source", "source_names"],
-        "synthesis": ["Recipe", "make_items", "take_census"],
-        "wording": ["WordingError", "realize", "same_meaning_as_written", "understand"],
-        "wording.dictionary": ["lexicon"],
+        "conceptmix.published": ["ScoredImage", "read_scores", "scores_text", "write_sentences"],
+        "conceptmix.questions": ["statements", "template_questions"],
+        "conceptmix.prompt_check": ["unasked", "unsaid"],
+        "export": ["ExportedSuite", "Imprint", "export_suite"],
+        "formula.ontology": ["implausible"],
+        "download": ["PullError", "Pulled", "Source", "pull", "source", "source_names"],
+        "formula.census": ["take_census"],
+        "formula.synthesis": ["Recipe", "make_items"],
+        "formula.wording": ["WordingError", "realize", "same_meaning_as_written", "understand"],
+        "formula.wording.lexicon": ["lexicon"],
     },
 )
 
@@ -133,6 +142,7 @@ __all__ = [
     "Condition",
     "Conflict",
     "CounterfactualSpec",
+    "DataRepair",
     "Difficulty",
     "DigestError",
     "Dimension",
@@ -140,12 +150,14 @@ __all__ = [
     "FormulaSpec",
     "Group",
     "GroupProblem",
-    "ImpossibleDrawError",
     "Imprint",
+    "InfeasibleDrawError",
     "Item",
     "ItemsError",
+    "JudgeKind",
     "Kind",
     "LayoutForm",
+    "PartTerms",
     "Pool",
     "Pools",
     "Profile",
@@ -160,12 +172,12 @@ __all__ = [
     "Source",
     "StyleText",
     "Suite",
-    "Tidying",
+    "SuiteKind",
     "WeightedQuestion",
     "WordingError",
     "bind_attributes",
     "bound_concepts",
-    "category_law",
+    "category_distribution",
     "check_group",
     "check_groups",
     "complete_binding",
@@ -178,6 +190,7 @@ __all__ = [
     "denominalised_items",
     "draw_concepts",
     "encode_item",
+    "expected_redraws",
     "export_suite",
     "implausible",
     "instruction_digest",
@@ -188,7 +201,6 @@ __all__ = [
     "load_pools",
     "make_concept_items",
     "make_items",
-    "mean_redraws",
     "most_items",
     "our_groups",
     "pair_items",
@@ -198,6 +210,7 @@ __all__ = [
     "read_cf_world",
     "read_scores",
     "realize",
+    "repair_report",
     "rule_items",
     "same_meaning_as_written",
     "scores_text",
@@ -212,12 +225,11 @@ __all__ = [
     "template_questions",
     "template_scores",
     "tidied_lines",
-    "tidying_report",
     "unasked",
     "understand",
     "unsaid",
-    "write_counterfactuals",
     "write_items",
     "write_published",
+    "write_published_groups",
     "write_sentences",
 ]

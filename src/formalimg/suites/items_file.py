@@ -1,8 +1,8 @@
-"""Our own form of items: `items.jsonl`, one JSON object per line.
+"""The items file: `items.jsonl`, one JSON object per line; encoding and decoding of items.
 
-Fields, in this order: `format` (the number of this form, 1), `suite`, `version` (of the suite), `id`, `level`,
-`prompt`, then what the item asks for in the form of its suite, and `tags`, if there are any. The same items always give
-the same bytes. The version of the program is left out on purpose: a new release must not change the digest of a suite.
+Fields, in this order: `format` (of the file, 1), `suite`, `version` (of the suite), `id`, `level`, `prompt`, then the
+fields of the suite's kind, and `tags`, if there are any. The same items always give the same bytes. The version of the
+program is left out on purpose: a new release must not change the digest of a suite.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from typing import Any
 
 from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
-from formalimg.suites.findings import Findings, ItemsError
-from formalimg.suites.forms import form_of, require_spec
 from formalimg.suites.item import Item, in_order, is_number
-from formalimg.suites.record import LONGEST_RECORD, Record, decoded
+from formalimg.suites.record import MAX_RECORD_BYTES, ItemFindings, ItemsError, Record, decode_record
+from formalimg.suites.registry import suite as get_suite
 
 ITEMS_FILE = "items.jsonl"
 FORMAT = 1
@@ -25,19 +24,69 @@ FORMAT = 1
 _NEEDED = ("format", "suite", "version", "id", "level", "prompt")
 
 
-def read_lines(path: Path, suite: str, findings: Findings) -> list[Item[Any]]:
-    """The items in a file of lines; what is wrong with it is added to the findings."""
+def encode_item(item: Item[Any], *, with_proof: bool = True) -> str:
+    """Return the item as one line of JSON; the same item always gives the same text.
+
+    Args:
+        item: an item of any suite.
+        with_proof: False leaves out what only shows that the item can be satisfied, so that what it asks remains.
+
+    Raises:
+        FormalimgError: if there is no such suite, or the spec is not that of the suite's kind.
+    """
+    kind = get_suite(item.suite).traits
+    if not isinstance(item.spec, kind.spec_type):
+        raise FormalimgError(
+            f"item {item.id} of {item.suite} asks for a {type(item.spec).__name__}, "
+            f"but items of {item.suite} have a {kind.spec_type.__name__}"
+        )
+    fields: dict[str, Any] = {
+        "format": FORMAT,
+        "suite": item.suite,
+        "version": item.version,
+        "id": item.id,
+        "level": item.level,
+        "prompt": item.prompt,
+        **kind.form.fields_of(item.spec, with_proof=with_proof),
+    }
+    if item.tags:
+        fields["tags"] = list(item.tags)
+    return json.dumps(fields, ensure_ascii=False, allow_nan=False)
+
+
+def decode_item(text: str, suite: str) -> Item[Any]:
+    """Return the item that `encode_item` wrote.
+
+    Raises:
+        ItemsError: if the text is not an item of the suite; lists everything that is wrong with it.
+    """
+    findings = ItemFindings()
+    item = _read_line(text.encode("utf-8", "surrogatepass"), f"an item of {suite}", suite, findings)
+    findings.raise_any()
+    assert item is not None, "what cannot be read has findings"
+    return item
+
+
+def decode_known_item(line: bytes, suite: str) -> Item[Any]:
+    """Return the item in a line that is known to be valid by the digest of its file; nothing is checked again."""
+    fields = json.loads(line)
+    spec, tags = get_suite(suite).traits.form.known_spec(fields), tuple(fields.get("tags", ()))
+    return Item(suite, fields["id"], fields["level"], fields["prompt"], spec, tags, fields["version"])
+
+
+def read_lines(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:
+    """Return the items of an items file; errors are added to the findings."""
     items: dict[str, Item[Any]] = {}
     first: dict[str, str] = {}
     try:
         with path.open("rb") as file:
             number = 0
-            while line := file.readline(LONGEST_RECORD + 2):
+            while line := file.readline(MAX_RECORD_BYTES + 2):
                 number += 1
                 where = f"{path}, line {number}"
                 item = _read_line(line, where, suite, findings)
                 if item is None:
-                    if len(line) > LONGEST_RECORD and not line.endswith(b"\n"):
+                    if len(line) > MAX_RECORD_BYTES and not line.endswith(b"\n"):
                         break  # what follows is the rest of this line, not the next one
                     continue
                 if item.id in items:
@@ -52,10 +101,10 @@ def read_lines(path: Path, suite: str, findings: Findings) -> list[Item[Any]]:
 
 
 def write_items(items: Iterable[Item[Any]], folder: str | Path) -> Path:
-    """Write items of one suite to `<folder>/items.jsonl`, sorted by id; the file is replaced all at once.
+    """Write items of one suite to `<folder>/items.jsonl`, sorted by id; the file is replaced atomically.
 
     Raises:
-        ItemsError: if the items would not read back: two suites, one id twice, a level that is not K, and so on.
+        ItemsError: if the items would not read back: two suites, a duplicate id, a level that is not K, and so on.
     """
     lines = _checked_lines(in_order(items))
     if not lines:
@@ -69,29 +118,22 @@ def write_items(items: Iterable[Item[Any]], folder: str | Path) -> Path:
     return path
 
 
-def known_item_of(line: bytes, suite: str) -> Item[Any]:
-    """The item in a line that is known to be sound, by the digest of its file: nothing is checked again."""
-    fields = json.loads(line)
-    spec, tags = form_of(suite).known_spec(fields), tuple(fields.get("tags", ()))
-    return Item(suite, fields["id"], fields["level"], fields["prompt"], spec, tags, fields["version"])
-
-
-def _read_line(line: bytes, where: str, suite: str, findings: Findings) -> Item[Any] | None:
+def _read_line(line: bytes, where: str, suite: str, findings: ItemFindings) -> Item[Any] | None:
     if not line.strip():
         findings.add(where, "an empty line: remove it")
         return None
-    record = decoded(line.removesuffix(b"\n"), where, findings)
+    record = decode_record(line.removesuffix(b"\n"), where, findings)
     if record is None:
         return None
     if record.fields.get("format", FORMAT) != FORMAT:
-        record.wrong(f"format must be {FORMAT}: the file was made by another version of formalimg, make it anew")
+        record.wrong(f"format must be {FORMAT}: the file was made by another version of formalimg, write it again")
         return None
-    form = form_of(suite)
+    form = get_suite(suite).traits.form
     needed = (*_NEEDED, *form.NEEDED)
-    return _item(record, suite) if record.has_all(needed, (*needed, *form.OPTIONAL, "tags")) else None
+    return _read_item(record, suite) if record.has_all(needed, (*needed, *form.OPTIONAL, "tags")) else None
 
 
-def _item(record: Record, suite: str) -> Item[Any] | None:
+def _read_item(record: Record, suite: str) -> Item[Any] | None:
     before = len(record.findings)
     if record.fields["suite"] != suite:
         record.wrong(f"the suite is {record.fields['suite']!r}, but {suite!r} was asked for")
@@ -101,49 +143,15 @@ def _item(record: Record, suite: str) -> Item[Any] | None:
     tags = record.words("tags") if "tags" in record.fields else ()
     if name is None or version is None or prompt is None or level is None or tags is None:
         return None
-    spec = form_of(suite).spec_in(record, suite, level, tags)
-    return (
-        None if spec is None or len(record.findings) > before else Item(suite, name, level, prompt, spec, tags, version)
-    )
-
-
-def line_of(item: Item[Any], *, with_proof: bool = True) -> str:
-    """The item as one line of JSON, without the line's end.
-
-    Raises:
-        FormalimgError: if the item does not ask for what items of its suite ask for.
-    """
-    require_spec(item.suite, item.id, item.spec)
-    fields: dict[str, Any] = {
-        "format": FORMAT,
-        "suite": item.suite,
-        "version": item.version,
-        "id": item.id,
-        "level": item.level,
-        "prompt": item.prompt,
-        **form_of(item.suite).fields_of(item.spec, with_proof=with_proof),
-    }
-    if item.tags:
-        fields["tags"] = list(item.tags)
-    return json.dumps(fields, ensure_ascii=False, allow_nan=False)
-
-
-def item_of(line: str, suite: str) -> Item[Any]:
-    """The item that `line_of` wrote.
-
-    Raises:
-        ItemsError: naming everything that is wrong with the line.
-    """
-    findings = Findings()
-    item = _read_line(line.encode("utf-8", "surrogatepass"), f"an item of {suite}", suite, findings)
-    findings.raise_any()
-    assert item is not None, "what cannot be read has findings"
-    return item
+    spec = get_suite(suite).traits.form.spec_in(record, suite, level, tags)
+    if spec is None or len(record.findings) > before:
+        return None
+    return Item(suite, name, level, prompt, spec, tags, version)
 
 
 def _checked_lines(items: list[Item[Any]]) -> list[bytes]:
-    """The lines of the items; raises what our own reader would find wrong with them."""
-    findings = Findings()
+    """Return the lines of the items; raise what our own reader would find wrong with them."""
+    findings = ItemFindings()
     suite = items[0].suite if items else ""
     lines = []
     ids: set[str] = set()
@@ -153,7 +161,7 @@ def _checked_lines(items: list[Item[Any]]) -> list[bytes]:
             findings.add(where, "an id must be there only once, and ids must be all numbers or all names")
         ids.add(item.id)
         try:
-            lines.append(line_of(item).encode("utf-8", "surrogatepass") + b"\n")
+            lines.append(encode_item(item).encode("utf-8", "surrogatepass") + b"\n")
         except (TypeError, ValueError) as error:
             raise ItemsError([f"{where}: cannot be written as JSON: {error}"]) from error
         read_back = _read_line(lines[-1], where, suite, findings)

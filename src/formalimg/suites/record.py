@@ -1,4 +1,4 @@
-"""One item as somebody wrote it: a JSON object whose fields are checked one by one."""
+"""Strict reading of item records: JSON objects whose fields are checked one by one, with every error reported."""
 
 from __future__ import annotations
 
@@ -8,32 +8,74 @@ from dataclasses import dataclass
 from typing import Any
 
 from formalimg._util.strict_json import is_text, is_utf8, loads_strict
-from formalimg.suites.findings import Findings
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
 
-LONGEST_RECORD = 1_000_000
-"""The most bytes one item may have."""
+MAX_FINDINGS = 20
+"""Reading stops after this many findings."""
+
+MAX_RECORD_BYTES = 1_000_000
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
+class ItemsError(FormalimgError, ValueError):
+    """Items that cannot be read or written; `findings` says what is wrong and where, one line each."""
+
+    def __init__(self, findings: Sequence[str]) -> None:
+        self.findings = tuple(findings)
+        shown = list(self.findings[:MAX_FINDINGS])
+        if len(self.findings) >= MAX_FINDINGS:
+            shown.append(f"(stopped after {MAX_FINDINGS} problems)")
+        super().__init__("\n".join(shown))
+
+    def __reduce__(self) -> tuple[type[ItemsError], tuple[tuple[str, ...]]]:
+        return type(self), (self.findings,)
+
+
+class ItemFindings:
+    """Collects what is wrong with items; raises it all once there is too much, or at the end."""
+
+    def __init__(self) -> None:
+        self._found: list[str] = []
+
+    def add(self, where: str, message: str) -> None:
+        """Add an error at a place: a file, or a file and a line."""
+        self._found.append(truncate(f"{where}: {message}", 200, 200))
+        if len(self._found) >= MAX_FINDINGS:
+            raise ItemsError(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def raise_any(self) -> None:
+        """Raise ItemsError if anything was found."""
+        if self._found:
+            raise ItemsError(self._found)
+
+
 @dataclass(frozen=True)
 class Record:
-    """The fields of one item, the place they stand at, and where to report what is wrong with them.
+    """The fields of one item as read, where they stand, and where to report errors in them.
 
-    What it is called may be changed: not every record is an item.
+    Attributes:
+        where: file and line.
+        fields: the JSON object.
+        findings: collects the errors.
+        called: what messages call the record; not every record is an item.
     """
 
     where: str
     fields: dict[str, Any]
-    findings: Findings
+    findings: ItemFindings
     called: str = "an item"
 
     def wrong(self, message: str) -> None:
-        """Report a problem of this record."""
+        """Report an error in this record."""
         self.findings.add(self.where, message)
 
     def has_all(self, needed: Sequence[str], known: Collection[str] | None = None) -> bool:
-        """Are the needed fields there, and no unknown ones if `known` is given? Reports what is not so."""
+        """Return whether all needed fields are there, and no others than `known` if given; report it if not."""
         missing = [name for name in needed if name not in self.fields]
         if missing:
             self.wrong(f"{', '.join(missing)} missing: {self.called} has {', '.join(needed)}")
@@ -43,18 +85,18 @@ class Record:
         return not missing and not unknown
 
     def text(self, name: str, *, empty: bool = False) -> str | None:
-        """A field that is text; None, and a finding, if it is not."""
+        """Return a text field; None, with a finding, if it is not text."""
         found = self.fields[name]
         if not isinstance(found, str) or not (found.strip() or empty):
             self.wrong(f"{name} must be text{'' if empty else ' and not empty'}")
             return None
         if not is_utf8(found):
-            self.wrong(f"{name} holds half a character (a lone surrogate): write it anew")
+            self.wrong(f"{name} holds half a character (a lone surrogate): write it again")
             return None
         return found
 
     def name(self, name: str) -> str | None:
-        """A field that is text and fit to be a file name."""
+        """Return a text field that is valid as a file name."""
         found = self.fields[name]
         if isinstance(found, int) and not isinstance(found, bool):
             self.wrong(f'{name} must be text: write "{str(found)[:40]}", in quotes')
@@ -68,7 +110,7 @@ class Record:
         return found
 
     def number(self, name: str) -> int | None:
-        """A field that is a whole number, 0 or more."""
+        """Return a field that is a whole number, 0 or more."""
         found = self.fields[name]
         if not isinstance(found, int) or isinstance(found, bool) or not 0 <= found < 10**9:
             self.wrong(f"{name} must be a whole number")
@@ -76,7 +118,7 @@ class Record:
         return found
 
     def words(self, name: str) -> tuple[str, ...] | None:
-        """A field that is a list of words, none of them twice."""
+        """Return a field that is a list of different words."""
         found = self.fields[name]
         if not isinstance(found, list) or not all(is_text(word) and word for word in found):
             self.wrong(f"{name} must be a list of words")
@@ -87,10 +129,10 @@ class Record:
         return tuple(found)
 
 
-def decoded(data: bytes, where: str, findings: Findings) -> Record | None:
-    """The record in some bytes, read strictly (UTF-8, no field twice, no NaN); None, and a finding, if it is none."""
-    if len(data) > LONGEST_RECORD:
-        findings.add(where, f"longer than {LONGEST_RECORD:,} bytes: this is no item")
+def decode_record(data: bytes, where: str, findings: ItemFindings) -> Record | None:
+    """Return the record in some bytes; None, with a finding, if not valid (UTF-8, no duplicate field, no NaN)."""
+    if len(data) > MAX_RECORD_BYTES:
+        findings.add(where, f"longer than {MAX_RECORD_BYTES:,} bytes: this is not an item")
         return None
     try:
         fields = loads_strict(data.decode("utf-8"))

@@ -9,7 +9,7 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.suites import Group, check_group, check_groups
-from formalimg.suites.cfworld.checking import ProblemReason
+from formalimg.suites.cfworld.group_checks import ProblemReason
 
 MIRROR = Group(
     id="optics-900",

@@ -35,7 +35,7 @@ from tests.suites.cfworld.test_tidying import ASKED, COMMON, GROUP, PAIR, RULE, 
         (["text"], ASKED, "record 1: must be an object"),
         ({}, ASKED, "must be a list of records"),
         ("[{", ASKED, "not valid JSON"),
-        ('[{"id": "0", "prompt_l1": "Lost.", "prompt_l1": "Kept."}]', ASKED, "'prompt_l1' stands there twice"),
+        ('[{"id": "0", "prompt_l1": "Lost.", "prompt_l1": "Kept."}]', ASKED, "'prompt_l1' occurs twice"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_its_place(
@@ -95,7 +95,7 @@ def test_folders_without_the_data_say_what_is_looked_for(tmp_path: Path) -> None
         load("cf-world", tmp_path)
     with pytest.raises(FormalimgError, match=r"prompt_ablation is not there"):
         load("cf-world-rules", repository(tmp_path, [GROUP]))
-    with pytest.raises(FormalimgError, match="no suite of CF-World"):
+    with pytest.raises(FormalimgError, match="not a suite of CF-World"):
         read_cf_world(tmp_path, "knolling")
 
 

@@ -26,10 +26,10 @@ from formalimg.suites import (
     our_groups,
     write_items,
 )
-from formalimg.suites.cfworld.our_probes import pair_items, rule_items
+from formalimg.suites.cfworld.items import pair_items, rule_items
 from formalimg.suites.cfworld.published import read_cf_world
-from formalimg.suites.cfworld.trees import PUBLISHED_TREES
-from formalimg.suites.cfworld.writing_published import write_counterfactuals
+from formalimg.suites.cfworld.published_groups import write_published_groups
+from formalimg.suites.cfworld.published_records import PUBLISHED_FIELDS
 
 WORDS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20).map(str.strip).filter(bool)
 QUESTION = st.builds(
@@ -47,9 +47,9 @@ QUESTIONS = st.one_of(st.just(()), st.tuples(QUESTION, POINT), st.tuples(POINT),
 def published_groups(draw: st.DrawFn) -> list[Item[CounterfactualSpec]]:
     """Groups as somebody might publish them, in any order."""
     items = []
-    keys = st.tuples(st.sampled_from(PUBLISHED_TREES), st.integers(0, 200))
-    for tree, number in draw(st.lists(keys, min_size=1, max_size=4, unique=True)):
-        group = f"{tree.slug}-{number}"
+    keys = st.tuples(st.sampled_from(PUBLISHED_FIELDS), st.integers(0, 200))
+    for field, number in draw(st.lists(keys, min_size=1, max_size=4, unique=True)):
+        group = f"{field.slug}-{number}"
         second = draw(st.one_of(st.just(""), WORDS))
         points = {1: draw(st.one_of(st.just(""), WORDS)), 2: second, 3: second or draw(st.one_of(st.just(""), WORDS))}
         items += [
@@ -59,7 +59,7 @@ def published_groups(draw: st.DrawFn) -> list[Item[CounterfactualSpec]]:
                 level,
                 draw(WORDS),
                 CounterfactualSpec(group, point, draw(QUESTIONS)),
-                tree.tags,
+                field.tags,
             )
             for level, point in points.items()
         ]
@@ -70,7 +70,7 @@ def published_groups(draw: st.DrawFn) -> list[Item[CounterfactualSpec]]:
 @given(published_groups())
 def test_groups_come_back_from_the_published_form_as_they_went(items: list[Item[CounterfactualSpec]]) -> None:
     with tempfile.TemporaryDirectory() as made:
-        write_counterfactuals(items, Path(made) / "out")
+        write_published_groups(items, Path(made) / "out")
         assert sorted(load("cf-world", Path(made) / "out"), key=id_of) == sorted(items, key=id_of)
 
 
@@ -80,14 +80,14 @@ def id_of(item: Item[Any]) -> str:
 
 def test_our_own_groups_can_be_written_as_published(tmp_path: Path) -> None:
     items = items_of_groups(our_groups())
-    write_counterfactuals(items, tmp_path / "out")
+    write_published_groups(items, tmp_path / "out")
     back = read_cf_world(tmp_path / "out")
     assert Counter((item.level, item.prompt, item.tags, item.spec.questions) for item in back.items) == Counter(
         (item.level, item.prompt, item.tags, item.spec.questions) for item in items
     )
     assert (back.unscorable, back.tidied) == ((), ())
-    with pytest.raises(FormalimgError, match="already holds something"):
-        write_counterfactuals(items, tmp_path / "out")
+    with pytest.raises(FormalimgError, match="is not empty"):
+        write_published_groups(items, tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
@@ -103,13 +103,13 @@ def test_what_has_no_place_in_the_published_form_is_refused(tmp_path: Path) -> N
         (rule_items()[:1], "only items of cf-world"),
     ]:
         with pytest.raises(FormalimgError, match=message):
-            write_counterfactuals(items, tmp_path / "out")
+            write_published_groups(items, tmp_path / "out")
     assert not any(tmp_path.iterdir())
 
 
 def test_tags_never_lead_out_of_the_folder(tmp_path: Path) -> None:
     items = [replace(item, tags=("../../up", "..")) for item in items_of_groups(our_groups()[:1])]
-    write_counterfactuals(items, tmp_path / "in" / "out")
+    write_published_groups(items, tmp_path / "in" / "out")
     written = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.json"))
     assert written == ["in/out/eval_questions/up/other_gemini.json", "in/out/prompt/up/other.json"]
     assert [path.name for path in tmp_path.iterdir()] == ["in"]

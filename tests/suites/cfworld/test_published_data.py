@@ -1,4 +1,4 @@
-"""The published data of CF-World, where it lies beside the checkout: everything is read, counted and told."""
+"""The published data of CF-World, where it lies beside the checkout: everything is read, counted and reported."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from formalimg.suites import CounterfactualSpec, Item, load, write_items
-from formalimg.suites.cfworld.published import Published, read_cf_world, tidying_report
-from formalimg.suites.cfworld.writing_published import write_counterfactuals
+from formalimg.suites.cfworld.published import Published, read_cf_world, repair_report
+from formalimg.suites.cfworld.published_groups import write_published_groups
 
 FOLDER = Path(__file__).parents[4] / "shared" / "official" / "cf-world"
 
@@ -131,7 +131,7 @@ def test_everything_that_was_tidied_up_is_told(cf_world: Published) -> None:
     }
     duplicates = [each.where.split()[-1] for each in cf_world.tidied if each.what == "duplicate"]
     assert duplicates == ["223", "224", "225", "226", "227", "241", "242", "244", "245", "255"]
-    report = tidying_report(FOLDER)
+    report = repair_report(FOLDER)
     assert report[0] == "1,092 groups, 3,276 prompts, 10,888 questions"
     assert "13 prompts without questions" in report[1]
     assert all(item in report[1] for item in cf_world.unscorable)
@@ -195,7 +195,7 @@ def test_the_denominalised_probe_is_judged_by_the_questions_of_l2(cf_world: Publ
 
 
 def test_the_data_survive_both_forms(cf_world: Published, tmp_path: Path) -> None:
-    write_counterfactuals(cf_world.items, tmp_path / "again")
+    write_published_groups(cf_world.items, tmp_path / "again")
     again = read_cf_world(tmp_path / "again")
     assert again.items == cf_world.items
     kinds = Counter(each.what for each in again.tidied)

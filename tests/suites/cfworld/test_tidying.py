@@ -1,4 +1,4 @@
-"""Odd files in the published form: read by rule, and told."""
+"""Odd files in the published form: read by rule, and reported."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def repository(
     folder: Path,
     groups: object,
     questions: object = ASKED,
-    tree: str = "physics/Classical Mechanics",
+    field: str = "physics/Classical Mechanics",
     probes: Mapping[str, object] | None = None,
 ) -> Path:
-    files = {f"prompt/{tree}": groups, f"eval_questions/{tree}_gemini": questions}
+    files = {f"prompt/{field}": groups, f"eval_questions/{field}_gemini": questions}
     files |= {f"prompt_ablation/{name}": records for name, records in (probes or {}).items()}
     for name, records in files.items():
         path = folder / f"{name}.json"
@@ -67,7 +67,7 @@ def repository(
     return folder
 
 
-def told(published: Published) -> list[tuple[str, str]]:
+def repairs_of(published: Published) -> list[tuple[str, str]]:
     return [(each.what, each.how) for each in published.tidied]
 
 
@@ -78,7 +78,7 @@ def test_a_sound_group_is_read_and_only_what_differs_is_told(tmp_path: Path) -> 
     assert (third.level, third.prompt, third.tags) == (3, GROUP["prompt_l3"], ("physics", "mechanics"))
     assert [each.dimension for each in second.spec.questions] == ["integrity", "logic", "assessment"]
     assert third.spec.assessment == GROUP["ap_l2"]
-    assert told(published) == [("questions of L3 differ", "kept as they are")]
+    assert repairs_of(published) == [("questions of L3 differ", "kept as they are")]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_each_oddity_is_told_with_what_was_made_of_it(
     change: dict[str, str], expected: tuple[str, str], tmp_path: Path
 ) -> None:
     published = read_cf_world(repository(tmp_path, [{**GROUP, **change}]))
-    assert expected in told(published)
+    assert expected in repairs_of(published)
     assert published.tidied[0].where == "prompt/physics/Classical Mechanics.json, id 0"
     assert [item.prompt for item in published.items] == [GROUP[f"prompt_l{level}"] for level in (1, 2, 3)]
 
@@ -106,7 +106,7 @@ def test_a_mistyped_key_is_read_as_meant_and_goes_to_its_level_alone(tmp_path: P
     published = read_cf_world(repository(tmp_path, [group], ASKED[:3]))
     assert [item.spec.assessment for item in published.items] == [GROUP["ap_l1"], "", "Up."]
     assert published.unscorable == tuple(item.id for item in published.items[1:])
-    assert [what for what, _ in told(published)] == [
+    assert [what for what, _ in repairs_of(published)] == [
         "mistyped key",
         "no assessment point",
         "assessment point of L3 alone",
@@ -119,15 +119,15 @@ def test_duplicates_stay_and_are_told(tmp_path: Path) -> None:
     asked = [*ASKED, *({**asked, "id": str(10 + int(asked["id"])), "source_id": "1"} for asked in ASKED)]
     published = read_cf_world(repository(tmp_path, [GROUP, {**GROUP, "id": 1}], asked))
     assert len(published.items) == 6
-    assert ("duplicate", "kept; says the same as id 0") in told(published)
-    assert ("ids of two types", "read as text, '1'") in told(published)
+    assert ("duplicate", "kept; says the same as id 0") in repairs_of(published)
+    assert ("ids of two types", "read as text, '1'") in repairs_of(published)
 
 
 def test_weights_and_dimensions_that_are_unusual_are_told(tmp_path: Path) -> None:
     asked = [question(1, "l1", weight=20), *ASKED[3:]]
     published = read_cf_world(repository(tmp_path, [GROUP], asked))
-    assert ("unusual weight", "kept: 20, where assessment has 15 elsewhere") in told(published)
-    assert ("no question of a dimension", "scored without integrity and logic") in told(published)
+    assert ("unusual weight", "kept: 20, where assessment has 15 elsewhere") in repairs_of(published)
+    assert ("no question of a dimension", "scored without integrity and logic") in repairs_of(published)
     assert published.items[0].spec.questions[0].weight == 20
     assert [each.where.rpartition("/")[2] for each in published.tidied] == [
         "Classical Mechanics_gemini.json, id 1",
@@ -143,7 +143,7 @@ def test_the_folder_one_is_in_may_be_one_of_the_repositorys(tmp_path: Path, monk
 
 
 def test_fields_that_were_not_published_are_called_by_their_names(tmp_path: Path) -> None:
-    items = read_cf_world(repository(tmp_path, [GROUP], tree="arts/Old Music")).items
+    items = read_cf_world(repository(tmp_path, [GROUP], field="arts/Old Music")).items
     assert (items[0].id, items[0].tags) == ("arts-old-music-0-l1", ("arts", "old-music"))
 
 

@@ -11,7 +11,7 @@ from math import comb
 from formalimg.suites.conceptmix.pools import Pool, Pools, Profile, load_pools
 from formalimg.suites.conceptmix.spec import Category
 
-OTHERS: tuple[Category, ...] = ("color", "number", "shape", "size", "texture", "spatial", "style")
+OTHER_CATEGORIES: tuple[Category, ...] = ("color", "number", "shape", "size", "texture", "spatial", "style")
 
 
 def pools_of(**sizes: int) -> Pools:
@@ -38,7 +38,7 @@ def keeps_rules(categories: Sequence[Category], objects: int, profile: Profile, 
 def orders_kept(k: int, pool: int, profile: Profile, only: Category | None) -> dict[int, list[tuple[Category, ...]]]:
     """For each number of objects that admits any: the orders of other categories that keep the rules."""
     found = {
-        n: [order for order in product(OTHERS, repeat=k + 1 - n) if keeps_rules(order, n, profile, only)]
+        n: [order for order in product(OTHER_CATEGORIES, repeat=k + 1 - n) if keeps_rules(order, n, profile, only)]
         for n in range(1, min(k + 1, pool) + 1)
     }
     return {n: orders for n, orders in found.items() if orders}
@@ -47,14 +47,14 @@ def orders_kept(k: int, pool: int, profile: Profile, only: Category | None) -> d
 def chances_of_objects(k: int, numbers: Sequence[int]) -> dict[int, Fraction]:
     """Each of k concepts is an object with a chance of 1/4, given that their number is one of these."""
     chances = {n: comb(k, n - 1) * Fraction(1, 4) ** (n - 1) * Fraction(3, 4) ** (k + 1 - n) for n in numbers}
-    return {n: chance / sum(chances.values()) for n, chance in chances.items()}
+    return {n: rng / sum(chances.values()) for n, rng in chances.items()}
 
 
 def all_combinations(
     k: int, pools: Pools, profile: Profile, only: Category | None = None
 ) -> Iterator[tuple[tuple[str, ...], tuple[tuple[Category, str], ...]]]:
     """All sets of objects with all multisets of other concepts beside them."""
-    values = [(category, value) for category in OTHERS for value in pools[category].values]
+    values = [(category, value) for category in OTHER_CATEGORIES for value in pools[category].values]
     for n in range(1, k + 2):
         for others in combinations_with_replacement(values, k + 1 - n):
             if keeps_rules([category for category, _ in others], n, profile, only):

@@ -6,19 +6,11 @@ import random
 from typing import NamedTuple
 
 from formalimg.suites.conceptmix.binding import bind_attributes, bound_concepts
-from formalimg.suites.conceptmix.completing import complete_binding
+from formalimg.suites.conceptmix.completion import complete_binding
 from formalimg.suites.conceptmix.conflicts import conflicts
 from formalimg.suites.conceptmix.pools import Pools
 from formalimg.suites.conceptmix.sampling import draw_concepts
-from formalimg.suites.conceptmix.spec import (
-    ATTRIBUTES,
-    Binding,
-    BoundConcept,
-    BoundObject,
-    Category,
-    Concept,
-    Relation,
-)
+from formalimg.suites.conceptmix.spec import ATTRIBUTES, Binding, BoundConcept, BoundObject, Category, Concept, Relation
 
 _CATEGORY_OF: dict[str, Category] = {
     **dict.fromkeys(["black", "blue", "brown", "gray", "green", "orange", "pink", "purple", "red", "white"], "color"),
@@ -62,11 +54,11 @@ def given(text: str) -> Given:
     return Given(tuple(concepts), Binding(tuple(objects), style, tuple(relations)))
 
 
-def drawn(k: int, pools: Pools, chance: random.Random) -> Given:
+def drawn(k: int, pools: Pools, rng: random.Random) -> Given:
     """Drawn concepts whose relations do not contradict each other; the shapes may be any."""
     while True:
-        concepts = draw_concepts(k, pools, chance)
-        closed = complete_binding(bind_attributes(concepts, pools, chance), chance)
+        concepts = draw_concepts(k, pools, rng)
+        closed = complete_binding(bind_attributes(concepts, pools, rng), rng)
         if all(conflict.reason in ("shape", "kind") for conflict in conflicts(closed)):
             return Given(bound_concepts(concepts, closed), closed)
 

@@ -13,16 +13,9 @@ from hypothesis import strategies as st
 
 from formalimg.suites.conceptmix.binding import bind_attributes, bound_concepts, tampering
 from formalimg.suites.conceptmix.pools import Profile, load_pools
+from formalimg.suites.conceptmix.questions import statements
 from formalimg.suites.conceptmix.sampling import draw_concepts
-from formalimg.suites.conceptmix.spec import (
-    ATTRIBUTES,
-    Binding,
-    BindingError,
-    BoundObject,
-    Concept,
-    Relation,
-)
-from formalimg.suites.conceptmix.statements import statements
+from formalimg.suites.conceptmix.spec import ATTRIBUTES, Binding, BindingError, BoundObject, Concept, Relation
 
 POOLS = load_pools()
 
@@ -30,10 +23,10 @@ seeds = st.integers(0, 10_000).map(random.Random)
 profiles: st.SearchStrategy[Profile] = st.sampled_from(["paper", "official-code"])
 
 
-def completed(binding: Binding, chance: random.Random) -> Binding:
+def completed(binding: Binding, rng: random.Random) -> Binding:
     """The binding with an object added if there is but one, and two objects for each relation."""
     objects = binding.objects if len(binding.objects) > 1 else (*binding.objects, BoundObject("tree"))
-    pairs = [chance.sample(range(1, len(objects) + 1), 2) for _ in binding.relations]
+    pairs = [rng.sample(range(1, len(objects) + 1), 2) for _ in binding.relations]
     relations = tuple(
         replace(relation, first=first, second=second)
         for relation, (first, second) in zip(binding.relations, pairs, strict=True)
@@ -42,26 +35,24 @@ def completed(binding: Binding, chance: random.Random) -> Binding:
 
 
 def concepts_in(binding: Binding) -> Counter[Concept]:
-    found = Counter(Concept("object", thing.item) for thing in binding.objects)
-    found.update(
-        Concept(c, thing.attributes[c]) for thing in binding.objects for c in ATTRIBUTES if c in thing.attributes
-    )
+    found = Counter(Concept("object", obj.item) for obj in binding.objects)
+    found.update(Concept(c, obj.attributes[c]) for obj in binding.objects for c in ATTRIBUTES if c in obj.attributes)
     found.update(Concept("spatial", relation.name) for relation in binding.relations)
     found.update([Concept("style", binding.style)] if binding.style is not None else [])
     return found
 
 
-@given(k=st.integers(1, 12), chance=seeds, profile=profiles)
-def test_what_is_drawn_is_bound_and_found_again(k: int, chance: random.Random, profile: Profile) -> None:
+@given(k=st.integers(1, 12), rng=seeds, profile=profiles)
+def test_what_is_drawn_is_bound_and_found_again(k: int, rng: random.Random, profile: Profile) -> None:
     pools = load_pools(profile=profile)
-    drawn = draw_concepts(k, pools, chance, profile=profile)
-    binding = bind_attributes(drawn, pools, chance)
+    drawn = draw_concepts(k, pools, rng, profile=profile)
+    binding = bind_attributes(drawn, pools, rng)
     styles = [concept for concept in drawn if concept.category == "style"]
     assert concepts_in(binding) == Counter(drawn) - Counter(styles[:-1])  # of several styles the last one stays
     assert Binding.from_json(binding.to_json()) == binding
     assert all(relation.description == pools["spatial"].sentences[relation.name] for relation in binding.relations)
 
-    full = completed(binding, chance)
+    full = completed(binding, rng)
     assert tampering(binding, full) is None
     bound = bound_concepts(drawn, full)
     assert tuple(found.concept for found in bound) == drawn
@@ -75,8 +66,8 @@ def test_what_is_drawn_is_bound_and_found_again(k: int, chance: random.Random, p
         elif category == "style":
             assert ids == ()
         else:
-            thing = full.objects[ids[0] - 1]
-            assert value == (thing.item if category == "object" else thing.attributes[category])
+            obj = full.objects[ids[0] - 1]
+            assert value == (obj.item if category == "object" else obj.attributes[category])
     assert len(statements(bound, full, pools)) == k + 1
 
 
@@ -85,10 +76,9 @@ def test_every_object_without_a_colour_is_as_likely_to_get_one() -> None:
         *(Concept("object", item) for item in ("cat", "dog", "pig")),
         *(Concept("color", c) for c in ("red", "blue")),
     ]
-    chance = random.Random(0)
+    rng = random.Random(0)
     seen = Counter(
-        tuple(thing.attributes.get("color") for thing in bind_attributes(drawn, POOLS, chance).objects)
-        for _ in range(3_000)
+        tuple(obj.attributes.get("color") for obj in bind_attributes(drawn, POOLS, rng).objects) for _ in range(3_000)
     )
     assert len(seen) == 6
     assert all(400 < often < 600 for often in seen.values())
@@ -206,17 +196,15 @@ def test_styles_may_not_be_added_and_relations_not_swapped() -> None:
 
 
 CHANGES: list[Callable[[Binding, random.Random], Binding]] = [
-    lambda b, chance: replace(b, style="another" if b.style is None else chance.choice([None, "another"])),
-    lambda b, chance: replace(b, objects=(BoundObject("else", b.objects[0].attributes), *b.objects[1:])),
-    lambda b, chance: replace(b, objects=(*b.objects[1:], b.objects[0])),
-    lambda b, chance: replace(b, objects=(*b.objects, BoundObject("tree", {chance.choice(ATTRIBUTES): "odd"}))),
-    lambda b, chance: replace(b, relations=(*b.relations, Relation("left", "", 1, 2))),
+    lambda b, rng: replace(b, style="another" if b.style is None else rng.choice([None, "another"])),
+    lambda b, rng: replace(b, objects=(BoundObject("else", b.objects[0].attributes), *b.objects[1:])),
+    lambda b, rng: replace(b, objects=(*b.objects[1:], b.objects[0])),
+    lambda b, rng: replace(b, objects=(*b.objects, BoundObject("tree", {rng.choice(ATTRIBUTES): "odd"}))),
+    lambda b, rng: replace(b, relations=(*b.relations, Relation("left", "", 1, 2))),
 ]
 
 
-@given(k=st.integers(1, 7), chance=seeds, change=st.sampled_from(CHANGES))
-def test_no_change_goes_unseen(
-    k: int, chance: random.Random, change: Callable[[Binding, random.Random], Binding]
-) -> None:
-    binding = bind_attributes(draw_concepts(k, POOLS, chance), POOLS, chance)
-    assert tampering(binding, change(completed(binding, chance), chance)) is not None
+@given(k=st.integers(1, 7), rng=seeds, change=st.sampled_from(CHANGES))
+def test_no_change_goes_unseen(k: int, rng: random.Random, change: Callable[[Binding, random.Random], Binding]) -> None:
+    binding = bind_attributes(draw_concepts(k, POOLS, rng), POOLS, rng)
+    assert tampering(binding, change(completed(binding, rng), rng)) is not None

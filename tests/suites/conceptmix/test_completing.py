@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formalimg.suites.conceptmix.completing import complete_binding, lacks_measure
+from formalimg.suites.conceptmix.completion import complete_binding, lacks_measure
 from formalimg.suites.conceptmix.conflicts import conflicts
-from formalimg.suites.conceptmix.knowledge import reference_objects
+from formalimg.suites.conceptmix.plausibility import reference_objects
 from formalimg.suites.conceptmix.pools import load_pools
 from formalimg.suites.conceptmix.spec import Binding, BoundObject, Relation
 from tests.support.sizes import tries
 
 OBJECTS = load_pools(profile="official-code")["object"].values
 SPATIAL = load_pools()["spatial"].values
-REFERENCES = {thing.name for thing in reference_objects()}
+REFERENCES = {obj.name for obj in reference_objects()}
 
 
 def open_binding(*items: str, relations: tuple[str, ...] = (), **first_has: str) -> Binding:
@@ -27,7 +27,7 @@ def open_binding(*items: str, relations: tuple[str, ...] = (), **first_has: str)
     return Binding(things, None, tuple(Relation(name, f"say {name}") for name in relations))
 
 
-def told(binding: Binding) -> list[tuple[str, str, str]]:
+def stated(binding: Binding) -> list[tuple[str, str, str]]:
     found = []
     for relation in binding.relations:
         assert relation.first is not None
@@ -68,9 +68,9 @@ def test_everything_is_closed_and_nothing_given_is_changed(binding: Binding, see
 def test_only_plain_objects_are_added_and_each_of_them_serves(binding: Binding, seed: int) -> None:
     done = complete_binding(binding, random.Random(seed))
     added = done.objects[len(binding.objects) :]
-    assert all(thing.item in REFERENCES and not thing.attributes for thing in added)
-    assert len({thing.item for thing in done.objects}) == len(done.objects)
-    measure = bool(binding.objects) and all("size" in thing.attributes for thing in binding.objects)
+    assert all(obj.item in REFERENCES and not obj.attributes for obj in added)
+    assert len({obj.item for obj in done.objects}) == len(done.objects)
+    measure = bool(binding.objects) and all("size" in obj.attributes for obj in binding.objects)
     used = {end for relation in done.relations for end in (relation.first, relation.second)}
     idle = [number for number in range(len(binding.objects) + 1, len(done.objects) + 1) if number not in used]
     assert idle == [] or (measure and idle == [len(binding.objects) + 1])
@@ -83,14 +83,14 @@ def test_only_plain_objects_are_added_and_each_of_them_serves(binding: Binding, 
 @pytest.mark.parametrize("k", [1, 3, 5, 7])
 def test_nearly_all_random_bindings_end_without_conflicts(k: int) -> None:
     """Drawn roughly as the suite draws: one concept in four is an object, and of the others one in seven a relation."""
-    chance = random.Random(k)
+    rng = random.Random(k)
     clean, added = 0, Counter[int]()
     for _ in range(60):
-        items = chance.sample(OBJECTS, 1 + sum(chance.random() < 0.25 for _ in range(k)))
-        size = {"size": chance.choice(["tiny", "huge"])} if chance.random() < 0.3 else {}
-        names = [chance.choice(SPATIAL) for _ in range(k + 1 - len(items)) if chance.random() < 1 / 7]
+        items = rng.sample(OBJECTS, 1 + sum(rng.random() < 0.25 for _ in range(k)))
+        size = {"size": rng.choice(["tiny", "huge"])} if rng.random() < 0.3 else {}
+        names = [rng.choice(SPATIAL) for _ in range(k + 1 - len(items)) if rng.random() < 1 / 7]
         binding = open_binding(*items, relations=tuple(names), **size)
-        done = complete_binding(binding, chance)
+        done = complete_binding(binding, rng)
         clean += not conflicts(done)
         added[len(done.objects) - len(binding.objects)] += 1
     assert clean >= 58
@@ -112,12 +112,12 @@ def test_nearly_all_random_bindings_end_without_conflicts(k: int) -> None:
 )
 def test_relations_go_to_pairs_that_make_sense(binding: Binding, expected: tuple[str, str, str]) -> None:
     for seed in range(8):
-        assert told(complete_binding(binding, random.Random(seed))) == [expected]
+        assert stated(complete_binding(binding, random.Random(seed))) == [expected]
 
 
 def test_chance_decides_among_equally_good_pairs() -> None:
     binding = open_binding("cat", "dog", "sheep", relations=("left",))
-    found = {told(complete_binding(binding, random.Random(seed)))[0] for seed in range(60)}
+    found = {stated(complete_binding(binding, random.Random(seed)))[0] for seed in range(60)}
     assert len(found) == 6
 
 
@@ -153,7 +153,7 @@ def test_nothing_is_added_that_shares_a_name_with_what_is_there() -> None:
         done = complete_binding(
             open_binding("duck", "chicken", relations=("above", "top", "below")), random.Random(seed)
         )
-        assert "bird" not in {thing.item for thing in done.objects}
+        assert "bird" not in {obj.item for obj in done.objects}
 
 
 def test_nobody_is_told_twice_that_something_is_outside() -> None:
@@ -161,7 +161,7 @@ def test_nobody_is_told_twice_that_something_is_outside() -> None:
         for seed in range(10):
             done = complete_binding(open_binding("man", "house", relations=("outside", other)), random.Random(seed))
             pairs = [{relation.first, relation.second} for relation in done.relations]
-            assert pairs[0] != pairs[1], told(done)
+            assert pairs[0] != pairs[1], stated(done)
 
 
 def test_nothing_is_left_to_be_guessed_about_what_is_inside() -> None:
@@ -169,8 +169,8 @@ def test_nothing_is_left_to_be_guessed_about_what_is_inside() -> None:
         for seed in range(10):
             done = complete_binding(open_binding("apple", "smartphone", relations=relations), random.Random(seed))
             assert conflicts(done) == ()
-            inside = {(one, other) for one, name, other in told(done) if name == "inside"}
-            for one, name, other in told(done):
+            inside = {(one, other) for one, name, other in stated(done) if name == "inside"}
+            for one, name, other in stated(done):
                 if name in ("top", "bottom"):
                     assert all((other, box) in inside or box == other for content, box in inside if content == one)
             boxes = [box for content, box in inside if content == "apple"]
@@ -188,7 +188,7 @@ def test_added_objects_stand_in_relation_to_drawn_ones() -> None:
     for seed in range(8):
         done = complete_binding(open_binding("lion", relations=("top", "top", "behind")), random.Random(seed))
         assert len(done.objects) == 4
-        assert all("lion" in (one, other) for one, _, other in told(done))
+        assert all("lion" in (one, other) for one, _, other in stated(done))
 
 
 def test_a_size_is_compared_with_something_of_about_its_length() -> None:

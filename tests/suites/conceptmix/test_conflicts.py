@@ -11,9 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formalimg.suites.conceptmix.conflicts import RULES, ConflictReason, conflicts
-from formalimg.suites.conceptmix.knowledge import can_have_shape, pool_objects, reference_objects
+from formalimg.suites.conceptmix.plausibility import (
+    BoundRelation,
+    can_have_shape,
+    contradictory_orders,
+    pool_objects,
+    reference_objects,
+)
 from formalimg.suites.conceptmix.pools import load_pools
-from formalimg.suites.conceptmix.spatial_order import Placed, contradictory_orders
 from formalimg.suites.conceptmix.spec import Binding, BoundObject, Relation
 
 SPATIAL = load_pools()["spatial"].values
@@ -122,27 +127,27 @@ def test_open_relations_contradict_nothing() -> None:
     )
 
 
-PLACED = st.builds(Placed, st.sampled_from(SPATIAL), st.integers(1, 4), st.integers(1, 4))
+PLACED = st.builds(BoundRelation, st.sampled_from(SPATIAL), st.integers(1, 4), st.integers(1, 4))
 
 
 @given(st.lists(PLACED.filter(lambda relation: relation.first != relation.second), min_size=1, max_size=7))
 @settings(max_examples=120, deadline=None)
-def test_relations_in_circles_are_those_that_no_boxes_can_have(relations: list[Placed]) -> None:
-    told = bool(list(contradictory_orders(relations)))
-    assert told == (_boxes(relations, middle_is_halfway=False) == z3.unsat)
-    if told:
+def test_relations_in_circles_are_those_that_no_boxes_can_have(relations: list[BoundRelation]) -> None:
+    stated = bool(list(contradictory_orders(relations)))
+    assert stated == (_boxes(relations, middle_is_halfway=False) == z3.unsat)
+    if stated:
         assert _boxes(relations, middle_is_halfway=True) == z3.unsat
 
 
-def _boxes(relations: list[Placed], middle_is_halfway: bool) -> z3.CheckSatResult:
+def _boxes(relations: list[BoundRelation], middle_is_halfway: bool) -> z3.CheckSatResult:
     """Ask a solver for boxes (low, middle, high on each of the axes x, y, z) that have all relations."""
     solver = z3.Solver()
 
-    def marks(thing: int, axis: str) -> list[z3.ArithRef]:
-        return [z3.Real(f"{axis}{thing}{mark}") for mark in ("low", "middle", "high")]
+    def marks(obj: int, axis: str) -> list[z3.ArithRef]:
+        return [z3.Real(f"{axis}{obj}{mark}") for mark in ("low", "middle", "high")]
 
-    for thing, axis in product(range(1, 5), "xyz"):
-        low, middle, high = marks(thing, axis)
+    for obj, axis in product(range(1, 5), "xyz"):
+        low, middle, high = marks(obj, axis)
         solver.add(low < middle, middle < high)
         if middle_is_halfway:
             solver.add(middle + middle == low + high)
@@ -172,9 +177,9 @@ CASTS = [("cat", "house", "car", "bee, tiny"), ("spider", "cup, tiny", "ring", "
 @given(st.lists(PLACED, max_size=6), PLACED, st.sampled_from(CASTS))
 @settings(max_examples=150, deadline=None)
 def test_a_further_relation_never_mends_a_conflict(
-    relations: list[Placed], more: Placed, items: tuple[str, ...]
+    relations: list[BoundRelation], more: BoundRelation, items: tuple[str, ...]
 ) -> None:
-    def refused(placed: list[Placed]) -> bool:
+    def refused(placed: list[BoundRelation]) -> bool:
         return bool(reasons(bound(*items, relations=tuple((one, name, other) for name, one, other in placed))))
 
     assert refused([*relations, more]) or not refused(relations)
@@ -183,15 +188,15 @@ def test_a_further_relation_never_mends_a_conflict(
 def test_every_object_of_the_pools_is_known_and_no_reference_object_is_in_them() -> None:
     pool = set(load_pools(profile="official-code")["object"].values)
     words = {value for pool in load_pools(profile="official-code").values() for value in pool.values}
-    assert {thing.name for thing in pool_objects()} == pool
-    assert not {thing.name for thing in reference_objects()} & words
-    assert not {word for thing in reference_objects() for word in thing.name.split()} & words
+    assert {obj.name for obj in pool_objects()} == pool
+    assert not {obj.name for obj in reference_objects()} & words
+    assert not {word for obj in reference_objects() for word in obj.name.split()} & words
 
 
 def test_living_things_keep_their_shape_and_enough_others_do_not() -> None:
     shapes = load_pools()["shape"].values
-    free = {thing.name for thing in pool_objects() if any(can_have_shape(thing.name, shape) for shape in shapes)}
-    assert not [thing.name for thing in pool_objects() if thing.kind in ("person", "animal") and thing.name in free]
+    free = {obj.name for obj in pool_objects() if any(can_have_shape(obj.name, shape) for shape in shapes)}
+    assert not [obj.name for obj in pool_objects() if obj.kind in ("person", "animal") and obj.name in free]
     assert all(sum(can_have_shape(name, shape) for name in free) >= 15 for shape in shapes)
     assert not can_have_shape("man", "star")
     assert can_have_shape("pizza", "star")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from formalimg.suites.conceptmix.content import content_of
+from formalimg.suites.conceptmix.generation import content_of
 from formalimg.suites.conceptmix.spec import AskedConcept, ConceptSpec
 from tests.suites.conceptmix.given import given
 

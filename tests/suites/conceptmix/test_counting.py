@@ -9,10 +9,10 @@ from math import comb
 import pytest
 
 from formalimg.suites.conceptmix.binding import bind_attributes
-from formalimg.suites.conceptmix.counting import count_bindings, count_combinations, most_items
-from formalimg.suites.conceptmix.knowledge import reference_objects
+from formalimg.suites.conceptmix.generation import count_bindings, count_combinations, most_items
+from formalimg.suites.conceptmix.plausibility import reference_objects
 from formalimg.suites.conceptmix.pools import Pools, Profile, load_pools
-from formalimg.suites.conceptmix.sampling import ImpossibleDrawError, draw_concepts
+from formalimg.suites.conceptmix.sampling import InfeasibleDrawError, draw_concepts
 from formalimg.suites.conceptmix.spec import ATTRIBUTES, Binding, Category
 from tests.suites.conceptmix.brute_force import all_combinations, pools_of
 
@@ -29,7 +29,7 @@ def test_combinations_and_bindings_are_as_many_as_can_be_listed(only: Category |
     for k in (1, 2, 3, 4):
         listed = list(all_combinations(k, POOLS, profile, only))
         if not listed:
-            with pytest.raises(ImpossibleDrawError):
+            with pytest.raises(InfeasibleDrawError):
                 count_combinations(k, POOLS, profile=profile, only=only)
             continue
         assert count_combinations(k, POOLS, profile=profile, only=only) == len(listed)
@@ -57,7 +57,7 @@ def all_structures(items: Sequence[str], others: Sequence[tuple[Category, str]])
 
 def structure_of(binding: Binding) -> Structure:
     return (
-        frozenset((thing.item, frozenset(thing.attributes.items())) for thing in binding.objects),
+        frozenset((obj.item, frozenset(obj.attributes.items())) for obj in binding.objects),
         binding.style,
         tuple(sorted(relation.name for relation in binding.relations)),
     )
@@ -65,12 +65,12 @@ def structure_of(binding: Binding) -> Structure:
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_everything_that_is_counted_comes_up_and_nothing_else(profile: Profile) -> None:
-    pools, chance = pools_of(object=2, color=2, style=2), random.Random(2)
+    pools, rng = pools_of(object=2, color=2, style=2), random.Random(2)
     combinations, structures = set(), set()
     for _ in range(3_000):
-        drawn = draw_concepts(2, pools, chance, profile=profile)
+        drawn = draw_concepts(2, pools, rng, profile=profile)
         combinations.add(tuple(sorted(drawn)))
-        structures.add(structure_of(bind_attributes(drawn, pools, chance)))
+        structures.add(structure_of(bind_attributes(drawn, pools, rng)))
     assert len(combinations) == count_combinations(2, pools, profile=profile)
     assert len(structures) == count_bindings(2, pools, profile=profile)
 

@@ -124,9 +124,9 @@ def test_nothing_is_in_two_places_and_every_size_has_a_measure() -> None:
             if name == "outside":
                 sides = {there for there, *both in placed if {one, other} == set(both)}
                 assert not sides & {"top", "above", "below", "left", "right", "behind", "in front of"}, item.prompt
-        sized = ["size" in thing.attributes for thing in binding.objects]
+        sized = ["size" in obj.attributes for obj in binding.objects]
         assert not (any(sized) and all(sized)), item.prompt
-        assert len({thing.item for thing in binding.objects} & {"corgi", "dog"}) < 2
+        assert len({obj.item for obj in binding.objects} & {"corgi", "dog"}) < 2
 
 
 def test_questions_and_prompts_speak_well_of_people_and_trees() -> None:
@@ -181,7 +181,7 @@ def test_more_items_than_there_are_is_an_error_before_any_is_made(tmp_path: Path
     with pytest.raises(FormalimgError, match="different items with k=1"):
         make_concept_items(ConceptRecipe((1,), 5000, concepts=tmp_path))
     (tmp_path / "object.toml").write_text('values = ["man"]')
-    with pytest.raises(FormalimgError, match=r"1000 draws for k=1 came to nothing \(1000 shape\)"):
+    with pytest.raises(FormalimgError, match=r"1000 draws for k=1 were all rejected \(1000 shape\)"):
         make_concept_items(ConceptRecipe((1,), 1, concepts=tmp_path, only="shape"))
 
 

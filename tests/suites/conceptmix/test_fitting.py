@@ -9,9 +9,9 @@ from itertools import permutations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from formalimg.suites.conceptmix.completion import assign_shapes
 from formalimg.suites.conceptmix.conflicts import conflicts
-from formalimg.suites.conceptmix.fitting import fit_shapes
-from formalimg.suites.conceptmix.knowledge import can_have_shape
+from formalimg.suites.conceptmix.plausibility import can_have_shape
 from formalimg.suites.conceptmix.pools import load_pools
 from formalimg.suites.conceptmix.spec import Binding, BoundObject
 
@@ -26,18 +26,18 @@ def bindings(draw: st.DrawFn) -> Binding:
 
 
 def rest_of(binding: Binding) -> list[tuple[str, dict[str, str]]]:
-    return [(thing.item, {c: v for c, v in thing.attributes.items() if c != "shape"}) for thing in binding.objects]
+    return [(obj.item, {c: v for c, v in obj.attributes.items() if c != "shape"}) for obj in binding.objects]
 
 
 def shapes_of(binding: Binding) -> Counter[str]:
-    return Counter(thing.attributes["shape"] for thing in binding.objects if "shape" in thing.attributes)
+    return Counter(obj.attributes["shape"] for obj in binding.objects if "shape" in obj.attributes)
 
 
 def can_fit(binding: Binding) -> bool:
     """By trying all ways."""
     shapes = list(shapes_of(binding).elements())
     return any(
-        all(can_have_shape(thing.item, shape) for thing, shape in zip(things, shapes, strict=True))
+        all(can_have_shape(obj.item, shape) for obj, shape in zip(things, shapes, strict=True))
         for things in permutations(binding.objects, len(shapes))
     )
 
@@ -45,22 +45,22 @@ def can_fit(binding: Binding) -> bool:
 @given(bindings(), st.integers(0, 99))
 @settings(max_examples=120, deadline=None)
 def test_shapes_fit_whenever_they_can_and_nothing_else_changes(binding: Binding, seed: int) -> None:
-    fitted = fit_shapes(binding, random.Random(seed))
+    fitted = assign_shapes(binding, random.Random(seed))
     assert rest_of(fitted) == rest_of(binding)
     assert shapes_of(fitted) == shapes_of(binding)
     assert any(conflict.reason == "shape" for conflict in conflicts(fitted)) == (not can_fit(binding))
     if not conflicts(binding):
         assert fitted == binding
-    assert fit_shapes(binding, random.Random(seed)) == fitted
+    assert assign_shapes(binding, random.Random(seed)) == fitted
 
 
 def test_each_object_that_can_have_a_shape_gets_it_as_often() -> None:
     things = [BoundObject("cat", {"shape": "heart"}), *(BoundObject(item) for item in ("pizza", "fork", "house"))]
     got = Counter(
-        thing.item
+        obj.item
         for seed in range(400)
-        for thing in fit_shapes(Binding(tuple(things)), random.Random(seed)).objects
-        if "shape" in thing.attributes
+        for obj in assign_shapes(Binding(tuple(things)), random.Random(seed)).objects
+        if "shape" in obj.attributes
     )
     assert set(got) == {"pizza", "house"}
     assert min(got.values()) > 150

@@ -1,4 +1,4 @@
-"""Concepts of the user's own: what makes no sense is told before anything is drawn, with what to do about it."""
+"""Concepts of the user's own: invalid files are reported before anything is drawn, with what to do about it."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.suites.conceptmix.making import ConceptRecipe, make_concept_items
+from formalimg.suites.conceptmix.generation import ConceptRecipe, make_concept_items
 from formalimg.suites.conceptmix.pools import load_pools
 
 # A file, its text, and what is said of it.
 WRONG = [
     ("object.toml", "", r'it has no values: write values = \["...", "..."\]'),
     ("object.toml", "values = []", "it has no values"),
-    ("object.toml", 'values = "yak"', "values must be a list of words"),
-    ("object.toml", "values = [1]", "values must be a list of words"),
-    ("object.toml", 'values = ["a", "a"]', "'a' stands there twice"),
-    ("object.toml", 'values = ["a "]', "'a ' is no word"),
-    ("object.toml", 'values = ["a{b}"]', "is no word"),
+    ("object.toml", 'values = "yak"', "values must be a list of strings"),
+    ("object.toml", "values = [1]", "values must be a list of strings"),
+    ("object.toml", 'values = ["a", "a"]', "'a' occurs twice"),
+    ("object.toml", 'values = ["a "]', "'a ' is not a valid value"),
+    ("object.toml", 'values = ["a{b}"]', "is not a valid value"),
     ("object.toml", 'values = ["a"]\neasy = ["b"]', "'b' is not among its values"),
     ("object.toml", 'values = ["a"]\neasy = ["a"]\nhard = ["a"]', "'a' is both easy and hard"),
-    ("object.toml", 'values = ["a"]\neasy = "a"', "easy must be a list of words"),
+    ("object.toml", 'values = ["a"]\neasy = "a"', "easy must be a list of strings"),
     ("object.toml", "values", "cannot be read as concepts"),
-    ("object.toml", 'value = ["a"]', "it has 'value', which means nothing here: did you mean values?"),
-    ("object.toml", 'values = ["a"]\nxyz = 1', "'xyz', which means nothing here: known are values, statement"),
-    ("object.toml", '[object]\nvalues = ["a"]', r"leave out the line \[object\]"),
-    ("color.toml", 'values = ["a"]\nstatement = 3', "statement must be a text, and not 3"),
+    ("object.toml", 'value = ["a"]', "unknown key 'value': did you mean values?"),
+    ("object.toml", 'values = ["a"]\nxyz = 1', "'xyz': known are values, statement"),
+    ("object.toml", '[object]\nvalues = ["a"]', r"remove the line \[object\]"),
+    ("color.toml", 'values = ["a"]\nstatement = 3', "statement must be a non-empty string, not 3"),
     ("color.toml", 'values = ["a"]\nsentences = 3', "sentences must be a table of texts"),
-    ("color.toml", 'values = ["a"]\nsentences = {a = 3}', "a must be a text, and not 3"),
+    ("color.toml", 'values = ["a"]\nsentences = {a = 3}', "a must be a non-empty string, not 3"),
     ("color.toml", 'values = ["a"]\nstatement = "the {object} is nice"', r"put \{value\} into it"),
     ("color.toml", 'values = ["a"]\nstatement = "it is {value}"', r"put \{object\} or \{objects\} into it"),
     ("color.toml", 'values = ["a"]\nstatement = "the {thing} is {value}"', r"has \{thing\}: it may have \{value\}"),
-    ("color.toml", 'values = ["a"]\nstatement = "the {object} is {value}}"', "a brace that is no place"),
+    ("color.toml", 'values = ["a"]\nstatement = "the {object} is {value}}"', "a brace that is not a place"),
     ("color.toml", 'values = ["a"]\nof_people = "the {object} is nice"', r"put \{value\} into it"),
     (
         "style.toml",
         'values = ["a"]\nsentences = {a = "the {object} is a"}',
         r"\{object\}: it may have \{value\}, \{value",
     ),
-    ("number.toml", 'values = ["two"]', "'two' is no number of things: write digits, 1 or more"),
-    ("number.toml", 'values = ["0"]', "'0' is no number of things"),
-    ("number.toml", 'values = ["02"]', "'02' is no number of things"),
+    ("number.toml", 'values = ["two"]', "'two' is not a number of objects: write digits, 1 or more"),
+    ("number.toml", 'values = ["0"]', "'0' is not a number of objects"),
+    ("number.toml", 'values = ["02"]', "'02' is not a number of objects"),
     (
         "spatial.toml",
         'values = ["near"]\nstatement = "{ObjectA} is {value}"',
@@ -67,8 +67,8 @@ WRONG = [
         '{"category": "shape", "skill": {"a": ""}}',
         "its category is 'shape', not 'color': rename the file",
     ),
-    ("color.json", '{"category": "color", "skill": {"a": 3}}', "a must be a text, and not 3"),
-    ("color.json", '{"skills": {}, "skill": {"a": ""}}', "'skills', which means nothing here: did you mean skill?"),
+    ("color.json", '{"category": "color", "skill": {"a": 3}}', "a must be a non-empty string, not 3"),
+    ("color.json", '{"skills": {}, "skill": {"a": ""}}', "'skills': did you mean skill?"),
     ("color.json", '{"description": "{skill}", "skill": {"a": ""}}', r"put {object} or {objects} into it"),
     ("color.json", "[" * 100_000, "cannot be read as concepts"),
 ]
@@ -79,16 +79,16 @@ def test_a_file_that_makes_no_sense_says_what_to_do(name: str, text: str, messag
     (tmp_path / name).write_text(text)
     with pytest.raises(FormalimgError) as caught:
         load_pools(tmp_path)
-    told = str(caught.value)
-    assert told.startswith(f"{tmp_path / name} cannot be read as concepts: ")
-    assert "\n" not in told or "line" in told
-    assert message.replace("\\", "") in told
+    error = str(caught.value)
+    assert error.startswith(f"{tmp_path / name} cannot be read as concepts: ")
+    assert "\n" not in error or "line" in error
+    assert message.replace("\\", "") in error
 
 
 def test_folders_that_make_no_sense_say_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(FormalimgError, match="there is no folder"):
         load_pools(tmp_path / "none")
-    with pytest.raises(FormalimgError, match=r"give files such as color\.toml"):
+    with pytest.raises(FormalimgError, match=r"add files such as color\.toml"):
         load_pools(tmp_path)
     for name in ("color.toml", "color.json"):
         (tmp_path / name).write_text("")

@@ -25,7 +25,7 @@ from formalimg.suites import (
     write_items,
     write_sentences,
 )
-from formalimg.suites.conceptmix.scores import ScoredImage
+from formalimg.suites.conceptmix.published import ScoredImage
 from tests.support.models import speckled
 
 SENTENCE = {
@@ -112,7 +112,7 @@ def test_a_field_that_stands_there_twice_is_refused(tmp_path: Path) -> None:
     folder = published(tmp_path, SENTENCE)
     file = folder / "300_sentences_k=3.json"
     file.write_text(file.read_text().replace('"sentence"', '"sentence": "Lost.", "sentence"'))
-    with pytest.raises(FormalimgError, match="'sentence' stands there twice"):
+    with pytest.raises(FormalimgError, match="'sentence' occurs twice"):
         load("conceptmix", folder)
 
 
@@ -147,7 +147,7 @@ def test_items_are_written_as_published_and_read_back(tmp_path: Path) -> None:
         [asked.question for asked in item.spec.concepts] for item in items
     ]
     assert back[0].spec.binding == items[0].spec.binding
-    with pytest.raises(FormalimgError, match="already holds something"):
+    with pytest.raises(FormalimgError, match="is not empty"):
         write_sentences(items, tmp_path / "out")
 
 
@@ -181,7 +181,7 @@ def test_scores_are_worked_out_from_the_records_and_not_believed(tmp_path: Path)
     path.write_text(json.dumps(records))
     (unscored,) = read_scores(path)
     assert (unscored.passed, unscored.fraction) == (None, None)
-    with pytest.raises(FormalimgError, match="all their scores"):
+    with pytest.raises(FormalimgError, match="complete scores"):
         scores_text([unscored])
     for text, message in [
         ("[{", "did not end"),

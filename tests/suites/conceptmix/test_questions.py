@@ -10,9 +10,9 @@ from hypothesis import given as for_all
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from formalimg.suites.conceptmix.grammar import count_word, plural_of, singular_of
 from formalimg.suites.conceptmix.pools import load_pools
 from formalimg.suites.conceptmix.questions import template_questions
+from formalimg.suites.conceptmix.vocabulary import number_word, plural_of, singular_of
 from tests.suites.conceptmix.given import drawn, given
 
 POOLS = load_pools(profile="official-code")
@@ -71,8 +71,8 @@ def test_people_are_asked_about_as_people_and_colours_as_paint() -> None:
 
 def test_a_relation_of_the_user_is_asked_for_in_its_own_words() -> None:
     concepts, binding = given("cat | dog | 1 next to 2")
-    told = replace(binding.relations[0], description="the {ObjectA} is right {value} the {ObjectB}")
-    asked = template_questions(concepts, replace(binding, relations=(told,)))
+    relation = replace(binding.relations[0], description="the {ObjectA} is right {value} the {ObjectB}")
+    asked = template_questions(concepts, replace(binding, relations=(relation,)))
     assert asked[-1] == "Is the cat right next to the dog?"
 
 
@@ -89,10 +89,10 @@ def test_every_concept_has_a_question_about_its_objects(k: int, seed: int) -> No
     for question, (concept, numbers) in zip(questions, found.concepts, strict=True):
         assert re.fullmatch(r"(Is|Are|Do|Does) [a-z][^?.{}]*\?", question)
         assert "  " not in question
-        asked = count_word(concept.value) if concept.category == "number" else concept.value
+        asked = number_word(concept.value) if concept.category == "number" else concept.value
         if concept.category not in ("object", "style"):
             assert asked.rstrip("e") in question or concept.category == "shape"
         for number in numbers:
-            thing = found.binding.objects[number - 1]
-            noun = plural_of(thing.item) if "number" in thing.attributes else singular_of(thing.item)
-            assert noun in question or (concept.category == "object" and thing.item in question)
+            obj = found.binding.objects[number - 1]
+            noun = plural_of(obj.item) if "number" in obj.attributes else singular_of(obj.item)
+            assert noun in question or (concept.category == "object" and obj.item in question)

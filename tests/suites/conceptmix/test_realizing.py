@@ -11,11 +11,17 @@ from hypothesis import given as for_all
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from formalimg.suites.conceptmix.grammar import listed, plural_of, singular_of, with_a, with_article
 from formalimg.suites.conceptmix.pools import load_pools
-from formalimg.suites.conceptmix.realizing import realize
-from formalimg.suites.conceptmix.saying import unasked, unsaid
+from formalimg.suites.conceptmix.prompt_check import unasked, unsaid
+from formalimg.suites.conceptmix.realization import realize
 from formalimg.suites.conceptmix.spec import Binding, BindingError, BoundConcept, BoundObject, Concept, Relation
+from formalimg.suites.conceptmix.vocabulary import (
+    join_list,
+    plural_of,
+    singular_of,
+    with_a,
+    with_article,
+)
 from tests.suites.conceptmix.given import attributes_of, drawn, given
 from tests.support.sizes import tries
 
@@ -29,8 +35,8 @@ def test_a_prompt_says_everything_and_nothing_else(k: int, seed: int) -> None:
     prompt = realize(*found, random.Random(seed + 1))
     assert unsaid(prompt, *found) == ()
     assert unasked(prompt, *found, POOLS) == ()
-    for thing in found.binding.objects:
-        assert thing.item in prompt.lower() or plural_of(thing.item) in prompt.lower()
+    for obj in found.binding.objects:
+        assert obj.item in prompt.lower() or plural_of(obj.item) in prompt.lower()
 
 
 @settings(max_examples=tries(30, 70), deadline=None)
@@ -50,10 +56,10 @@ def test_verbs_agree(k: int, seed: int) -> None:
     found = drawn(k, POOLS, random.Random(seed))
     prompt = realize(*found, random.Random(seed + 1))
     known = {
-        f"The {plural_of(thing.item) if 'number' in thing.attributes else singular_of(thing.item)} ": (
-            "are" if "number" in thing.attributes else "is"
+        f"The {plural_of(obj.item) if 'number' in obj.attributes else singular_of(obj.item)} ": (
+            "are" if "number" in obj.attributes else "is"
         )
-        for thing in found.binding.objects
+        for obj in found.binding.objects
     }
     for sentence in prompt.rstrip(".").split(". "):
         verb = re.search(r" (is|are)\b", sentence)
@@ -78,7 +84,7 @@ def test_each_attribute_is_said_as_often_as_it_is_asked_for(k: int, seed: int) -
     found = drawn(k, POOLS, random.Random(seed))
     prompt = realize(*found, random.Random(seed)).lower()
     asked = [one.concept.value for one in attributes_of(found) if one.concept.category in ("size", "texture", "color")]
-    oranges = sum(thing.item == "orange" for thing in found.binding.objects)
+    oranges = sum(obj.item == "orange" for obj in found.binding.objects)
     for value in set(asked) - ({"orange"} if oranges else set()):
         assert len(re.findall(rf"\b{value}\b", prompt)) == asked.count(value), prompt
 
@@ -92,10 +98,10 @@ def test_the_same_chance_gives_the_same_words_and_another_gives_others() -> None
 
 
 def test_many_concepts_are_no_trouble() -> None:
-    chance = random.Random(1)
+    rng = random.Random(1)
     for k in (30, 60):
-        found = drawn(k, POOLS, chance)
-        assert unsaid(realize(*found, chance), *found) == ()
+        found = drawn(k, POOLS, rng)
+        assert unsaid(realize(*found, rng), *found) == ()
 
 
 def test_something_added_to_compare_sizes_with_is_named_and_nothing_more() -> None:
@@ -148,9 +154,9 @@ def test_styles_that_we_do_not_know_stand_in_good_order() -> None:
 
 def test_a_relation_of_the_user_is_said_in_its_own_words() -> None:
     concepts, binding = given("cat | dog | 1 next to 2")
-    told = replace(binding.relations[0], description="the {ObjectA} is right {value} the {ObjectB}")
+    relation = replace(binding.relations[0], description="the {ObjectA} is right {value} the {ObjectB}")
     for seed in range(10):
-        prompt = realize(concepts, replace(binding, relations=(told,)), random.Random(seed))
+        prompt = realize(concepts, replace(binding, relations=(relation,)), random.Random(seed))
         assert "right next to a dog" in prompt.lower()
 
 
@@ -193,4 +199,4 @@ def test_articles_go_by_sound() -> None:
     assert with_a("orange cat") == "an orange cat"
     for right in ("an L-shaped pizza", "a U-shaped pizza", "an Éclair", "an X-ray", "a T-shirt", "an SUV", "a UFO"):
         assert with_a(right.partition(" ")[2]) == right
-    assert listed(["a", "b", "c"]) == "a, b, and c"
+    assert join_list(["a", "b", "c"]) == "a, b, and c"

@@ -7,11 +7,11 @@ import re
 
 import pytest
 
-from formalimg.suites.conceptmix.grammar import count_word, plural_of, singular_of
 from formalimg.suites.conceptmix.pools import load_pools
-from formalimg.suites.conceptmix.realizing import realize
-from formalimg.suites.conceptmix.saying import unasked, unsaid
+from formalimg.suites.conceptmix.prompt_check import unasked, unsaid
+from formalimg.suites.conceptmix.realization import realize
 from formalimg.suites.conceptmix.spec import Binding, BoundConcept, BoundObject, Concept
+from formalimg.suites.conceptmix.vocabulary import number_word, plural_of, singular_of
 from tests.suites.conceptmix.captions import SOUND, UNSOUND
 from tests.suites.conceptmix.given import Given, drawn, given
 
@@ -131,11 +131,11 @@ def test_nothing_wrong_is_taken_for_sound(asked: str, caption: str) -> None:
 
 @pytest.mark.parametrize("taken_back", ["not ", "hardly ", "perhaps ", "never ", "blue or "])
 def test_what_is_taken_back_is_not_said(taken_back: str) -> None:
-    chance = random.Random(14)
+    rng = random.Random(14)
     for _ in range(30):
-        cat, dog = chance.sample(POOLS["object"].values, 2)
+        cat, dog = rng.sample(POOLS["object"].values, 2)
         found = _two(cat, "red", dog, "green")
-        prompt = realize(*found, chance)
+        prompt = realize(*found, rng)
         assert unsaid(prompt.replace("red", f"{taken_back}red"), *found), prompt
 
 
@@ -147,19 +147,19 @@ def test_the_text_may_be_anything() -> None:
 
 
 def test_a_concept_that_is_exchanged_is_noticed() -> None:
-    chance = random.Random(11)
+    rng = random.Random(11)
     tried = 0
     while tried < 120:
-        found = drawn(chance.randint(1, 7), POOLS, chance)
-        prompt = realize(*found, chance)
-        one = chance.choice(found.concepts).concept
+        found = drawn(rng.randint(1, 7), POOLS, rng)
+        prompt = realize(*found, rng)
+        one = rng.choice(found.concepts).concept
         values = POOLS[one.category].values
-        other = chance.choice([value for value in values if value != one.value])
+        other = rng.choice([value for value in values if value != one.value])
         swapped = prompt
         for before, after in zip(_words_of(one), _words_of(Concept(one.category, other)), strict=True):
             swapped = re.sub(rf"\b{re.escape(before)}\b", after, swapped, flags=re.IGNORECASE)
         said = {there.concept for there in found.concepts} | {
-            Concept("object", thing.item) for thing in found.binding.objects
+            Concept("object", obj.item) for obj in found.binding.objects
         }
         doubled = Concept(one.category, other) in said or "orange" in prompt + swapped
         if doubled or one.category == "spatial" or swapped == prompt:
@@ -170,23 +170,23 @@ def test_a_concept_that_is_exchanged_is_noticed() -> None:
 
 
 def test_attributes_that_change_places_are_noticed() -> None:
-    chance = random.Random(12)
+    rng = random.Random(12)
     colours = [colour for colour in POOLS["color"].values if colour != "orange"]
     for _ in range(100):
-        one, other = chance.sample(colours, 2)
-        cat, dog = chance.sample([item for item in POOLS["object"].values if item != "orange"], 2)
-        swapped = realize(*_two(cat, one, dog, other), chance)
+        one, other = rng.sample(colours, 2)
+        cat, dog = rng.sample([item for item in POOLS["object"].values if item != "orange"], 2)
+        swapped = realize(*_two(cat, one, dog, other), rng)
         found = _two(cat, other, dog, one)
         assert {there.value for there in unsaid(swapped, *found)} == {one, other}, swapped
         assert {there.value for there in unasked(swapped, *found, POOLS)} == {one, other}, swapped
 
 
 def test_a_relation_that_is_turned_round_is_noticed() -> None:
-    chance = random.Random(13)
+    rng = random.Random(13)
     for name in sorted(set(POOLS["spatial"].values) - {"outside"}):  # which is the same from both sides
         for _ in range(20):
-            one, other = chance.sample(POOLS["object"].values, 2)
-            turned = realize(*given(f"{one} | {other} | 2 {name} 1"), chance)
+            one, other = rng.sample(POOLS["object"].values, 2)
+            turned = realize(*given(f"{one} | {other} | 2 {name} 1"), rng)
             assert [there.value for there in unsaid(turned, *given(f"{one} | {other} | 1 {name} 2"))] == [name], turned
 
 
@@ -202,7 +202,7 @@ def _words_of(concept: Concept) -> list[str]:
     if category == "object":
         return [plural_of(value), singular_of(value)]
     if category == "number":
-        return [count_word(value)]
+        return [number_word(value)]
     if category == "shape":
         adjective = {"circle": "circular", "heart": "heart-shaped", "square": "square"}.get(value, f"{value[:-2]}ular")
         return [adjective, f"shaped like a {value}", f"shaped like {value}s"]

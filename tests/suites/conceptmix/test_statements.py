@@ -10,8 +10,8 @@ import pytest
 from formalimg.errors import FormalimgError
 from formalimg.suites.conceptmix.binding import bind_attributes
 from formalimg.suites.conceptmix.pools import Pool, load_pools
+from formalimg.suites.conceptmix.questions import statements
 from formalimg.suites.conceptmix.spec import Binding, BindingError, BoundConcept, BoundObject, Category, Concept
-from formalimg.suites.conceptmix.statements import statements
 
 POOLS = load_pools()
 BINDING = Binding((BoundObject("cat"), BoundObject("dog"), BoundObject("cat")))

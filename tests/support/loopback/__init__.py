@@ -1,4 +1,4 @@
-"""A real HTTP server on this machine that speaks as the providers of models do, and fails as they do when told to."""
+"""A real HTTP server on this machine that speaks as the providers of models do, and fails as they do on request."""
 
 from tests.support.loopback.dialects import Asked, Dialect, Route, Wish
 from tests.support.loopback.faults import EVERYWHERE, Fault, Faults, at_random, never, scripted

@@ -21,12 +21,18 @@ _SERVED: dict[str, bytes] = {}
 
 def _endpoint(request: Request, fault: Fault | None, parts: Parts) -> Response:
     """A dedicated endpoint: JSON in, the file itself out; with an image in, its words are among the parameters."""
-    body, told = request.json, request.json["parameters"]
-    if "prompt" in told:
-        size = told.get("target_size", {})
-        wish = Wish("", told["prompt"], _size(size), told.get("seed"), base64.b64decode(body["inputs"], validate=True))
+    body, parameters = request.json, request.json["parameters"]
+    if "prompt" in parameters:
+        size = parameters.get("target_size", {})
+        wish = Wish(
+            "",
+            parameters["prompt"],
+            _size(size),
+            parameters.get("seed"),
+            base64.b64decode(body["inputs"], validate=True),
+        )
     else:
-        wish = Wish("", body["inputs"], _size(told), told.get("seed"))
+        wish = Wish("", body["inputs"], _size(parameters), parameters.get("seed"))
     if fault is not None and fault.kind == "out of tokens":
         limits = {"ratelimit": '"api";r=0;t=55', "ratelimit-policy": '"fixed window";"api";q=500;w=300'}
         return Response.of({"error": "slow down"}, 429, limits)
@@ -64,8 +70,8 @@ def _mapping(request: Request, fault: Fault | None, parts: Parts) -> Response:
         "fal-ai": {**serving, "providerId": "fal-ai/painter"},
         "together": {**serving, "providerId": "acme/Painter-t"},
     }
-    told = {} if model == "acme/lonely" else providers
-    return Response.of({"id": model, "inferenceProviderMapping": told})
+    parameters = {} if model == "acme/lonely" else providers
+    return Response.of({"id": model, "inferenceProviderMapping": parameters})
 
 
 def _fetch(request: Request, fault: Fault | None, parts: Parts) -> Response:
@@ -86,8 +92,10 @@ def _drawn(wish: Wish, fault: Fault | None, parts: Parts) -> bytes:
     return spoiled[kind] if kind in spoiled else parts.paint(wish)
 
 
-def _size(told: dict[str, Any]) -> str:
-    return f"{told['width']}x{told['height']}" if told.get("width") and told.get("height") else ""
+def _size(parameters: dict[str, Any]) -> str:
+    return (
+        f"{parameters['width']}x{parameters['height']}" if parameters.get("width") and parameters.get("height") else ""
+    )
 
 
 def _chat(request: Request, fault: Fault | None, parts: Parts) -> Response:

@@ -1,1 +1,1 @@
-"""Captions: which categories of visual concepts they speak of, and how many at a time (ConceptMix, section 4.5)."""
+"""Captions: count the categories of visual concepts that they mention, and which occur together (ConceptMix, 4.5)."""

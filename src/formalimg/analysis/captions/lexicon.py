@@ -1,4 +1,4 @@
-"""The words that speak of visual concepts, read from `words/*.toml` and made ready for being looked up."""
+"""The lexicon of visual concepts: loads `words/*.toml` and indexes its phrases for lookup."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from importlib.resources import files
 from itertools import chain
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from formalimg.analysis.captions.category import Category
+from formalimg.analysis.captions.categories import Category
 
-Rule: TypeAlias = Literal["always", "count", "count before things", "describing", "between things", "into containers"]
-"""What the words around an entry have to say before it counts."""
+Rule: TypeAlias = Literal["always", "count", "count before objects", "describing", "between objects", "into containers"]
+"""The context in which an entry counts."""
 
 
-class Entry(NamedTuple):
-    """A word or phrase to look out for.
+class LexiconEntry(NamedTuple):
+    """A word or phrase of the lexicon.
 
     Attributes:
-        words: the phrase, word by word; hyphens are blanks here.
-        category: what it speaks of; None for phrases that look as if they did, such as "behind the scenes".
-        rule: when it does.
-        by_itself: what a word that may describe a thing is when it does not.
+        words: the words of the phrase, split at blanks and hyphens.
+        category: its category; None for phrases that only look like a mention, such as "behind the scenes".
+        rule: the context in which it counts.
+        by_itself: the category of a possible adjective where it does not describe an object.
     """
 
     words: tuple[str, ...]
@@ -34,28 +34,28 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Lexicon:
-    """All entries, and the kinds of words that rules ask for.
+class CaptionLexicon:
+    """All entries, and the word classes that rules need.
 
     Attributes:
         entries: by their words.
         lengths: for the first words of entries, how many words these have, the longest first.
         always: the category of single words that always count.
-        things: words that name things, in singular and plural.
+        things: nouns of objects, in singular and plural.
         plurals: those in the plural.
         placeable: those that can be on one another: all but places and surfaces.
-        containers: those that hold other things.
+        containers: those that hold other objects.
         articles: words with which a noun phrase may begin.
-        breaks: words at which a noun phrase is over.
-        describing_follows: words and pairs of words after which a word that may describe does.
+        breaks: words that end a noun phrase.
+        describing_follows: words and pairs of words after which a possible adjective is one.
         units: words that make a measure of the number before them.
         size_units: those of length.
         names: words that make a name of the number after them.
-        counted: words that are counted, besides things.
+        counted: words that are counted, besides objects.
         groups: pairs of words after which a number counts.
     """
 
-    entries: Mapping[tuple[str, ...], Entry]
+    entries: Mapping[tuple[str, ...], LexiconEntry]
     lengths: Mapping[str, tuple[int, ...]]
     always: Mapping[str, Category]
     things: frozenset[str]
@@ -73,14 +73,14 @@ class Lexicon:
 
 
 @cache
-def lexicon() -> Lexicon:
-    """Our lexicon of visual concepts."""
+def load_lexicon() -> CaptionLexicon:
+    """Return the lexicon of visual concepts."""
     objects, numbers, spatial, grammar = (_read(name) for name in ("objects", "numbers", "spatial", "grammar"))
     nouns = _nouns(objects)
     entries = list(_entries(nouns.every, numbers, spatial, grammar["articles"]))
     either = {entry.words[0] for entry in entries if entry.by_itself == "object"}
     things = _heads({*nouns.every, *either})
-    return Lexicon(
+    return CaptionLexicon(
         entries={entry.words: entry for entry in reversed(entries)},
         lengths=_lengths(entries),
         always={entry.words[0]: entry.category for entry in reversed(entries) if _is_plain(entry) and entry.category},
@@ -110,7 +110,7 @@ def _nouns(objects: Mapping[str, Any]) -> _Nouns:
     irregular: dict[str, str] = objects["plurals"]
 
     def plurals(names: Iterable[str]) -> frozenset[str]:
-        return frozenset(plural_of(name, irregular) for name in names)
+        return frozenset(pluralize(name, irregular) for name in names)
 
     settings = frozenset(chain.from_iterable(objects["settings"].values()))
     containers = frozenset(objects["things"]["containers"])
@@ -119,8 +119,8 @@ def _nouns(objects: Mapping[str, Any]) -> _Nouns:
     return _Nouns(singular | plural, plural, settings | plurals(settings), containers | plurals(containers))
 
 
-def plural_of(name: str, irregular: Mapping[str, str]) -> str:
-    """The plural of a noun; of several words, the last one has it."""
+def pluralize(name: str, irregular: Mapping[str, str]) -> str:
+    """Return the plural of a noun; of several words, that of the last."""
     *before, last = name.split(" ")
     if name in irregular:
         return irregular[name]
@@ -137,24 +137,24 @@ def _regular_plural(word: str) -> str:
 
 def _entries(
     objects: Iterable[str], numbers: Mapping[str, Any], spatial: Mapping[str, Any], articles: Iterable[str]
-) -> Iterator[Entry]:
-    """Every phrase with what it means. Where two files have the same phrase, the first one here is right."""
+) -> Iterator[LexiconEntry]:
+    """Yield every phrase with its meaning. Where two files have the same phrase, the first one here is right."""
     colors, shapes, sizes, textures, styles = (
         _read(name) for name in ("colors", "shapes", "sizes", "textures", "styles")
     )
     for group in (colors, shapes, sizes, textures, spatial, styles):
-        yield from (Entry(_words(phrase), None) for phrase in group["nothing"])
+        yield from (LexiconEntry(_words(phrase), None) for phrase in group["nothing"])
     for group in _read("ambiguous")["words"]:
         for word in group["values"]:
-            yield Entry(_words(word), group["describing"], "describing", group["by_itself"])
+            yield LexiconEntry(_words(word), group["describing"], "describing", group["by_itself"])
             if group["by_itself"] == "object":
-                yield Entry(_words(_regular_plural(word)), "object")
+                yield LexiconEntry(_words(_regular_plural(word)), "object")
     determiners = [*articles, *numbers["values"], "one"]
     for phrase in spatial["values"]:
         for word in determiners if "{the}" in phrase else [""]:
-            yield Entry(_words(phrase.replace("{the}", word)), "spatial")
+            yield LexiconEntry(_words(phrase.replace("{the}", word)), "spatial")
     for words, category, rule in _ruled(numbers, spatial):
-        yield from (Entry(_words(word), category, rule) for word in words)
+        yield from (LexiconEntry(_words(word), category, rule) for word in words)
     plain: tuple[tuple[Category, list[str]], ...] = (
         ("color", colors["values"]),
         ("style", [*styles["media"], *styles["manners"]]),
@@ -164,32 +164,32 @@ def _entries(
         ("object", sorted(objects)),
     )
     for category, phrases in plain:
-        yield from (Entry(_words(phrase), category) for phrase in phrases)
+        yield from (LexiconEntry(_words(phrase), category) for phrase in phrases)
 
 
 def _ruled(numbers: Mapping[str, Any], spatial: Mapping[str, Any]) -> tuple[tuple[list[str], Category, Rule], ...]:
     return (
         (numbers["groups"], "number", "always"),
         (numbers["values"], "number", "count"),
-        (numbers["before_things"], "number", "count before things"),
-        (spatial["between_things"], "spatial", "between things"),
+        (numbers["before_things"], "number", "count before objects"),
+        (spatial["between_things"], "spatial", "between objects"),
         (spatial["into_containers"], "spatial", "into containers"),
     )
 
 
-def _lengths(entries: Iterable[Entry]) -> dict[str, tuple[int, ...]]:
+def _lengths(entries: Iterable[LexiconEntry]) -> dict[str, tuple[int, ...]]:
     found: dict[str, set[int]] = {}
     for entry in entries:
         found.setdefault(entry.words[0], set()).add(len(entry.words))
     return {word: tuple(sorted(lengths, reverse=True)) for word, lengths in found.items()}
 
 
-def _is_plain(entry: Entry) -> bool:
+def _is_plain(entry: LexiconEntry) -> bool:
     return entry.rule == "always" and len(entry.words) == 1
 
 
 def _heads(names: Iterable[str]) -> frozenset[str]:
-    """The words that tell of a noun that it has come to its end."""
+    """Return the last words of nouns."""
     return frozenset(_words(name)[-1] for name in names)
 
 

@@ -1,1 +1,1 @@
-"""How items of ConceptMix are written: concepts drawn by us, words and questions by a chat model (paper, 2.3 and C)."""
+"""Authoring of ConceptMix: we draw concepts, a chat model writes captions and questions (paper, 2.3 and C)."""

@@ -1,4 +1,4 @@
-"""One attempt at one item of ConceptMix, step by step (paper, 2.3 and appendix C)."""
+"""Attempts at ConceptMix items, step by step (paper, 2.3 and appendix C)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from formalimg.authoring.acceptance import Likeness, Shelf
+from formalimg.authoring.acceptance import AcceptedItems, Similarity
 from formalimg.authoring.concepts.answers import (
     BindingAnswer,
     CaptionAnswer,
@@ -18,11 +18,24 @@ from formalimg.authoring.concepts.answers import (
     RepeatedAnswer,
     ValidityAnswer,
 )
-from formalimg.authoring.concepts.checks import checked, closed, in_order, is_incomplete, left_open, written
-from formalimg.authoring.concepts.templates import Drawn, Mix, Texts, draw, mixed
+from formalimg.authoring.concepts.checks import (
+    caption_after_check,
+    check_caption,
+    complete_binding_from,
+    is_incomplete,
+    open_relations,
+    ordered_questions,
+)
+from formalimg.authoring.concepts.templates import (
+    ConceptMixture,
+    ConceptTemplates,
+    DrawnConcepts,
+    draw_mixture,
+    make_mixture,
+)
 from formalimg.authoring.conversation import Conversation
-from formalimg.authoring.outcomes import Outcome, Rejection
-from formalimg.authoring.plan import Slot, WritingPlan
+from formalimg.authoring.outcomes import AttemptOutcome, Rejection
+from formalimg.authoring.plan import AuthoringPlan, Slot
 from formalimg.errors import FormalimgError
 from formalimg.suites import (
     CATEGORIES,
@@ -40,8 +53,8 @@ from formalimg.suites import (
 
 
 @dataclass(frozen=True)
-class Attempt:
-    """An attempt under way.
+class ConceptAttempt:
+    """One attempt at an item.
 
     Attributes:
         plan, slot, number: which attempt at which item.
@@ -53,23 +66,23 @@ class Attempt:
             were added to it.
     """
 
-    plan: WritingPlan
+    plan: AuthoringPlan
     slot: Slot
     number: int
     pools: Pools
     talk: Conversation
-    texts: Texts
-    shelf: Shelf
+    texts: ConceptTemplates
+    shelf: AcceptedItems
     notes: dict[str, Any] = field(default_factory=dict)
 
-    async def made(self) -> Outcome:
-        """Make the attempt."""
-        drawn = draw(self.plan, self.pools, self.slot, self.number)
+    async def made(self) -> AttemptOutcome:
+        """Run the attempt."""
+        drawn = draw_mixture(self.plan, self.pools, self.slot, self.number)
         self.notes["drawn"] = [concept.category for concept in drawn.concepts]
         result = await self._written(drawn)
-        return Outcome(self.slot.id, self.number, result, self.talk.expense, self.notes)
+        return AttemptOutcome(self.slot.id, self.number, result, self.talk.expense, self.notes)
 
-    async def _written(self, drawn: Drawn) -> Item[ConceptSpec] | Rejection:
+    async def _written(self, drawn: DrawnConcepts) -> Item[ConceptSpec] | Rejection:
         mix = await self._mixed(drawn)
         if isinstance(mix, Rejection):
             return mix
@@ -85,8 +98,8 @@ class Attempt:
         level, spec = self.slot.level, mix.spec(questions)
         return Item(self.plan.suite, str(self.slot.id), level, caption, spec, (), self.plan.version)
 
-    async def _mixed(self, drawn: Drawn) -> Mix | Rejection:
-        """Step 2, and what can be said against the concepts before anyone writes about them."""
+    async def _mixed(self, drawn: DrawnConcepts) -> ConceptMixture | Rejection:
+        """Step 2: bind the concepts, and check them before any model is asked."""
         clash = _clash(drawn.binding)
         if clash is not None:
             return clash
@@ -97,45 +110,49 @@ class Attempt:
         clash = _clash(binding)
         if clash is not None:
             return clash
-        mix = mixed(drawn.concepts, binding, self.pools)
+        mix = make_mixture(drawn.concepts, binding, self.pools)
         return self.shelf.twin(mix.spec(template_questions(mix.concepts, mix.binding))) or mix
 
-    async def _bound(self, drawn: Drawn) -> Binding | Rejection:
+    async def _bound(self, drawn: DrawnConcepts) -> Binding | Rejection:
         if not is_incomplete(drawn.binding):
             self.notes["bound_by"] = "nobody"
             return drawn.binding
         self.notes["bound_by"] = self.plan.choices.binder
         if self.plan.choices.binder == "offline":
             binding = complete_binding(drawn.binding, drawn.chance)
-            return left_open() if is_incomplete(binding) else binding
+            return open_relations() if is_incomplete(binding) else binding
         answer = await self.talk.ask("writer", self.texts.asking_to_bind(drawn.binding), BindingAnswer)
-        return answer if isinstance(answer, Rejection) else closed(drawn.binding, answer, self.pools)
+        return answer if isinstance(answer, Rejection) else complete_binding_from(drawn.binding, answer, self.pools)
 
-    async def _caption(self, mix: Mix) -> str | Rejection:
+    async def _caption(self, mix: ConceptMixture) -> str | Rejection:
         """Step 3."""
         answer = await self.talk.ask("writer", self.texts.asking_for_caption(mix), CaptionAnswer)
-        return answer if isinstance(answer, Rejection) else self._new(written(answer, mix, self.pools), mix)
+        return answer if isinstance(answer, Rejection) else self._new(check_caption(answer, mix, self.pools), mix)
 
-    async def _checked(self, mix: Mix, caption: str) -> str | Rejection:
+    async def _checked(self, mix: ConceptMixture, caption: str) -> str | Rejection:
         """Step 4. The published code takes what the checker repeats for the caption; the paper does not."""
         repeat = self.plan.choices.profile == "official-code"
         form: type[ValidityAnswer | RepeatedAnswer] = RepeatedAnswer if repeat else ValidityAnswer
         answer = await self.talk.ask("checker", self.texts.asking_to_check(mix, caption, repeat=repeat), form)
-        return answer if isinstance(answer, Rejection) else self._new(checked(answer, caption, mix, self.pools), mix)
+        return (
+            answer
+            if isinstance(answer, Rejection)
+            else self._new(caption_after_check(answer, caption, mix, self.pools), mix)
+        )
 
-    def _new(self, caption: str | Rejection, mix: Mix) -> str | Rejection:
+    def _new(self, caption: str | Rejection, mix: ConceptMixture) -> str | Rejection:
         """The caption, unless another item has it, so that no question is asked for nothing."""
         if isinstance(caption, Rejection):
             return caption
         spec = mix.spec(template_questions(mix.concepts, mix.binding))
         return self.shelf.objection(caption, spec, self.slot.level) or caption
 
-    async def _questions(self, mix: Mix, caption: str) -> Sequence[str] | Rejection:
+    async def _questions(self, mix: ConceptMixture, caption: str) -> Sequence[str] | Rejection:
         """One for each statement; section 2.4 and C.3."""
         if self.plan.choices.questions == "template":
             return template_questions(mix.concepts, mix.binding)
         answer = await self.talk.ask("writer", self.texts.asking_for_questions(mix, caption), QuestionsAnswer)
-        return answer if isinstance(answer, Rejection) else in_order(answer.questions, mix, self.pools)
+        return answer if isinstance(answer, Rejection) else ordered_questions(answer.questions, mix, self.pools)
 
 
 def _clash(binding: Binding) -> Rejection | None:
@@ -143,26 +160,26 @@ def _clash(binding: Binding) -> Rejection | None:
     return None if clash is None else Rejection("conflict", clash.detail)
 
 
-class ConceptCraft:
-    """How items of ConceptMix are written."""
+class ConceptAuthoring:
+    """Authoring of ConceptMix items."""
 
-    def __init__(self, plan: WritingPlan, prompts: Path | None) -> None:
+    def __init__(self, plan: AuthoringPlan, prompts: Path | None) -> None:
         self._plan = plan
-        self._texts = Texts(prompts)
+        self._texts = ConceptTemplates(prompts)
         choices = plan.choices
         self._pools = load_pools(choices.concepts, profile=choices.profile, difficulty=choices.difficulty)
-        for level in plan.levels:  # what cannot be had is told before anyone is asked
-            draw(plan, self._pools, Slot(0, level), 0)
+        for level in plan.levels:  # fail before any request is sent
+            draw_mixture(plan, self._pools, Slot(0, level), 0)
             _require_enough(plan, self._pools, level)
 
     @property
-    def likeness(self) -> Likeness:
+    def likeness(self) -> Similarity:
         """Items are the same if they ask for the same concepts of the same objects; similar words are fine."""
-        return Likeness(content_of, lambda one, other: True, "duplicate concepts", None)
+        return Similarity(content_of, lambda one, other: True, "duplicate concepts", None)
 
     @property
     def shapes(self) -> Mapping[str, object]:
-        """The concepts that can be drawn, all choices, and the versions of the texts."""
+        """Return the concept pools, all choices, and the versions of the prompts."""
         choices = self._plan.choices
         return {
             "concepts": _digest(self._pools),
@@ -174,11 +191,11 @@ class ConceptCraft:
             "prompts": self._texts.versions,
         }
 
-    async def attempt(self, slot: Slot, number: int, talk: Conversation, shelf: Shelf) -> Outcome:
-        """Make one attempt."""
-        return await Attempt(self._plan, slot, number, self._pools, talk, self._texts, shelf).made()
+    async def attempt(self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems) -> AttemptOutcome:
+        """Run one attempt."""
+        return await ConceptAttempt(self._plan, slot, number, self._pools, talk, self._texts, shelf).made()
 
-    def summary(self, tried: Sequence[Outcome], accepted: Sequence[Outcome]) -> Mapping[str, object]:
+    def summary(self, tried: Sequence[AttemptOutcome], accepted: Sequence[AttemptOutcome]) -> Mapping[str, object]:
         """How many concepts were drawn and accepted of each category and level: rejections are not evenly spread."""
         answered = [outcome for outcome in tried if outcome.is_final]
         drawn, kept = _categories(answered), _categories(accepted)
@@ -190,12 +207,12 @@ class ConceptCraft:
             "by_level": {level: {"tried": levels[level], "accepted": full[level]} for level in self._plan.levels},
         }
 
-    def _levels(self, outcomes: Sequence[Outcome]) -> Counter[int]:
+    def _levels(self, outcomes: Sequence[AttemptOutcome]) -> Counter[int]:
         level_of = {slot.id: slot.level for slot in self._plan.slots}
         return Counter(level_of[outcome.slot] for outcome in outcomes)
 
 
-def _require_enough(plan: WritingPlan, pools: Pools, level: int) -> None:
+def _require_enough(plan: AuthoringPlan, pools: Pools, level: int) -> None:
     """Refuse to ask for more different items than there are."""
     most = most_items(level, pools, profile=plan.choices.profile, only=plan.choices.only)
     if most < plan.per_level:
@@ -205,7 +222,7 @@ def _require_enough(plan: WritingPlan, pools: Pools, level: int) -> None:
         )
 
 
-def _categories(outcomes: Sequence[Outcome]) -> Counter[str]:
+def _categories(outcomes: Sequence[AttemptOutcome]) -> Counter[str]:
     return Counter(category for outcome in outcomes for category in outcome.notes["drawn"])
 
 

@@ -1,4 +1,4 @@
-"""What our own reading of a caption has against it; no model decides this."""
+"""Checks of captions, bindings and questions by rule; no model decides here."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any
 
 from formalimg._util.text import truncate
 from formalimg.authoring.concepts.answers import BindingAnswer, CaptionAnswer, RepeatedAnswer, ValidityAnswer
-from formalimg.authoring.concepts.templates import Mix
+from formalimg.authoring.concepts.templates import ConceptMixture
 from formalimg.authoring.outcomes import Rejection
-from formalimg.authoring.task import fit_words
+from formalimg.authoring.task import clean_prompt
 from formalimg.suites import (
     ATTRIBUTES,
     Binding,
@@ -35,8 +35,8 @@ _WRONG = re.compile(r"\W*wrong\b", re.IGNORECASE)
 """How chat models begin who would rather say no in the place of the caption, as the paper lets them."""
 
 
-def written(answer: CaptionAnswer, mix: Mix, pools: Pools) -> str | Rejection:
-    """The caption that the writer gives, if it says every concept and no other."""
+def check_caption(answer: CaptionAnswer, mix: ConceptMixture, pools: Pools) -> str | Rejection:
+    """Return the caption of the writer, if it states every concept and no other."""
     if not answer.possible:
         return Rejection("called impossible", _in_one_line(answer.why))
     if _WRONG.match(answer.caption):
@@ -44,8 +44,10 @@ def written(answer: CaptionAnswer, mix: Mix, pools: Pools) -> str | Rejection:
     return _sound(answer.caption, mix, pools)
 
 
-def checked(answer: ValidityAnswer | RepeatedAnswer, caption: str, mix: Mix, pools: Pools) -> str | Rejection:
-    """The caption that stands after the check: the same, or the repeated one where it must be repeated."""
+def caption_after_check(
+    answer: ValidityAnswer | RepeatedAnswer, caption: str, mix: ConceptMixture, pools: Pools
+) -> str | Rejection:
+    """Return the caption after the check: the same, or the repeated one where repetition is required."""
     if not answer.valid:
         return Rejection("check: invalid", _in_one_line(answer.why))
     if isinstance(answer, ValidityAnswer):
@@ -55,8 +57,8 @@ def checked(answer: ValidityAnswer | RepeatedAnswer, caption: str, mix: Mix, poo
     return _sound(answer.caption, mix, pools)
 
 
-def _sound(caption: str, mix: Mix, pools: Pools) -> str | Rejection:
-    words = fit_words(caption)
+def _sound(caption: str, mix: ConceptMixture, pools: Pools) -> str | Rejection:
+    words = clean_prompt(caption)
     if isinstance(words, Rejection):
         return words
     missing = unsaid(words, mix.concepts, mix.binding)
@@ -80,18 +82,18 @@ _LONGEST_ITEM = 60
 
 
 def is_incomplete(binding: Binding) -> bool:
-    """Is a relation open, or a size without anything of the usual size to measure it by?"""
+    """Return whether a relation is open, or a size has no reference object."""
     return binding.is_open or lacks_measure(binding)
 
 
-def closed(given: Binding, answer: BindingAnswer, pools: Pools) -> Binding | Rejection:
-    """The binding that an answer gives, if it fills what was open and leaves all else as it was."""
+def complete_binding_from(given: Binding, answer: BindingAnswer, pools: Pools) -> Binding | Rejection:
+    """Return the binding of an answer, if it only fills what was open."""
     try:
         after = Binding.from_json(answer.model_dump(by_alias=True, exclude_none=True))
     except BindingError as error:
         return Rejection("binding unfit", truncate(str(error), 250, 50))
     if is_incomplete(after):
-        return left_open()
+        return open_relations()
     changes = tampering(given, after) or _needless(given, after)
     if changes:
         return Rejection("binding changed", truncate(changes, 250, 50))
@@ -102,13 +104,13 @@ def closed(given: Binding, answer: BindingAnswer, pools: Pools) -> Binding | Rej
     return after
 
 
-def left_open() -> Rejection:
-    """What is said of a binding that nobody completed."""
+def open_relations() -> Rejection:
+    """Return the rejection of an incomplete binding."""
     return Rejection("binding left open", "a relation whose objects are not said, or a size with nothing beside it")
 
 
 def _needless(given: Binding, after: Binding) -> str | None:
-    """An object that was added though neither a relation nor a size needs it."""
+    """Return an added object that neither a relation nor a size needs."""
     related = {end for relation in after.relations for end in (relation.first, relation.second)}
     spared = 1 if lacks_measure(given) else 0
     for number in range(len(given.objects) + 1, len(after.objects) + 1):
@@ -137,8 +139,8 @@ _WORD = re.compile(r"[^\W_]+")
 _INDEFINITE = ("a", "an", "one", "another")
 
 
-def in_order(questions: Sequence[str], mix: Mix, pools: Pools) -> tuple[str, ...] | Rejection:
-    """The questions, if there is one for each concept, in the order of the concepts.
+def ordered_questions(questions: Sequence[str], mix: ConceptMixture, pools: Pools) -> tuple[str, ...] | Rejection:
+    """Return the questions in the order of the concepts, if there is one for each.
 
     A question says its concept, of the right object and in the right direction, names all objects that the concept is
     about, and asks for nothing else. What our reader does not understand is rejected: another draw costs little, and a
@@ -161,7 +163,7 @@ def in_order(questions: Sequence[str], mix: Mix, pools: Pools) -> tuple[str, ...
 
 
 def _asks_for(line: str, bound: BoundConcept, binding: Binding, own: Collection[tuple[str, str]], pools: Pools) -> bool:
-    """Does a question ask for a concept, in words that say neither the opposite nor anything else?"""
+    """Return whether a question asks for exactly this concept."""
     words = _words(line)
     if words[:1] not in ([beginning] for beginning in _data()["beginnings"]) or line.count("?") > 1:
         return False
@@ -197,10 +199,10 @@ def _alone(bound: BoundConcept, binding: Binding) -> tuple[BoundConcept, Binding
 
 def _without_descriptions(line: str, bound: BoundConcept, binding: Binding) -> str:
     """The question without words that only tell which object is meant: "the three red cats" are "the cats"."""
-    told = set(_data()["naming"]["numbers"]) - {bound.concept.value}
+    naming = set(_data()["naming"]["numbers"]) - {bound.concept.value}
     for number in bound.objects:
-        told |= {value for value in binding.objects[number - 1].attributes.values() if value != bound.concept.value}
-    names = "|".join(re.escape(word) for word in sorted(told))
+        naming |= {value for value in binding.objects[number - 1].attributes.values() if value != bound.concept.value}
+    names = "|".join(re.escape(word) for word in sorted(naming))
     return re.sub(rf"\b(the|all) (?:(?:{names}),? )+(?=\w)", r"\1 ", line)
 
 

@@ -1,4 +1,4 @@
-"""A mix: concepts that were drawn and bound, ready to be put into words."""
+"""Drawn and bound concepts, and the prompt templates filled with them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from formalimg.authoring.plan import VERSION, Slot, WritingPlan
+from formalimg.authoring.plan import VERSION, AuthoringPlan, Slot
 from formalimg.prompts import load_prompts
 from formalimg.suites import (
     AskedConcept,
@@ -25,8 +25,8 @@ from formalimg.suites import (
 )
 
 
-class Drawn(NamedTuple):
-    """Concepts as they were drawn, with attributes bound and relations open, and the chance that is left."""
+class DrawnConcepts(NamedTuple):
+    """Drawn concepts with bound attributes and open relations, and the random generator to go on with."""
 
     concepts: tuple[Concept, ...]
     binding: Binding
@@ -34,8 +34,8 @@ class Drawn(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Mix:
-    """Concepts with nothing open.
+class ConceptMixture:
+    """Concepts with a complete binding.
 
     Attributes:
         concepts: each with the objects it is about.
@@ -48,7 +48,7 @@ class Mix:
     statements: tuple[str, ...]
 
     def spec(self, questions: Sequence[str]) -> ConceptSpec:
-        """What an item with these questions asks for."""
+        """Return the spec of an item with these questions."""
         return ConceptSpec(
             tuple(
                 AskedConcept(bound.concept.category, bound.concept.value, statement, question, bound.objects)
@@ -58,25 +58,25 @@ class Mix:
         )
 
 
-def draw(plan: WritingPlan, pools: Pools, slot: Slot, attempt: int) -> Drawn:
+def draw_mixture(plan: AuthoringPlan, pools: Pools, slot: Slot, attempt: int) -> DrawnConcepts:
     """The concepts of an item's n-th attempt: others for each attempt, and always the same for the same plan."""
     chance = random.Random(f"write {VERSION} {plan.suite} {plan.seed} {slot.level} {slot.id} {attempt}")
     choices = plan.choices
     concepts = draw_concepts(slot.level, pools, chance, profile=choices.profile, only=choices.only)
-    return Drawn(concepts, bind_attributes(concepts, pools, chance), chance)
+    return DrawnConcepts(concepts, bind_attributes(concepts, pools, chance), chance)
 
 
-def mixed(concepts: Sequence[Concept], binding: Binding, pools: Pools) -> Mix:
-    """Concepts and the binding that closes them, as a mix."""
+def make_mixture(concepts: Sequence[Concept], binding: Binding, pools: Pools) -> ConceptMixture:
+    """Combine concepts with their complete binding."""
     bound = bound_concepts(concepts, binding)
-    return Mix(bound, binding, statements(bound, binding, pools))
+    return ConceptMixture(bound, binding, statements(bound, binding, pools))
 
 
 _OURS = Path(__file__).parent / "prompts"
 
 
-class Texts:
-    """All texts for ConceptMix.
+class ConceptTemplates:
+    """Prompt templates for ConceptMix.
 
     Attributes:
         versions: of the texts, by name.
@@ -95,25 +95,27 @@ class Texts:
         self.versions = {name: text.version for name, text in self._texts.items()}
 
     def asking_to_bind(self, binding: Binding) -> str:
-        """What the writer is sent if something in a binding is open."""
+        """Return the prompt for completing a binding."""
         return self._texts["write-binding"].fill({"binding": _json(binding)})
 
-    def asking_for_caption(self, mix: Mix) -> str:
-        """What the writer is sent for the caption."""
-        return self._texts["write-caption"].fill(_told(mix))
+    def asking_for_caption(self, mix: ConceptMixture) -> str:
+        """Return the prompt for the caption."""
+        return self._texts["write-caption"].fill(_statement_list(mix))
 
-    def asking_to_check(self, mix: Mix, caption: str, *, repeat: bool) -> str:
-        """What the checker is sent; it may have to repeat the caption, as in the published code."""
-        return self._texts["repeat-caption" if repeat else "check-caption"].fill({**_told(mix), "caption": caption})
+    def asking_to_check(self, mix: ConceptMixture, caption: str, *, repeat: bool) -> str:
+        """Return the prompt for the checker, which may have to repeat the caption as in the published code."""
+        return self._texts["repeat-caption" if repeat else "check-caption"].fill(
+            {**_statement_list(mix), "caption": caption}
+        )
 
-    def asking_for_questions(self, mix: Mix, caption: str) -> str:
-        """What the writer is sent for the questions."""
+    def asking_for_questions(self, mix: ConceptMixture, caption: str) -> str:
+        """Return the prompt for the questions."""
         return self._texts["write-questions"].fill(
             {"statements": _listed(mix.statements), "caption": caption, "count": str(len(mix.statements))}
         )
 
 
-def _told(mix: Mix) -> dict[str, str]:
+def _statement_list(mix: ConceptMixture) -> dict[str, str]:
     return {"statements": _listed(mix.statements), "binding": _json(mix.binding)}
 
 

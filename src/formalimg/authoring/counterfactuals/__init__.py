@@ -1,1 +1,1 @@
-"""Writing CF-World: groups from laws, questions, outcomes without names, rare pairs; and the review by people."""
+"""Authoring of CF-World: groups from laws, questions, outcomes without names, rare pairs, and human review."""

@@ -1,4 +1,4 @@
-"""What is written of CF-World, and what it is made from."""
+"""Options and sources for authoring CF-World."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _ATTEMPTS = 6
 _PAIRS = 100  # as in the paper
 
 
-class Extent(NamedTuple):
-    """How much is written: which levels, how many items of each, and how often each is tried."""
+class AuthoringExtent(NamedTuple):
+    """Size of an authoring run: levels, items per level, and attempts per item."""
 
     levels: tuple[int, ...]
     per_level: int
@@ -29,15 +29,15 @@ class Extent(NamedTuple):
 
 
 class Law(NamedTuple):
-    """A law that groups are written about; the writer says which field it belongs to where nobody has."""
+    """A law to write groups about; the model chooses its field where none is given."""
 
     law: str
     discipline: str = ""
     branch: str = ""
 
 
-class Told(NamedTuple):
-    """A group whose outcome is told, and is to be told without names.
+class NamedOutcome(NamedTuple):
+    """A group whose explicit prompt names its outcome, to be described without names.
 
     Attributes:
         explicit: the item that tells it (L2).
@@ -56,19 +56,19 @@ class Told(NamedTuple):
 
 @dataclass(frozen=True)
 class CounterfactualChoices:
-    """What CF-World is written from.
+    """Sources of CF-World items.
 
     Attributes:
         laws: for groups: the laws; none for those of the groups that ship.
         per_law: for groups: how many of each law.
         questions: for groups: where the questions come from.
-        told: for outcomes without names: the groups that tell them; none for those that ship.
+        named_outcomes: for outcomes without names: the groups that name them; empty for the shipped ones.
     """
 
     laws: tuple[Law, ...] = ()
     per_law: int = 1
     questions: ScoreQuestions = "template"
-    told: tuple[Told, ...] = ()
+    named_outcomes: tuple[NamedOutcome, ...] = ()
 
     def __post_init__(self) -> None:
         if self.questions not in get_args(ScoreQuestions):
@@ -78,29 +78,29 @@ class CounterfactualChoices:
 
     @property
     def made(self) -> tuple[str, ...]:
-        """The options that are not left as they were."""
+        """Return the options that differ from their defaults."""
         usual = {"--laws": not self.laws, "--per-law": self.per_law == 1, "--questions": self.questions == "template"}
-        return tuple(name for name, kept in {**usual, "--items": not self.told}.items() if not kept)
+        return tuple(name for name, kept in {**usual, "--items": not self.named_outcomes}.items() if not kept)
 
 
 @cache
-def our_laws() -> tuple[Law, ...]:
-    """The laws of the groups that ship, each once."""
+def shipped_laws() -> tuple[Law, ...]:
+    """Return the laws of the shipped groups, each once."""
     from formalimg.suites import our_groups  # here, since most plans are for other suites
 
     return tuple(dict.fromkeys(Law(group.law, group.discipline, group.branch) for group in our_groups()))
 
 
 @cache
-def our_outcomes() -> tuple[Told, ...]:
-    """The groups that ship, told."""
+def shipped_outcomes() -> tuple[NamedOutcome, ...]:
+    """Return the shipped groups with their named outcomes."""
     from formalimg.suites import items_of_groups, our_groups
 
-    return outcomes_told(items_of_groups(our_groups()))
+    return named_outcomes(items_of_groups(our_groups()))
 
 
-def outcomes_told(items: Iterable[Item[CounterfactualSpec]]) -> tuple[Told, ...]:
-    """The groups in items of CF-World whose outcomes can be described.
+def named_outcomes(items: Iterable[Item[CounterfactualSpec]]) -> tuple[NamedOutcome, ...]:
+    """Return the groups of CF-World items whose outcomes can be described.
 
     Raises:
         FormalimgError: if a group has no explicit or no implicit prompt, or two of them.
@@ -115,11 +115,13 @@ def outcomes_told(items: Iterable[Item[CounterfactualSpec]]) -> tuple[Told, ...]
         for level in (2, 3):
             if level not in known:
                 raise FormalimgError(f"group {name} has no item of level {level}: give whole groups")
-    return tuple(Told(known[2], known[3].prompt) for known in levels.values())
+    return tuple(NamedOutcome(known[2], known[3].prompt) for known in levels.values())
 
 
-def usual_extent(suite: str, choices: CounterfactualChoices, levels: tuple[int, ...], per_level: int) -> Extent:
-    """How much of a suite is written; what was asked for may be left open, or be the same.
+def default_extent(
+    suite: str, choices: CounterfactualChoices, levels: tuple[int, ...], per_level: int
+) -> AuthoringExtent:
+    """Return the extent of an authoring run, with defaults for what is not given.
 
     Raises:
         FormalimgError: if it cannot be written, or the choices are for another suite.
@@ -136,11 +138,11 @@ def usual_extent(suite: str, choices: CounterfactualChoices, levels: tuple[int, 
         raise FormalimgError(f"{', '.join(wrong)}: not for {suite}")
     match suite:
         case "cf-world":
-            usual = Extent((1, 2, 3), len(choices.laws or our_laws()) * choices.per_law, _ATTEMPTS)
+            usual = AuthoringExtent((1, 2, 3), len(choices.laws or shipped_laws()) * choices.per_law, _ATTEMPTS)
         case "cf-world-denominalised":
-            usual = Extent((2,), len(choices.told or our_outcomes()), _ATTEMPTS)
+            usual = AuthoringExtent((2,), len(choices.named_outcomes or shipped_outcomes()), _ATTEMPTS)
         case _:
-            usual = Extent((1, 2), per_level or _PAIRS, _ATTEMPTS)
+            usual = AuthoringExtent((1, 2), per_level or _PAIRS, _ATTEMPTS)
     if levels not in ((), usual.levels):
         raise FormalimgError(f"{suite} is always written with all its levels: leave --levels out")
     if per_level not in (0, usual.per_level):

@@ -1,4 +1,4 @@
-"""Whether what a writer gave is a group, and what the checker has against it."""
+"""Authoring task: CF-World groups from laws, with their checks."""
 
 from __future__ import annotations
 
@@ -12,15 +12,21 @@ from pathlib import Path
 from typing import Any, Literal
 
 from formalimg._util.text import truncate
-from formalimg.authoring.acceptance import Likeness, Shelf
+from formalimg.authoring.acceptance import AcceptedItems, Similarity
 from formalimg.authoring.conversation import Conversation
 from formalimg.authoring.counterfactuals.answers import CriteriaAnswer, GroupAnswer, QuestionAnswer, ScoresAnswer
-from formalimg.authoring.counterfactuals.choices import Law, our_laws
+from formalimg.authoring.counterfactuals.choices import Law, shipped_laws
 from formalimg.authoring.counterfactuals.groups import Questions, WrittenGroup, encode_questions
 from formalimg.authoring.counterfactuals.laws import hints
-from formalimg.authoring.counterfactuals.templates import Texts, fit_fields, in_one_line, likeness, shared
-from formalimg.authoring.outcomes import Outcome, Reason, Rejection
-from formalimg.authoring.plan import Slot, WritingPlan
+from formalimg.authoring.counterfactuals.templates import (
+    CounterfactualTemplates,
+    clean_fields,
+    one_line,
+    shared_stems,
+    stem_overlap,
+)
+from formalimg.authoring.outcomes import AttemptOutcome, Reason, Rejection
+from formalimg.authoring.plan import AuthoringPlan, Slot
 from formalimg.suites import (
     CounterfactualSpec,
     Dimension,
@@ -37,9 +43,9 @@ _WORTH_A_LOOK = 0.3
 """Groups with less in common than this are not compared word by word: what is nearly the same has far more."""
 
 
-def group_of(answer: GroupAnswer, law: Law, name: str) -> Group | Rejection:
-    """The group that an answer gives, if nothing can be said against its words."""
-    texts = fit_fields({field: getattr(answer, field) for field in _TEXTS})
+def parse_group(answer: GroupAnswer, law: Law, name: str) -> Group | Rejection:
+    """Return the group of an answer, if its texts pass all checks."""
+    texts = clean_fields({field: getattr(answer, field) for field in _TEXTS})
     if isinstance(texts, Rejection):
         return texts
     discipline = law.discipline or answer.discipline
@@ -53,22 +59,22 @@ def group_of(answer: GroupAnswer, law: Law, name: str) -> Group | Rejection:
     return group
 
 
-def nearly_the_same(one: Group, other: Group) -> bool:
+def are_near_duplicates(one: Group, other: Group) -> bool:
     """Would `check_groups` call one of them a duplicate of the other, whatever their ids?"""
-    if min(likeness(one.implicit, other.implicit), likeness(one.outcome, other.outcome)) < _WORTH_A_LOOK:
+    if min(stem_overlap(one.implicit, other.implicit), stem_overlap(one.outcome, other.outcome)) < _WORTH_A_LOOK:
         return False
     return any(problem.reason == "duplicate" for problem in check_groups([one, other]))
 
 
-def objection(answer: CriteriaAnswer) -> Rejection | None:
-    """Why the checker would not use a group; None if it would."""
+def group_objection(answer: CriteriaAnswer) -> Rejection | None:
+    """Return why the checker rejects a group; None if it accepts it."""
     found: tuple[tuple[bool, Reason], ...] = (
         (answer.safe, "check: unsafe"),
         (answer.valid, "check: invalid"),
         (answer.unambiguous, "check: ambiguous"),
         (answer.deductive, "check: not deductive"),
     )
-    return next((Rejection(reason, in_one_line(answer.why)) for fine, reason in found if not fine), None)
+    return next((Rejection(reason, one_line(answer.why)) for fine, reason in found if not fine), None)
 
 
 def _plain(sentence: str) -> list[str]:
@@ -84,7 +90,7 @@ _ON_THE_POINT = 0.5
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
-def questions_of(given: Sequence[QuestionAnswer], shows: str) -> tuple[WeightedQuestion, ...] | Rejection:
+def parse_questions(given: Sequence[QuestionAnswer], shows: str) -> tuple[WeightedQuestion, ...] | Rejection:
     """The questions in their order and with our weights, if there are as many as there should be and each makes sense.
 
     Args:
@@ -99,7 +105,7 @@ def questions_of(given: Sequence[QuestionAnswer], shows: str) -> tuple[WeightedQ
     weights = {question.dimension: question.weight for question in template_scores(shows, law=shows)}
     found: list[WeightedQuestion] = []
     for entry in sorted(given, key=lambda entry: ORDER.index(entry.dimension)):
-        texts = fit_fields({"question": entry.question, "criteria": entry.criteria})
+        texts = clean_fields({"question": entry.question, "criteria": entry.criteria})
         if isinstance(texts, Rejection):
             return texts
         found.append(WeightedQuestion(entry.dimension, **texts, weight=weights[entry.dimension]))
@@ -113,7 +119,7 @@ def _objection(question: WeightedQuestion, shows: str) -> Rejection | None:
     numbers = {float(number) for number in _NUMBER.findall(question.criteria)}
     if not {0.0, 1.0} <= numbers or max(numbers) > 1:
         return Rejection("no criteria", truncate(question.criteria, 200, 50))
-    if question.dimension == "assessment" and shared(shows, question.question) < _ON_THE_POINT:
+    if question.dimension == "assessment" and shared_stems(shows, question.question) < _ON_THE_POINT:
         return Rejection("question beside the point", shown)
     return None
 
@@ -127,24 +133,24 @@ def _all_different(questions: Sequence[WeightedQuestion]) -> tuple[WeightedQuest
 _NEAR = 0.8
 
 
-class GroupCraft:
-    """How groups of CF-World are written: each place is for a group, and its explicit item stands for it."""
+class GroupAuthoring:
+    """Authoring of CF-World groups; a slot holds a group, represented by its explicit item."""
 
-    def __init__(self, plan: WritingPlan, prompts: Path | None) -> None:
+    def __init__(self, plan: AuthoringPlan, prompts: Path | None) -> None:
         self._plan = plan
         self._choices = plan.counterfactual
-        self._laws = self._choices.laws or our_laws()
+        self._laws = self._choices.laws or shipped_laws()
         questions = ("write-scores",) if self._choices.questions == "model" else ()
-        self._texts = Texts(("write-group", "check-group", *questions), prompts)
+        self._texts = CounterfactualTemplates(("write-group", "check-group", *questions), prompts)
 
     @property
-    def likeness(self) -> Likeness:
+    def likeness(self) -> Similarity:
         """Groups are the same if `check_groups` says so."""
-        return Likeness(lambda group: None, nearly_the_same, "duplicate", _NEAR, _group_in)
+        return Similarity(lambda group: None, are_near_duplicates, "duplicate", _NEAR, _group_in)
 
     @property
     def shapes(self) -> Mapping[str, object]:
-        """The laws, where questions come from, and the versions of the texts."""
+        """Return the laws, the source of questions, and the versions of the templates."""
         laws = hashlib.sha256(json.dumps(self._laws, ensure_ascii=False).encode()).hexdigest()[:16]
         return {
             "laws": f"{len(self._laws)}, sha256 {laws}",
@@ -153,14 +159,14 @@ class GroupCraft:
             "prompts": self._texts.versions,
         }
 
-    async def attempt(self, slot: Slot, number: int, talk: Conversation, shelf: Shelf) -> Outcome:
-        """Make one attempt."""
+    async def attempt(self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems) -> AttemptOutcome:
+        """Run one attempt."""
         notes: dict[str, Any] = {}
         result = await self._written(slot, number, talk, shelf, notes)
-        return Outcome(slot.id, number, result, talk.expense, notes)
+        return AttemptOutcome(slot.id, number, result, talk.expense, notes)
 
-    def summary(self, tried: Sequence[Outcome], accepted: Sequence[Outcome]) -> Mapping[str, object]:
-        """How many groups each field got, and which laws got fewer than they should."""
+    def summary(self, tried: Sequence[AttemptOutcome], accepted: Sequence[AttemptOutcome]) -> Mapping[str, object]:
+        """Return how many groups each field got, and which laws got fewer than planned."""
         groups = [Group.from_fields(outcome.notes["group"]) for outcome in accepted]
         fields = Counter(group.branch or group.discipline for group in groups)
         had = Counter(outcome.slot // self._choices.per_law for outcome in accepted)
@@ -168,7 +174,7 @@ class GroupCraft:
         return {"groups": len(groups), "by_field": dict(sorted(fields.items())), "laws_short_of_groups": short}
 
     async def _written(
-        self, slot: Slot, number: int, talk: Conversation, shelf: Shelf, notes: dict[str, Any]
+        self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems, notes: dict[str, Any]
     ) -> Item[CounterfactualSpec] | Rejection:
         place, index = divmod(slot.id, self._choices.per_law)
         law = self._laws[place]
@@ -176,7 +182,7 @@ class GroupCraft:
         answer = await talk.ask("writer", self._texts.asking_for_group(law, *hint), GroupAnswer)
         if isinstance(answer, Rejection):
             return answer
-        group = group_of(answer, law, f"law-{place + 1:03}-{index + 1}")
+        group = parse_group(answer, law, f"law-{place + 1:03}-{index + 1}")
         if isinstance(group, Rejection):
             return group
         known = shelf.objection(group.explicit, group, slot.level)
@@ -185,7 +191,7 @@ class GroupCraft:
         criteria = await talk.ask("checker", self._texts.asking_to_check_group(group), CriteriaAnswer)
         if isinstance(criteria, Rejection):
             return criteria
-        refused = objection(criteria)
+        refused = group_objection(criteria)
         if refused is not None:
             return refused
         questions = await self._questions(group, talk)
@@ -205,7 +211,7 @@ class GroupCraft:
             answer = await talk.ask("writer", text, ScoresAnswer)
             if isinstance(answer, Rejection):
                 return answer
-            questions = questions_of(answer.questions, shows)
+            questions = parse_questions(answer.questions, shows)
             if isinstance(questions, Rejection):
                 return questions
             found[level] = questions

@@ -1,4 +1,4 @@
-"""Groups with the questions that belong to them, and the files they lie in."""
+"""Written groups with their questions, and their files."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from formalimg._util.io import atomic_write_text
 from formalimg._util.strict_json import loads_strict
 from formalimg._util.text import truncate
 from formalimg.authoring.counterfactuals.choices import GROUPS, PAIRS
-from formalimg.authoring.outcomes import Outcome, Rejection
-from formalimg.authoring.plan import WritingPlan
+from formalimg.authoring.outcomes import AttemptOutcome, Rejection
+from formalimg.authoring.plan import AuthoringPlan
 from formalimg.errors import FormalimgError
 from formalimg.suites import (
     CounterfactualSpec,
@@ -27,7 +27,7 @@ from formalimg.suites import (
 )
 
 if TYPE_CHECKING:
-    from formalimg.authoring.task import Craft
+    from formalimg.authoring.task import AuthoringTask
 
 
 GROUPS_FILE = "groups.jsonl"
@@ -37,7 +37,7 @@ Questions = Mapping[int, tuple[WeightedQuestion, ...]]
 
 @dataclass(frozen=True)
 class WrittenGroup:
-    """A group, and the questions that a model wrote for it.
+    """A group with the questions a model wrote for it.
 
     Attributes:
         group: the group.
@@ -48,11 +48,11 @@ class WrittenGroup:
     questions: Questions = field(default_factory=dict)
 
     def items(self, version: str = "") -> list[Item[CounterfactualSpec]]:
-        """The three items of the group."""
+        """Return the three items of the group."""
         return [self._asked(item) for item in items_of_groups([self.group], version)]
 
     def denominalised(self, version: str = "") -> list[Item[CounterfactualSpec]]:
-        """The explicit item without the names of its outcome."""
+        """Return the explicit item without the names of its outcome."""
         return [self._asked(item) for item in denominalised_items([self.group], version)]
 
     def _asked(self, item: Item[CounterfactualSpec]) -> Item[CounterfactualSpec]:
@@ -62,12 +62,12 @@ class WrittenGroup:
 
 
 def encode_questions(questions: Questions) -> dict[str, list[dict[str, Any]]]:
-    """Questions in plain data."""
+    """Encode questions as plain data."""
     return {str(level): [asdict(question) for question in asked] for level, asked in sorted(questions.items())}
 
 
 def decode_questions(kept: Mapping[str, Sequence[Mapping[str, Any]]]) -> Questions:
-    """What `encode_questions` gave."""
+    """Decode questions from plain data."""
     return {int(level): tuple(WeightedQuestion(**question) for question in asked) for level, asked in kept.items()}
 
 
@@ -78,7 +78,7 @@ def write_groups(groups: Iterable[Group], folder: Path) -> Path:
 
 
 def read_groups(path: Path) -> list[Group]:
-    """The groups in a file of lines.
+    """Read groups from a JSONL file.
 
     Raises:
         ItemsError: naming the lines that are no groups.
@@ -91,7 +91,7 @@ def read_groups(path: Path) -> list[Group]:
     wrong: list[str] = []
     for number, line in enumerate(lines, 1):
         try:
-            found.append(Group.from_fields(fields_in(line)))
+            found.append(Group.from_fields(parse_line(line)))
         except FormalimgError as error:
             wrong.append(f"{path}, line {number}: {error}")
     if wrong:
@@ -99,8 +99,8 @@ def read_groups(path: Path) -> list[Group]:
     return found
 
 
-def fields_in(line: bytes) -> dict[str, Any]:
-    """The fields in a line of JSON.
+def parse_line(line: bytes) -> dict[str, Any]:
+    """Parse a line of JSON.
 
     Raises:
         FormalimgError: if the line holds no object.
@@ -118,49 +118,49 @@ def fields_in(line: bytes) -> dict[str, Any]:
 DENOMINALISED_FOLDER = "denominalised"
 
 
-def items_of_outcomes(plan: WritingPlan, accepted: Sequence[Outcome]) -> tuple[Item[Any], ...]:
-    """The items of all accepted attempts, in the order of their places."""
+def items_from_outcomes(plan: AuthoringPlan, accepted: Sequence[AttemptOutcome]) -> tuple[Item[Any], ...]:
+    """Return the items of all accepted attempts, in slot order."""
     found: list[Item[Any]] = []
     for outcome in sorted(accepted, key=lambda outcome: outcome.slot):
         if plan.suite == GROUPS:
             found += _written(outcome).items(plan.version)
         elif plan.suite == PAIRS:
-            from formalimg.authoring.counterfactuals.pair_task import Pair, pair_items
+            from formalimg.authoring.counterfactuals.pair_task import ObjectPair, pair_items
 
-            found += pair_items(Pair(*outcome.notes["pair"]), outcome.slot, plan.version)
+            found += pair_items(ObjectPair(*outcome.notes["pair"]), outcome.slot, plan.version)
         elif not isinstance(outcome.result, Rejection):
             found.append(outcome.result)
     return tuple(found)
 
 
-def put_beside(plan: WritingPlan, accepted: Sequence[Outcome], folder: Path) -> None:
-    """Write what belongs to the items: groups, and their explicit items without names."""
+def write_companions(plan: AuthoringPlan, accepted: Sequence[AttemptOutcome], folder: Path) -> None:
+    """Write the groups and their explicit items without names beside the items."""
     if plan.suite == GROUPS:
         written = [_written(outcome) for outcome in sorted(accepted, key=lambda outcome: outcome.slot)]
-        put_groups(written, folder, plan.version)
+        write_group_files(written, folder, plan.version)
 
 
-def put_groups(written: Sequence[WrittenGroup], folder: Path, version: str) -> None:
+def write_group_files(written: Sequence[WrittenGroup], folder: Path, version: str) -> None:
     """Write `groups.jsonl`, and the explicit items without names to a folder of their own: they are another suite."""
     write_groups([each.group for each in written], folder)
     nameless = [item for each in written for item in each.denominalised(version)]
     write_items(nameless, folder / DENOMINALISED_FOLDER)
 
 
-def _written(outcome: Outcome) -> WrittenGroup:
+def _written(outcome: AttemptOutcome) -> WrittenGroup:
     return WrittenGroup(Group.from_fields(outcome.notes["group"]), decode_questions(outcome.notes["questions"]))
 
 
-def counterfactual_craft(plan: WritingPlan, prompts: Path | None) -> Craft:
-    """The craft for a plan."""
+def counterfactual_authoring(plan: AuthoringPlan, prompts: Path | None) -> AuthoringTask:
+    """Return the authoring task of a plan."""
     if plan.suite == GROUPS:
-        from formalimg.authoring.counterfactuals.group_task import GroupCraft  # each loads only what it needs
+        from formalimg.authoring.counterfactuals.group_task import GroupAuthoring  # each loads only what it needs
 
-        return GroupCraft(plan, prompts)
+        return GroupAuthoring(plan, prompts)
     if plan.suite == PAIRS:
-        from formalimg.authoring.counterfactuals.pair_task import PairCraft
+        from formalimg.authoring.counterfactuals.pair_task import PairAuthoring
 
-        return PairCraft(plan, prompts)
-    from formalimg.authoring.counterfactuals.description_task import DescriptionCraft
+        return PairAuthoring(plan, prompts)
+    from formalimg.authoring.counterfactuals.description_task import DescriptionAuthoring
 
-    return DescriptionCraft(plan, prompts)
+    return DescriptionAuthoring(plan, prompts)

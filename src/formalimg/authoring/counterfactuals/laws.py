@@ -1,4 +1,4 @@
-"""Laws from a file of the user's."""
+"""Laws from a user's file, and the hints that vary attempts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WORD = re.compile(r"[a-z][a-z -]{0,39}")
 
 
 def read_laws(path: Path) -> tuple[Law, ...]:
-    """The laws in a file.
+    """Read laws from a file.
 
     A text file has one law per line, `law | discipline | branch`, with the last two as you like; empty lines and those
     that begin with # are skipped. A `.csv` file has these names in its first line, a `.toml` file has a list of
@@ -101,7 +101,7 @@ def _problem(law: Law, entry: Mapping[str, object]) -> str | None:
 
 
 def hints(names: Sequence[str], topic: str, seed: int, number: int) -> tuple[str, ...]:
-    """One hint of each kind: all combinations come up before one comes up again.
+    """Return one hint of each kind; all combinations are used before one repeats.
 
     Args:
         names: the kinds, as in `hints.toml`.

@@ -1,4 +1,4 @@
-"""Whether two prompts are a pair: the same object and the same frame, with a rare and with a common partner."""
+"""Authoring task: prompts with a rare and a common partner of the same object."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from formalimg._util.text import truncate
-from formalimg.authoring.acceptance import Likeness, Shelf
+from formalimg.authoring.acceptance import AcceptedItems, Similarity
 from formalimg.authoring.conversation import Conversation
 from formalimg.authoring.counterfactuals.answers import PairAnswer, RarityAnswer
 from formalimg.authoring.counterfactuals.choices import PAIRS
 from formalimg.authoring.counterfactuals.laws import hints
-from formalimg.authoring.counterfactuals.templates import Texts, fit_fields, in_one_line, unsafe_word
-from formalimg.authoring.outcomes import Outcome, Reason, Rejection
-from formalimg.authoring.plan import Slot, WritingPlan
+from formalimg.authoring.counterfactuals.templates import CounterfactualTemplates, clean_fields, one_line, unsafe_word
+from formalimg.authoring.outcomes import AttemptOutcome, Reason, Rejection
+from formalimg.authoring.plan import AuthoringPlan, Slot
 from formalimg.suites import CounterfactualSpec, Item, pair_spec
 
 _TEXTS = ("a", "rare", "common", "rare_prompt", "common_prompt")
@@ -27,7 +27,7 @@ _AROUND = 1
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 
 
-class Pair(NamedTuple):
+class ObjectPair(NamedTuple):
     """An object, its two partners, and a prompt with each."""
 
     a: str
@@ -37,12 +37,12 @@ class Pair(NamedTuple):
     common_prompt: str
 
 
-def pair_of(answer: PairAnswer) -> Pair | Rejection:
-    """The pair that an answer gives, if nothing can be said against its words."""
-    texts = fit_fields({name: getattr(answer, name) for name in _TEXTS})
+def parse_pair(answer: PairAnswer) -> ObjectPair | Rejection:
+    """Return the pair of an answer, if its texts pass all checks."""
+    texts = clean_fields({name: getattr(answer, name) for name in _TEXTS})
     if isinstance(texts, Rejection):
         return texts
-    pair = Pair(**texts)
+    pair = ObjectPair(**texts)
     for text in pair:
         unsafe = unsafe_word(text)
         if unsafe is not None:
@@ -50,22 +50,22 @@ def pair_of(answer: PairAnswer) -> Pair | Rejection:
     return _form(pair) or _saying(pair) or _frame(pair) or pair
 
 
-def signature(pair: Pair) -> tuple[frozenset[str], frozenset[str]]:
+def signature(pair: ObjectPair) -> tuple[frozenset[str], frozenset[str]]:
     """What pairs have in common that put the same objects together: the object and its rare partner."""
     return frozenset(_words(pair.a)), frozenset(_words(pair.rare))
 
 
-def objection(answer: RarityAnswer) -> Rejection | None:
-    """Why the checker would not use a pair; None if it would."""
+def pair_objection(answer: RarityAnswer) -> Rejection | None:
+    """Return why the checker rejects a pair; None if it accepts it."""
     found: tuple[tuple[bool, Reason], ...] = (
         (answer.safe, "check: unsafe"),
         (answer.rare, "check: not rare"),
         (answer.common, "check: not common"),
     )
-    return next((Rejection(reason, in_one_line(answer.why)) for fine, reason in found if not fine), None)
+    return next((Rejection(reason, one_line(answer.why)) for fine, reason in found if not fine), None)
 
 
-def _form(pair: Pair) -> Rejection | None:
+def _form(pair: ObjectPair) -> Rejection | None:
     for name in ("a", "rare", "common"):
         if not 1 <= len(_words(getattr(pair, name))) <= _MOST_WORDS:
             given = truncate(getattr(pair, name), 80, 20)
@@ -76,7 +76,7 @@ def _form(pair: Pair) -> Rejection | None:
     return None
 
 
-def _saying(pair: Pair) -> Rejection | None:
+def _saying(pair: ObjectPair) -> Rejection | None:
     for prompt, own, other in ((pair.rare_prompt, "rare", "common"), (pair.common_prompt, "common", "rare")):
         for name in ("a", own):
             if not _has(prompt, getattr(pair, name)):
@@ -86,7 +86,7 @@ def _saying(pair: Pair) -> Rejection | None:
     return None
 
 
-def _frame(pair: Pair) -> Rejection | None:
+def _frame(pair: ObjectPair) -> Rejection | None:
     """The prompts must be the same but for the partner and what has to go with it."""
     rare, common = _words(pair.rare_prompt), _words(pair.common_prompt)
     start = _alike(rare, common)
@@ -115,43 +115,43 @@ def _words(text: str) -> list[str]:
 _NEAR = 0.8
 
 
-class PairCraft:
-    """How pairs are written: each place is for a pair, and its rare item stands for it."""
+class PairAuthoring:
+    """Authoring of rare pairs; a slot holds a pair, represented by its rare item."""
 
-    def __init__(self, plan: WritingPlan, prompts: Path | None) -> None:
+    def __init__(self, plan: AuthoringPlan, prompts: Path | None) -> None:
         self._plan = plan
-        self._texts = Texts(("write-pair", "check-pair"), prompts)
+        self._texts = CounterfactualTemplates(("write-pair", "check-pair"), prompts)
 
     @property
-    def likeness(self) -> Likeness:
+    def likeness(self) -> Similarity:
         """Pairs are the same if they put the same objects together."""
-        return Likeness(
-            signature, lambda one, other: True, "duplicate", _NEAR, lambda item, notes: Pair(*notes["pair"])
+        return Similarity(
+            signature, lambda one, other: True, "duplicate", _NEAR, lambda item, notes: ObjectPair(*notes["pair"])
         )
 
     @property
     def shapes(self) -> Mapping[str, object]:
-        """The versions of the texts."""
+        """Return the versions of the templates."""
         return {"prompts": self._texts.versions}
 
-    async def attempt(self, slot: Slot, number: int, talk: Conversation, shelf: Shelf) -> Outcome:
-        """Make one attempt."""
+    async def attempt(self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems) -> AttemptOutcome:
+        """Run one attempt."""
         notes: dict[str, Any] = {}
         result = await self._written(slot, number, talk, shelf, notes)
-        return Outcome(slot.id, number, result, talk.expense, notes)
+        return AttemptOutcome(slot.id, number, result, talk.expense, notes)
 
-    def summary(self, tried: Sequence[Outcome], accepted: Sequence[Outcome]) -> Mapping[str, object]:
-        """How many pairs there are; each gives two items."""
+    def summary(self, tried: Sequence[AttemptOutcome], accepted: Sequence[AttemptOutcome]) -> Mapping[str, object]:
+        """Return how many pairs there are; each gives two items."""
         return {"pairs": len(accepted)}
 
     async def _written(
-        self, slot: Slot, number: int, talk: Conversation, shelf: Shelf, notes: dict[str, Any]
+        self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems, notes: dict[str, Any]
     ) -> Item[CounterfactualSpec] | Rejection:
         hint = hints(("things", "letters", "bonds"), "pairs", self._plan.seed, number * self._plan.per_level + slot.id)
         answer = await talk.ask("writer", self._texts.asking_for_pair(*hint), PairAnswer)
         if isinstance(answer, Rejection):
             return answer
-        pair = pair_of(answer)
+        pair = parse_pair(answer)
         if isinstance(pair, Rejection):
             return pair
         known = shelf.objection(pair.rare_prompt, pair, slot.level)
@@ -162,11 +162,11 @@ class PairCraft:
         if isinstance(check, Rejection):
             return check
         notes["pair"] = list(pair)
-        return objection(check) or pair_items(pair, slot.id, self._plan.version)[1]
+        return pair_objection(check) or pair_items(pair, slot.id, self._plan.version)[1]
 
 
-def pair_items(pair: Pair, number: int, version: str) -> list[Item[CounterfactualSpec]]:
-    """The two items of a pair: with the common partner (level 1), and with the rare one (level 2)."""
+def pair_items(pair: ObjectPair, number: int, version: str) -> list[Item[CounterfactualSpec]]:
+    """Return the two items of a pair: common partner (level 1) and rare partner (level 2)."""
     name = f"pair-{number + 1:03}"
     return [
         Item(PAIRS, f"{name}-{kind}", level, prompt, pair_spec(name, pair.a, partner, prompt), (), version)

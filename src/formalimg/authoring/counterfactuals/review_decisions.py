@@ -1,4 +1,4 @@
-"""What came of a review: decisions read from the queue, each line checked again."""
+"""Decisions of a human review, read from the queue and checked again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from formalimg._util.io import atomic_write_text
-from formalimg.authoring.counterfactuals.groups import WrittenGroup, fields_in, put_groups
+from formalimg.authoring.counterfactuals.groups import WrittenGroup, parse_line, write_group_files
 from formalimg.authoring.counterfactuals.review_queue import DECISIONS, ReviewLine
 from formalimg.errors import FormalimgError
 from formalimg.suites import ItemsError, check_groups, write_items
@@ -16,8 +16,8 @@ REPORT_FILE = "review.json"
 
 
 @dataclass
-class Review:
-    """What people decided.
+class ReviewDecisions:
+    """Decisions of reviewers.
 
     Attributes:
         accepted: the groups to keep, edited ones as they were edited, in the order of the queue.
@@ -33,22 +33,22 @@ class Review:
 
     @property
     def undecided(self) -> list[str]:
-        """The groups that nobody has decided about."""
+        """Return the undecided groups."""
         return [name for name, decision in self.decisions.items() if not decision]
 
 
-def read_review(path: Path) -> Review:
-    """The decisions in a queue.
+def read_review(path: Path) -> ReviewDecisions:
+    """Read the decisions from a queue.
 
     Raises:
         FormalimgError: if the file cannot be read.
         ItemsError: naming every line that makes no sense: no group, an unknown decision, a group that was changed
             though nobody said edit, or an edited one that the checker objects to.
     """
-    review, wrong, places = Review(), [], dict[str, int]()
+    review, wrong, places = ReviewDecisions(), [], dict[str, int]()
     for number, line in enumerate(queue_bytes(path).splitlines(), 1):
         try:
-            name = _take(ReviewLine.from_fields(fields_in(line)), review)
+            name = _take(ReviewLine.from_fields(parse_line(line)), review)
             places[name] = number
         except FormalimgError as error:
             wrong.append(f"{path}, line {number}: {error}")
@@ -66,7 +66,7 @@ def read_review(path: Path) -> Review:
 
 
 def queue_bytes(path: Path) -> bytes:
-    """What is in the file of a queue.
+    """Return the content of a queue file.
 
     Raises:
         FormalimgError: if it cannot be read.
@@ -77,7 +77,7 @@ def queue_bytes(path: Path) -> bytes:
         raise FormalimgError(f"cannot read the queue {path}: {error.strerror}") from error
 
 
-def put_review(review: Review, folder: Path, version: str = "") -> Path | None:
+def write_review(review: ReviewDecisions, folder: Path, version: str = "") -> Path | None:
     """Write the accepted groups, their items and `review.json`; gives where the items lie, None if there are none."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FormalimgError(f"{folder} already holds something: choose another folder, or empty it")
@@ -91,13 +91,13 @@ def put_review(review: Review, folder: Path, version: str = "") -> Path | None:
     }
     path = None
     if review.accepted:
-        put_groups(review.accepted, folder, version)
+        write_group_files(review.accepted, folder, version)
         path = write_items([item for each in review.accepted for item in each.items(version)], folder)
     atomic_write_text(folder / REPORT_FILE, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
     return path
 
 
-def _take(line: ReviewLine, review: Review) -> str:
+def _take(line: ReviewLine, review: ReviewDecisions) -> str:
     """Add what one line says to the review, and tell which group it is about."""
     name = line.group.id
     if name in review.decisions:

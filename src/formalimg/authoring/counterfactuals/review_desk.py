@@ -1,4 +1,4 @@
-"""One writer of a queue at a time; the system gives the lock back even if a process is killed."""
+"""The review desk: decisions on a queue, one writer at a time, stored before they are confirmed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import IO, Any, Literal, TypeAlias
 
 from formalimg._util.io import atomic_write_text
 from formalimg._util.locks import lock_file
-from formalimg.authoring.counterfactuals.groups import fields_in
+from formalimg.authoring.counterfactuals.groups import parse_line
 from formalimg.authoring.counterfactuals.review_decisions import queue_bytes
 from formalimg.authoring.counterfactuals.review_queue import ReviewLine
 from formalimg.errors import FormalimgError
@@ -22,7 +22,7 @@ _PATIENCE = 5.0
 
 
 @contextmanager
-def alone_at(path: Path) -> Iterator[None]:
+def exclusive_access(path: Path) -> Iterator[None]:
     """Let no other process, and no other thread, change the file meanwhile: one that asks in the same way.
 
     The lock is a hidden file beside it, because the file itself is replaced.
@@ -57,11 +57,11 @@ Choice: TypeAlias = Literal["accept", "reject", ""]
 
 
 class UnknownGroupError(FormalimgError):
-    """There is no group of this name in the queue."""
+    """The queue has no group of this name."""
 
 
 class StaleGroupError(FormalimgError):
-    """Somebody has changed the group since it was looked at."""
+    """The group has changed since it was read."""
 
 
 class ReviewDesk:
@@ -79,7 +79,7 @@ class ReviewDesk:
         self.lines()
 
     def lines(self) -> list[ReviewLine]:
-        """All groups, in the order of the queue.
+        """Return all groups, in queue order.
 
         Raises:
             FormalimgError: if the file cannot be read, or holds no groups.
@@ -111,7 +111,7 @@ class ReviewDesk:
             StaleGroupError: if somebody else has changed the group.
             FormalimgError: if the decision makes no sense, or the checker objects to the changes; nothing is written.
         """
-        with alone_at(self._file):
+        with exclusive_access(self._file):
             found = queue_bytes(self._file)
             lines = self._lines(found)
             place = _place(lines, name)
@@ -146,7 +146,7 @@ class ReviewDesk:
         read: dict[bytes, ReviewLine] = {}
         for number, raw in enumerate(found.splitlines(), 1):
             try:
-                line = self._read.get(raw) or ReviewLine.from_fields(fields_in(raw))
+                line = self._read.get(raw) or ReviewLine.from_fields(parse_line(raw))
                 if raw not in self._read:
                     line.kept()
                 if line.group.id in names:

@@ -1,4 +1,4 @@
-"""One line of the review queue: a group, what the checker had to say about it, and what a person decided."""
+"""The review queue: one line per group, with the findings of the checker and the decision."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from formalimg._util.io import atomic_write_text
 from formalimg._util.text import truncate
 from formalimg.authoring.counterfactuals.answers import Branch, Discipline, QuestionAnswer
 from formalimg.authoring.counterfactuals.choices import GROUPS
-from formalimg.authoring.counterfactuals.group_task import questions_of
+from formalimg.authoring.counterfactuals.group_task import parse_questions
 from formalimg.authoring.counterfactuals.groups import (
     GROUPS_FILE,
     Questions,
@@ -38,7 +38,7 @@ _QUESTIONS_FORM = "questions are those of level 1, and those of 2 and 3 under 2"
 
 @dataclass(frozen=True)
 class ReviewLine:
-    """A group in the queue.
+    """A group in the review queue.
 
     Attributes:
         group: the group as it stands there now.
@@ -58,7 +58,7 @@ class ReviewLine:
 
     @classmethod
     def from_fields(cls, line: Mapping[str, Any]) -> ReviewLine:
-        """The line that has these fields.
+        """Build a line from its fields.
 
         Raises:
             FormalimgError: if one is missing or unknown, or not what it should be.
@@ -81,13 +81,13 @@ class ReviewLine:
 
     @property
     def shown(self) -> dict[str, Any]:
-        """What a person sees of the group, and may change."""
+        """Return the fields that a reviewer sees and may edit."""
         fields: dict[str, Any] = asdict(self.group)
         return fields if self.own_questions is None else {**fields, "questions": self.own_questions}
 
     @property
     def is_changed(self) -> bool:
-        """Is the group another than the one that was exported?"""
+        """Return whether the group differs from the exported one."""
         return digest_of(self.shown) != self.digest
 
     @property
@@ -96,11 +96,11 @@ class ReviewLine:
         return digest_of(self._fields())
 
     def text(self) -> str:
-        """The line as it stands in the file."""
+        """Return the line as it is stored."""
         return json.dumps(self._fields(), ensure_ascii=False)
 
     def kept(self) -> WrittenGroup | None:
-        """The group to keep; None if it is rejected, or nobody has decided.
+        """Return the accepted group; None if it is rejected or undecided.
 
         Raises:
             FormalimgError: if the decision makes no sense, or the checker objects to what was edited.
@@ -120,7 +120,7 @@ class ReviewLine:
         return WrittenGroup(self.group, questions) if self.decision else None
 
     def objections(self, before: Sequence[Group] = ()) -> list[str]:
-        """What stands against the group as it is now, whoever wrote it.
+        """Return the problems of the group as it is now.
 
         Args:
             before: groups that it must not repeat.
@@ -151,7 +151,7 @@ class ReviewLine:
                 entries = [QuestionAnswer.model_validate(entry) for entry in given[str(level)]]
             except (ValidationError, TypeError) as error:
                 raise FormalimgError("a question has dimension, question and criteria") from error
-            questions = questions_of(entries, shows)
+            questions = parse_questions(entries, shows)
             if isinstance(questions, Rejection):
                 raise FormalimgError(f"questions of level {level}: {questions.reason}: {questions.detail}")
             found[level] = questions

@@ -1,4 +1,4 @@
-"""The texts that writer and checker are sent."""
+"""Prompt templates for writer and checker of CF-World, and text checks they share."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 from formalimg._util.text import truncate
 from formalimg.authoring.outcomes import Rejection
-from formalimg.authoring.task import fit_words
+from formalimg.authoring.task import clean_prompt
 from formalimg.prompts import load_prompts
 from formalimg.suites import Group, check_group
 
 if TYPE_CHECKING:
-    from formalimg.authoring.counterfactuals.choices import Law, Told
+    from formalimg.authoring.counterfactuals.choices import Law, NamedOutcome
 
 _OURS = Path(__file__).parent / "prompts"
 
 
-class Texts:
-    """The texts of one task.
+class CounterfactualTemplates:
+    """Prompt templates of one task.
 
     Attributes:
         versions: of the texts, by name.
@@ -43,53 +43,53 @@ class Texts:
         self.versions = {name: text.version for name, text in self._texts.items()}
 
     def asking_for_group(self, law: Law, place: str, change: str) -> str:
-        """What the writer is sent for a group."""
+        """Return the prompt for a group."""
         known = ", ".join(filter(None, (law.discipline, law.branch)))
         field = known or "not said: choose the one it belongs to"
         return self._texts["write-group"].fill({"law": law.law, "field": field, "place": place, "change": change})
 
     def asking_to_check_group(self, group: Group) -> str:
-        """What the checker is sent for a group."""
+        """Return the prompt for checking a group."""
         return self._texts["check-group"].fill(asdict(group))
 
     def asking_for_questions(self, prompt: str, rule: str, shows: str) -> str:
-        """What the writer is sent for the questions about an image."""
+        """Return the prompt for the questions about an image."""
         return self._texts["write-scores"].fill({"prompt": prompt, "rule": rule, "shows": shows})
 
-    def asking_to_describe(self, told: Told, way: str) -> str:
-        """What the writer is sent for an outcome without its names."""
-        outcome = told.outcome or "(not marked: find it yourself; it is what the second prompt does not have)"
+    def asking_to_describe(self, named: NamedOutcome, way: str) -> str:
+        """Return the prompt for describing an outcome without names."""
+        outcome = named.outcome or "(not marked: find it yourself; it is what the second prompt does not have)"
         return self._texts["write-description"].fill(
-            {"explicit": told.explicit.prompt, "implicit": told.implicit, "outcome": outcome, "way": way}
+            {"explicit": named.explicit.prompt, "implicit": named.implicit, "outcome": outcome, "way": way}
         )
 
     def asking_to_check_description(self, outcome: str, described: str, prompt: str) -> str:
-        """What the checker is sent for it."""
+        """Return the prompt for the checker."""
         return self._texts["check-description"].fill({"outcome": outcome, "described": described, "prompt": prompt})
 
     def asking_for_pair(self, obj: str, letter: str, bond: str) -> str:
-        """What the writer is sent for a pair."""
+        """Return the prompt for a pair."""
         return self._texts["write-pair"].fill({"thing": obj, "letter": letter, "bond": bond})
 
     def asking_to_check_pair(self, a: str, rare: str, common: str, prompts: tuple[str, str]) -> str:
-        """What the checker is sent for it."""
+        """Return the prompt for the checker."""
         values = {"a": a, "rare": rare, "common": common, "rare_prompt": prompts[0], "common_prompt": prompts[1]}
         return self._texts["check-pair"].fill(values)
 
 
-def fit_fields(given: Mapping[str, str]) -> dict[str, str] | Rejection:
-    """The texts, if each of them can be in a prompt."""
+def clean_fields(given: Mapping[str, str]) -> dict[str, str] | Rejection:
+    """Return the texts on one line each, if all of them can be part of a prompt."""
     found: dict[str, str] = {}
     for name, text in given.items():
-        words = fit_words(text)
+        words = clean_prompt(text)
         if isinstance(words, Rejection):
             return Rejection(words.reason, f"{name}: {words.detail}")
         found[name] = words
     return found
 
 
-def in_one_line(text: str) -> str:
-    """What somebody says of an answer, short enough to be kept."""
+def one_line(text: str) -> str:
+    """Return a comment of a model on one line, short enough to be stored."""
     return truncate(" ".join(text.split()), 250, 50) or "no reason given"
 
 
@@ -99,25 +99,25 @@ _SHORTEST, _KEPT = 4, 4
 
 
 @lru_cache(maxsize=8192)
-def roots(text: str) -> frozenset[str]:
-    """The beginnings of the longer words of a text."""
+def word_stems(text: str) -> frozenset[str]:
+    """Return the stems of the longer words of a text."""
     return frozenset(word[:_KEPT] for word in _WORD.findall(text.lower()) if len(word) >= _SHORTEST)
 
 
-def shared(text: str, inside: str) -> float:
+def shared_stems(text: str, inside: str) -> float:
     """The part of a text's roots that another text has; 1 for a text without any."""
-    own = roots(text)
-    return len(own & roots(inside)) / len(own) if own else 1.0
+    own = word_stems(text)
+    return len(own & word_stems(inside)) / len(own) if own else 1.0
 
 
-def likeness(one: str, other: str) -> float:
+def stem_overlap(one: str, other: str) -> float:
     """The part of all roots of two texts that both have."""
-    together = roots(one) | roots(other)
-    return len(roots(one) & roots(other)) / len(together) if together else 1.0
+    together = word_stems(one) | word_stems(other)
+    return len(word_stems(one) & word_stems(other)) / len(together) if together else 1.0
 
 
 def unsafe_word(text: str) -> str | None:
-    """What is unsafe in a text, as in `says 'gun'`; None if nothing is."""
+    """Return what is unsafe in a text, as in `says 'gun'`; None if nothing is."""
     # The words are those of the checker of groups; so the text is shown to it as the law of a group.
     shown = Group(**{**{field.name: "" for field in fields(Group)}, "law": text})
     found = next((problem.detail for problem in check_group(shown) if problem.reason == "unsafe"), None)

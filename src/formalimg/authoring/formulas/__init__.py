@@ -1,1 +1,1 @@
-"""How items of FormalImg are written: words and a formula together, proven before anyone is asked about them."""
+"""Authoring of FormalImg: prompt and formula together, proven before a checker is asked."""

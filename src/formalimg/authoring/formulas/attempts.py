@@ -1,4 +1,4 @@
-"""The forms of answers: what a writer gives, and what a checker says of it."""
+"""Attempts at FormalImg items: ask the writer, check by logic, ask the checker (paper, 2.3)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from formalimg._util.text import truncate
-from formalimg.authoring.acceptance import Likeness, Shelf
+from formalimg.authoring.acceptance import AcceptedItems, Similarity
 from formalimg.authoring.conversation import Conversation
-from formalimg.authoring.formulas.checks import Sound, agreement, examine
-from formalimg.authoring.formulas.templates import Texts, draw_assignment
-from formalimg.authoring.outcomes import Outcome, Rejection
-from formalimg.authoring.plan import Slot, WritingPlan
-from formalimg.authoring.task import fit_words
+from formalimg.authoring.formulas.checks import CheckedFormula, agreement, check_formula
+from formalimg.authoring.formulas.templates import FormulaTemplates, draw_assignment
+from formalimg.authoring.outcomes import AttemptOutcome, Rejection
+from formalimg.authoring.plan import AuthoringPlan, Slot
+from formalimg.authoring.task import clean_prompt
 from formalimg.logic import Value, atoms
 from formalimg.suites import FormulaSpec, Item, WordingError, same_meaning_as_written
 
@@ -52,8 +52,8 @@ class Review(BaseModel):
 
 
 @dataclass(frozen=True)
-class Attempt:
-    """An attempt under way.
+class FormulaAttempt:
+    """One attempt at an item.
 
     Attributes:
         plan, slot, number: which attempt at which item.
@@ -63,33 +63,33 @@ class Attempt:
         notes: `agreement`, what our own reader says of the words; `polished`, whether the checker mended them.
     """
 
-    plan: WritingPlan
+    plan: AuthoringPlan
     slot: Slot
     number: int
     talk: Conversation
-    texts: Texts
-    shelf: Shelf
+    texts: FormulaTemplates
+    shelf: AcceptedItems
     notes: dict[str, Any] = field(default_factory=lambda: {"agreement": None, "polished": False})
 
-    async def made(self) -> Outcome:
-        """Make the attempt."""
+    async def made(self) -> AttemptOutcome:
+        """Run the attempt."""
         result = await self._written()
-        return Outcome(self.slot.id, self.number, result, self.talk.expense, self.notes)
+        return AttemptOutcome(self.slot.id, self.number, result, self.talk.expense, self.notes)
 
     async def _written(self) -> Item[FormulaSpec] | Rejection:
         assignment = draw_assignment(self.plan, self.slot, self.number)
         draft = await self.talk.ask("writer", self.texts.asking_to_write(assignment), Draft)
         if isinstance(draft, Rejection):
             return draft
-        words = fit_words(draft.prompt)
+        words = clean_prompt(draft.prompt)
         if isinstance(words, Rejection):
             return words
-        sound = await asyncio.to_thread(examine, draft.formula, assignment, seed=self.slot.id)
+        sound = await asyncio.to_thread(check_formula, draft.formula, assignment, seed=self.slot.id)
         if isinstance(sound, Rejection):
             return sound
         return await self._checked(words, sound)
 
-    async def _checked(self, words: str, sound: Sound) -> Item[FormulaSpec] | Rejection:
+    async def _checked(self, words: str, sound: CheckedFormula) -> Item[FormulaSpec] | Rejection:
         """Ask the checker; once more if it mends the words, since mended words may be wrong as well."""
         spec = FormulaSpec.of(sound.formula, sound.witness)
         for may_mend in (True, False):
@@ -121,7 +121,7 @@ def _judged(review: Review, words: str, may_mend: bool) -> str | Rejection:
     reason = truncate(" ".join(review.reason.split()), 250, 50) or "no reason given"
     if not review.plausible:
         return Rejection("check: implausible", reason)
-    better = fit_words(review.better_prompt) if may_mend and review.better_prompt is not None else words
+    better = clean_prompt(review.better_prompt) if may_mend and review.better_prompt is not None else words
     if isinstance(better, Rejection) or better == words:
         return words if review.aligned else Rejection("check: not aligned", reason)
     return better
@@ -130,28 +130,28 @@ def _judged(review: Review, words: str, may_mend: bool) -> str | Rejection:
 _NEAR = 0.8
 
 
-class FormulaCraft:
-    """How items of FormalImg are written."""
+class FormulaAuthoring:
+    """Authoring of FormalImg items."""
 
-    def __init__(self, plan: WritingPlan, prompts: Path | None) -> None:
+    def __init__(self, plan: AuthoringPlan, prompts: Path | None) -> None:
         self._plan = plan
-        self._texts = Texts(plan.suite, prompts)
+        self._texts = FormulaTemplates(plan.suite, prompts)
 
     @property
-    def likeness(self) -> Likeness:
+    def likeness(self) -> Similarity:
         """Items are the same if their formulas say the same up to names and order."""
-        return Likeness(_signature, _same, "duplicate formula", _NEAR)
+        return Similarity(_signature, _same, "duplicate formula", _NEAR)
 
     @property
     def shapes(self) -> Mapping[str, object]:
-        """The versions of the texts."""
+        """Return the versions of the templates."""
         return {"prompts": self._texts.versions}
 
-    async def attempt(self, slot: Slot, number: int, talk: Conversation, shelf: Shelf) -> Outcome:
-        """Make one attempt."""
-        return await Attempt(self._plan, slot, number, talk, self._texts, shelf).made()
+    async def attempt(self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems) -> AttemptOutcome:
+        """Run one attempt."""
+        return await FormulaAttempt(self._plan, slot, number, talk, self._texts, shelf).made()
 
-    def summary(self, tried: Sequence[Outcome], accepted: Sequence[Outcome]) -> Mapping[str, object]:
+    def summary(self, tried: Sequence[AttemptOutcome], accepted: Sequence[AttemptOutcome]) -> Mapping[str, object]:
         """How many prompts the checker mended, and what our own reader said of the words."""
         read = Counter(outcome.notes.get("agreement") or "not understood" for outcome in accepted)
         return {

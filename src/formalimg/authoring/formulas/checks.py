@@ -1,4 +1,4 @@
-"""The formal check: a formula of the suite, as asked for, that an image can satisfy? No model decides this."""
+"""Formal checks of a written formula: vocabulary, structure, satisfiability, and agreement with its prompt."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ _SOMETHING_ELSE = Scene.of([SceneObject(_OTHER, Box(100, 100, 200, 200), _OTHER,
 """An image of one object that no vocabulary knows."""
 
 
-class Sound(NamedTuple):
-    """A formula that passed, with its witness if it is one of Knolling's."""
+class CheckedFormula(NamedTuple):
+    """A formula that passed all checks, with its witness for Knolling."""
 
     formula: Formula
     witness: Scene | None
 
 
-def examine(text: str, assignment: Assignment, *, seed: int = 0) -> Sound | Rejection:
-    """Check a formula that somebody wrote for an assignment.
+def check_formula(text: str, assignment: Assignment, *, seed: int = 0) -> CheckedFormula | Rejection:
+    """Check a formula written for an assignment.
 
     Args:
         text: the formula.
@@ -138,16 +138,16 @@ def _demands_nothing(formula: Formula) -> Rejection | None:
     return None
 
 
-def _showable(formula: Formula, suite: str, seed: int) -> Sound | Rejection:
+def _showable(formula: Formula, suite: str, seed: int) -> CheckedFormula | Rejection:
     if suite == "natural":
         problems = implausible(formula)
-        return Rejection("implausible", str(problems[0])) if problems else Sound(formula, None)
+        return Rejection("implausible", str(problems[0])) if problems else CheckedFormula(formula, None)
     try:
         found = solve(formula, seed=seed, settle=False)
     except SolverLimitError:
         return _why_not_comfortably(formula)
     assert isinstance(found, Witness), "only settling for less gives a proof"
-    return Sound(formula, found.scene)
+    return CheckedFormula(formula, found.scene)
 
 
 def _why_not_comfortably(formula: Formula) -> Rejection:
@@ -197,10 +197,10 @@ def agreement(words: str, formula: Formula, suite: str) -> Agreement:
         return "same"
     if suite == "natural":
         return "different"
-    return _told_apart(understood, formula)
+    return _distinguished(understood, formula)
 
 
-def _told_apart(one: Formula, other: Formula) -> Agreement:
+def _distinguished(one: Formula, other: Formula) -> Agreement:
     """Looks for a scene in which exactly one of two Knolling formulas holds."""
     if any(_differ_in_a_witness(holds, fails) for holds, fails in ((one, other), (other, one))):
         return "different"

@@ -1,4 +1,4 @@
-"""Assignments: what a chat model is asked to write about (paper, 2.3: the generation configuration).
+"""Assignments for writers (paper, 2.3: the generation configuration), and the prompt templates filled with them.
 
 An assignment fixes the level and the order of quantifiers, and offers classes, words and predicates to choose from.
 There is more on offer than needed, so that something sensible can be made of it.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from formalimg.authoring.plan import VERSION, Slot, WritingPlan
+from formalimg.authoring.plan import VERSION, AuthoringPlan, Slot
 from formalimg.logic import STYLE, Formula, Predicate, vocabulary
 from formalimg.prompts import load_prompts
 
@@ -29,7 +29,7 @@ _WORDS_OF_A_KIND = 6
 
 @dataclass(frozen=True)
 class Assignment:
-    """What one instruction is to be like.
+    """Requirements for one item.
 
     Attributes:
         suite: whose vocabulary it is written in.
@@ -50,7 +50,7 @@ class Assignment:
     style: str | None = None
 
 
-def draw_assignment(plan: WritingPlan, slot: Slot, attempt: int) -> Assignment:
+def draw_assignment(plan: AuthoringPlan, slot: Slot, attempt: int) -> Assignment:
     """The assignment of an item's n-th attempt: another for each attempt, and always the same for the same plan."""
     chance = random.Random(f"write {VERSION} {plan.suite} {plan.seed} {slot.level} {slot.id} {attempt}")
     words = vocabulary(plan.suite)
@@ -108,8 +108,8 @@ def _some(words: tuple[str, ...], most: int, chance: random.Random) -> tuple[str
 _OURS = Path(__file__).parent / "prompts"
 
 
-class Texts:
-    """The two texts of a suite.
+class FormulaTemplates:
+    """The two prompt templates of a suite.
 
     Attributes:
         versions: of the texts, by name.
@@ -131,7 +131,7 @@ class Texts:
         self.versions = {text.name: text.version for text in (self._write, self._check)}
 
     def asking_to_write(self, assignment: Assignment) -> str:
-        """What the writer is sent."""
+        """Return the prompt for the writer."""
         words = [f"- {kind}: {', '.join(offered)}" for kind, offered in assignment.words.items()]
         return self._write.fill(
             {
@@ -145,7 +145,7 @@ class Texts:
         )
 
     def asking_to_check(self, prompt: str, formula: Formula) -> str:
-        """What the checker is sent."""
+        """Return the prompt for the checker."""
         every = tuple(vocabulary(self._suite).predicates)
         return self._check.fill({"prompt": prompt, "formula": str(formula), "predicates": _listed(self._suite, every)})
 

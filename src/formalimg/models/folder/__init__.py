@@ -1,6 +1,6 @@
-"""Images that are there already: a folder or a map of files, in place of an image model."""
+"""Premade images: a folder or a map of files in place of an image model."""
 
-from formalimg.models.folder.matching import Found, Matches, Matching, Wanted
+from formalimg.models.folder.file_matching import MatchedImage, Matches, Matching, Wanted
 from formalimg.models.folder.model import FolderModel, open_folder
 
-__all__ = ["FolderModel", "Found", "Matches", "Matching", "Wanted", "open_folder"]
+__all__ = ["FolderModel", "MatchedImage", "Matches", "Matching", "Wanted", "open_folder"]

@@ -1,4 +1,4 @@
-"""The image model that makes nothing: it hands out images that are there already."""
+"""Image model over premade images in a folder or map: `folder/…`."""
 
 from __future__ import annotations
 
@@ -7,39 +7,93 @@ import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.models.folder.cfworld import claims_by_tree, looks_like_cf_world
-from formalimg.models.folder.claims import Claim, settle
-from formalimg.models.folder.conceptmix import claims_by_results, looks_like_conceptmix
-from formalimg.models.folder.geneval import claims_by_folder, looks_like_geneval
-from formalimg.models.folder.imagefolder import METADATA, claims_by_metadata
-from formalimg.models.folder.maps import claims_by_map
-from formalimg.models.folder.matching import Found, Matching, Wanted, named
-from formalimg.models.folder.nothing import nothing_found
-from formalimg.models.folder.published import claims_by_name
-from formalimg.models.folder.scanning import Folder, scan
-from formalimg.models.folder.wishes import FolderImage, Wishes
-from formalimg.models.identity import Setting
+from formalimg.models.base import Setting
+from formalimg.models.folder.file_matching import (
+    CandidateFile,
+    FolderImage,
+    FolderListing,
+    ItemIndex,
+    MatchedImage,
+    Matching,
+    Wanted,
+    is_any_image,
+    resolve_candidates,
+    scan_folder,
+    short_name,
+)
+from formalimg.models.folder.layouts import (
+    cfworld_candidates,
+    conceptmix_candidates,
+    geneval_candidates,
+    is_cfworld_layout,
+    is_conceptmix_layout,
+    is_geneval_layout,
+    published_candidates,
+)
+from formalimg.models.folder.metadata import METADATA, imagefolder_candidates, map_candidates
 from formalimg.models.image import Answer, Failed, Generated, ImageRequest, Refused
 
-_IN_FOLDERS: Mapping[str, Callable[[Folder, Wishes], Iterable[Claim]]] = {
-    "published": claims_by_name,
-    "geneval": claims_by_folder,
-    "imagefolder": claims_by_metadata,
-    "conceptmix": claims_by_results,
-    "cf-world": claims_by_tree,
+_SHOWN = 3
+
+
+def explain_no_match(matching: Matching, index: ItemIndex, folder: FolderListing | None) -> str:
+    """Return one line: what was looked for, what was found, and what to do."""
+    place = short_name(matching.place)
+    images = [file for file in folder.files if is_any_image(file)] if folder else list(matching.extra)
+    if matching.absent:
+        absent = short_name(matching.absent[0])
+        return f"{place}: the images that it names are not there, such as {absent}: check the paths"
+    if not images:
+        return f"{place} holds no images: it should have files such as {_example_of(matching.layout, index)}"
+    below = (
+        next((f for f in folder.files if f.endswith(tuple(f"/{name}" for name in METADATA))), None) if folder else None
+    )
+    if below is not None and matching.layout == "published":
+        parent = short_name(f"{place}/{below.rpartition('/')[0]}")
+        return f"{place}: no image is named after a wanted item; perhaps {parent} was meant"
+    there = ", ".join(map(short_name, images[:_SHOWN]))
+    return (
+        f"{place}: none of its {len(images):,} images ({there}{' …' if len(images) > _SHOWN else ''}) is one of "
+        f"the {len(index.wanted):,} wanted: looked for {_example_of(matching.layout, index)} "
+        f"(layout={matching.layout}); "
+        "rename them, or say which is which in a metadata.jsonl or a map"
+    )
+
+
+def _example_of(layout: str, index: ItemIndex) -> str:
+    wanted = next(iter(index.wanted.values()))
+    item, sample = short_name(wanted.item), wanted.sample
+    prompt = repr(truncate(wanted.prompt, 30, 10))
+    match layout:
+        case "published":
+            return f"{item}_{sample}.png" if sample else f"{item}.png or {item}_0.png"
+        case "geneval":
+            file = f"{wanted.place or 0:05}/samples/{sample:04}.png"
+            return f"{file}, or the prompt {prompt} in a metadata.jsonl beside samples/"
+        case _:
+            return f"item {item} or the prompt {prompt}"
+
+
+_IN_FOLDERS: Mapping[str, Callable[[FolderListing, ItemIndex], Iterable[CandidateFile]]] = {
+    "published": published_candidates,
+    "geneval": geneval_candidates,
+    "imagefolder": imagefolder_candidates,
+    "conceptmix": conceptmix_candidates,
+    "cf-world": cfworld_candidates,
 }
 _LAYOUTS = (*_IN_FOLDERS, "map")
-_LARGEST = 256 * 1024 * 1024
+_MAX_BYTES = 256 * 1024 * 1024
 _VERSION = 1
 
 
 class FolderModel:
-    """Images that are there already, by item and sample. Call `match` before `generate`.
+    """Premade images, by item and sample. Call `match` before `generate`.
 
     Attributes:
         name: `folder/` and the path as the user wrote it.
-        settings: how the folder is read.
+        settings: the layout of the folder.
         batch, concurrency, sees_spec: as for every image model.
     """
 
@@ -47,38 +101,38 @@ class FolderModel:
     concurrency = 16
     sees_spec = False
     style = "none"
-    """Whatever the images were asked for with, it was not by us."""
+    """The prompts of premade images are not ours to style."""
 
-    def __init__(self, given: str, path: Path, layout: str, folder: Folder | None) -> None:
+    def __init__(self, given: str, path: Path, layout: str, folder: FolderListing | None) -> None:
         self.name = f"folder/{given}"
         self.settings: Mapping[str, Setting] = {"version": _VERSION, "layout": layout}
-        self._given = given
+        self._place = given
         self._path = path
         self._layout = layout
         self._folder = folder
-        self._matched: Mapping[FolderImage, Found] | None = None
-        self._blocked: Mapping[FolderImage, Found] = {}
+        self._matched: Mapping[FolderImage, MatchedImage] | None = None
+        self._blocked: Mapping[FolderImage, MatchedImage] = {}
 
     def match(self, wanted: Sequence[Wanted]) -> Matching:
-        """Look for these images, given in the order of the suite.
+        """Match files to these images, given in the order of the suite.
 
         Raises:
-            FormalimgError: if there are none at all, or it is not certain which file is which image.
+            FormalimgError: if none is found, or a match is ambiguous.
         """
-        wishes = Wishes(wanted)
+        index = ItemIndex(wanted)
         if self._folder is None:
-            claims = claims_by_map(self._path, wishes)
+            candidates = map_candidates(self._path, index)
         else:
-            claims = iter(_IN_FOLDERS[self._layout](self._folder, wishes))
-        matching = settle(claims, wishes, self._root, self._given, self._layout)
+            candidates = iter(_IN_FOLDERS[self._layout](self._folder, index))
+        matching = resolve_candidates(candidates, index, self._root, self._place, self._layout)
         if wanted and not matching.found and not matching.blocked:
-            raise FormalimgError(nothing_found(matching, wishes, self._folder))
+            raise FormalimgError(explain_no_match(matching, index, self._folder))
         self._matched = {FolderImage(found.item, found.sample): found for found in matching.found}
         self._blocked = {FolderImage(found.item, found.sample): found for found in matching.blocked}
         return matching
 
     def fingerprint(self, item: str, sample: int) -> str:
-        """Name, size and time of change of an image's file as it is now; empty if there is none."""
+        """Return name, size and modification time of an image's file; empty if there is none."""
         found = self._found(item, sample) or self._blocked.get(FolderImage(item, sample))
         if found is None:
             return ""
@@ -86,36 +140,36 @@ class FolderModel:
             status = self._file(found).stat()
         except OSError:
             return ""
-        return f"{_shown(found.file)}:{status.st_size}:{status.st_mtime_ns}"
+        return f"{_storable(found.file)}:{status.st_size}:{status.st_mtime_ns}"
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
-        """The files as they are, one answer for each request."""
+        """Yield the files as they are, one result per request."""
         for request in requests:
-            yield await asyncio.to_thread(self._answer, request)
+            yield await asyncio.to_thread(self._load, request)
 
-    def _answer(self, request: ImageRequest) -> Answer:
+    def _load(self, request: ImageRequest) -> Answer:
         found = self._found(request.item, request.sample)
         if found is None:
             blocked = self._blocked.get(FolderImage(request.item, request.sample))
             if blocked is not None:
-                return Refused(f"blocked, as {named(blocked.file)} says")
-            reason = f"no image for item {request.item}, sample {request.sample} in {self._given}"
+                return Refused(f"blocked, as {short_name(blocked.file)} says")
+            reason = f"no image for item {request.item}, sample {request.sample} in {self._place}"
             return Failed(reason, absent=True)
         try:
             with self._file(found).open("rb") as file:
-                data = file.read(_LARGEST + 1)
+                data = file.read(_MAX_BYTES + 1)
         except OSError as error:
-            return Failed(f"cannot read {named(found.file)} in {self._given}: {error.strerror}")
-        if len(data) > _LARGEST:
-            return Failed(f"{named(found.file)} in {self._given} is too large for an image")
-        return Generated(data, {"file": _shown(found.file)})
+            return Failed(f"cannot read {short_name(found.file)} in {self._place}: {error.strerror}")
+        if len(data) > _MAX_BYTES:
+            return Failed(f"{short_name(found.file)} in {self._place} is too large for an image")
+        return Generated(data, {"file": _storable(found.file)})
 
-    def _found(self, item: str, sample: int) -> Found | None:
+    def _found(self, item: str, sample: int) -> MatchedImage | None:
         if self._matched is None:
             raise RuntimeError("match must be called before images are asked for")
         return self._matched.get(FolderImage(item, sample))
 
-    def _file(self, found: Found) -> Path:
+    def _file(self, found: MatchedImage) -> Path:
         return Path(self._root, found.file)
 
     @property
@@ -128,11 +182,11 @@ def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
 
     Args:
         path: the folder or the file.
-        options: `layout` says how it is to be read: `published`, `geneval`, `imagefolder`, `conceptmix`, `cf-world` or
-            `map`. Without it, the layout is seen from what is there.
+        options: `layout`: `published`, `geneval`, `imagefolder`, `conceptmix`, `cf-world` or `map`. By default it is
+            detected.
 
     Raises:
-        FormalimgError: if there is nothing at the path, or the options are wrong.
+        FormalimgError: if the path does not exist, or an option is wrong.
     """
     path = path.rstrip("/") or path  # with and without the slash it is the same folder, and the same model
     unknown = sorted(set(options) - {"layout"})
@@ -151,20 +205,20 @@ def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
         return FolderModel(path, place, "map", None)
     if layout == "map":
         raise FormalimgError(f"{path} is a folder: layout=map needs the JSON file that maps items to images")
-    folder = scan(str(place))
-    return FolderModel(path, place, layout or _seen_layout(folder), folder)
+    folder = scan_folder(str(place))
+    return FolderModel(path, place, layout or _detect_layout(folder), folder)
 
 
-def _seen_layout(folder: Folder) -> str:
+def _detect_layout(folder: FolderListing) -> str:
     if any(name in folder.files for name in METADATA):
         return "imagefolder"
-    if looks_like_conceptmix(folder):
+    if is_conceptmix_layout(folder):
         return "conceptmix"
-    if looks_like_cf_world(folder):
+    if is_cfworld_layout(folder):
         return "cf-world"
-    return "geneval" if looks_like_geneval(folder) else "published"
+    return "geneval" if is_geneval_layout(folder) else "published"
 
 
-def _shown(file: str) -> str:
-    """A name that can be stored as text, whatever bytes it is made of."""
+def _storable(file: str) -> str:
+    """Return a name that can be stored as text, whatever bytes it is made of."""
     return file.encode("utf-8", "replace").decode("utf-8")

@@ -1,9 +1,9 @@
 """Models on this machine: pipelines of diffusers, vision-language models of transformers."""
 
-from formalimg.models.local.chat_model import TransformersChat, open_transformers_chat
 from formalimg.models.local.checkpoint import INSTALL_LOCAL, Checkpoint, hush, read_checkpoint
-from formalimg.models.local.image_model import DiffusersModel, open_diffusers
+from formalimg.models.local.diffusers_model import DiffusersModel, open_diffusers
 from formalimg.models.local.memory import is_out_of_memory
+from formalimg.models.local.transformers_chat import TransformersChat, open_transformers_chat
 
 __all__ = [
     "INSTALL_LOCAL",

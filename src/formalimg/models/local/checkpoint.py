@@ -1,7 +1,8 @@
-"""Checkpoints: weights in a folder or on the Hugging Face hub, and where and how exactly they are to compute."""
+"""Checkpoints of local models: weights in a folder or on the Hugging Face hub, device, dtype and fingerprint."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,15 +14,13 @@ from typing import Any
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.models.identity import Setting
-from formalimg.models.local.alone import loading_alone
-from formalimg.models.local.devices import quick_dtype, read_device
-from formalimg.models.local.fingerprints import fingerprint
+from formalimg.models.base import Setting
+from formalimg.models.local.device_pool import default_dtype, exclusive_loading, read_device
 from formalimg.models.options import Options
-from formalimg.models.secrets import find_key, redacted
+from formalimg.models.secrets import find_api_key, redacted
 
 INSTALL_LOCAL = "pip install 'formalimg[local]'"
-"""What installs everything that local models need."""
+"""Installs everything that local models need."""
 
 _DTYPES = {
     "bf16": "bfloat16",
@@ -32,18 +31,22 @@ _DTYPES = {
     "float32": "float32",
 }
 _KEY_NAMES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+_MAX_WHOLE_FILE = 1 << 20
+"""Files up to this size are hashed as a whole."""
+_SAMPLES, _SAMPLE_BYTES = 64, 4096
+"""Of larger files, so many samples of so many bytes each, evenly spread, the first and the last included."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Weights, and where and how exactly they compute.
+    """Weights, device and dtype of a local model.
 
     Attributes:
         model: a folder, or an id on the hub.
         revision: branch, tag or commit on the hub; None for the newest.
         device: such as `cuda`, `cuda:1`, `mps`, `cpu`.
-        dtype: the numbers it computes with, such as `bfloat16`.
-        offline: never look on the hub, only in its cache on this machine.
+        dtype: such as `bfloat16`.
+        offline: use only the hub's cache on this machine.
         trusted: whether code that comes with the weights may be run.
     """
 
@@ -56,13 +59,13 @@ class Checkpoint:
 
     @cached_property
     def folder(self) -> Path | None:
-        """The folder, if it is one."""
+        """The folder of the weights; None if the model is an id on the hub."""
         path = Path(self.model).expanduser()
         return path if path.is_dir() else None
 
     @cached_property
     def settings(self) -> Mapping[str, Setting]:
-        """What shapes the results. The device does not: the same comes out everywhere, nearly to the last bit."""
+        """What shapes the results. The device does not: results are the same everywhere, nearly to the last bit."""
         found: dict[str, Setting] = {"dtype": self.dtype}
         if self.folder is not None:
             found["weights"] = fingerprint(self.folder)
@@ -73,7 +76,7 @@ class Checkpoint:
         return found
 
     def served(self, file: str, *libraries: str) -> dict[str, Setting]:
-        """What is really used: commit, device, numbers, versions.
+        """Return what is actually used: commit, device, dtype, library versions.
 
         Args:
             file: a file that every checkpoint of this kind has, by which its commit in the cache is found.
@@ -87,29 +90,29 @@ class Checkpoint:
 
     @property
     def source(self) -> str:
-        """What every `from_pretrained` takes first."""
+        """First argument of every `from_pretrained`."""
         return self.model if self.folder is None else str(self.folder)
 
     def loading(self) -> dict[str, Any]:
-        """What every `from_pretrained` takes besides."""
+        """Return the keyword arguments of every `from_pretrained`."""
         common: dict[str, Any] = {"trust_remote_code": True} if self.trusted else {}
         if self.folder is not None:
             return {"local_files_only": True, **common}
         return {
             "revision": self.revision,
             "local_files_only": self.offline,
-            "token": find_key(_KEY_NAMES),
+            "token": find_api_key(_KEY_NAMES),
             **common,
         }
 
     def torch_dtype(self) -> Any:
-        """The numbers, as torch names them."""
+        """Return the dtype as an object of torch."""
         import torch
 
         return getattr(torch, self.dtype)
 
     def find(self, file: str) -> Path | None:
-        """A file of the checkpoint, if it is on this machine."""
+        """Return a file of the checkpoint, if it is on this machine."""
         if self.folder is not None:
             path = self.folder / file
             return path if path.is_file() else None
@@ -119,14 +122,14 @@ class Checkpoint:
         return Path(cached) if isinstance(cached, str) else None
 
     def fetch(self, file: str) -> Path | None:
-        """A small file of the checkpoint, from the hub if it must be; None if it cannot be had."""
+        """Return a small file of the checkpoint, downloaded if necessary; None if it is not available."""
         found = self.find(file)
         if found is not None or self.folder is not None or self.offline:
             return found
         from huggingface_hub import hf_hub_download
 
         try:
-            return Path(hf_hub_download(self.model, file, revision=self.revision, token=find_key(_KEY_NAMES)))
+            return Path(hf_hub_download(self.model, file, revision=self.revision, token=find_api_key(_KEY_NAMES)))
         except Exception:  # no such model, no access, no network: loading it will say which
             return None
 
@@ -138,34 +141,34 @@ class Checkpoint:
 
     @contextmanager
     def being_loaded(self, name: str) -> Iterator[None]:
-        """Whatever goes wrong inside is something that the user can mend: a wrong name, no access, a missing package.
+        """Load inside this context: errors become user errors (wrong name, no access, a missing package).
 
         Nothing else is loaded or computed meanwhile.
 
         Raises:
-            FormalimgError: if anything does.
+            FormalimgError: if anything fails inside.
         """
         try:
-            with loading_alone():
+            with exclusive_loading():
                 yield
         except (OSError, ValueError, ImportError, KeyError, AttributeError) as error:
-            told = redacted(" ".join(f"{type(error).__name__}: {error}".split()))
+            reason = redacted(" ".join(f"{type(error).__name__}: {error}".split()))
         else:
             return
         # Outside of the handler, so that the library's exception, which may quote a key, does not hang on to it.
-        raise FormalimgError(f"{name} cannot be loaded: {truncate(told, 400, 100)}")
+        raise FormalimgError(f"{name} cannot be loaded: {truncate(reason, 400, 100)}")
 
 
 def read_checkpoint(
     model: str, given: Options, usual_dtype: str | None = None, devices: Sequence[str] | None = None
 ) -> Checkpoint:
-    """The checkpoint that a model's name and options ask for: device, dtype, revision, offline, trust_remote_code.
+    """Read a checkpoint from a model's name and options: device, dtype, revision, offline, trust_remote_code.
 
     Args:
         model: a folder, or an id on the hub.
         given: the options.
-        usual_dtype: what `dtype=auto` means; None for the short numbers that the device is quick with.
-        devices: those on which it will be used, if they are known already; the checkpoint has the first.
+        usual_dtype: what `dtype=auto` means; None for the shortest dtype that is fast on the device.
+        devices: the devices to use, if they are known already; the checkpoint gets the first.
 
     Raises:
         FormalimgError: if there is no such folder, device or dtype.
@@ -173,19 +176,43 @@ def read_checkpoint(
     if model.startswith((".", "/", "~")) and not Path(model).expanduser().is_dir():
         raise FormalimgError(f"there is no folder {model}: give the folder of a saved model, or an id on the hub")
     devices = devices or (read_device(given),)
-    wished = given.choice("dtype", ("auto", *_DTYPES), "auto")
+    dtype = given.choice("dtype", ("auto", *_DTYPES), "auto")
     return Checkpoint(
         model,
         given.text("revision", None),
         devices[0],
-        (usual_dtype or quick_dtype(devices)) if wished == "auto" else _DTYPES[wished],
+        (usual_dtype or default_dtype(devices)) if dtype == "auto" else _DTYPES[dtype],
         given.flag("offline", False),
         given.flag("trust_remote_code", False),
     )
 
 
+def fingerprint(path: Path) -> str:
+    """Return a short digest of a file or folder, by names, sizes and samples of the bytes.
+
+    Checkpoints of the same name are often overwritten. Training changes weights everywhere, so that samples of a large
+    file say as much as the whole, in no time.
+    """
+    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+    digest = hashlib.sha256()
+    for file in files:
+        hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
+        if hidden:  # bookkeeping of download tools and of git, which differs from copy to copy
+            continue
+        size = file.stat().st_size
+        digest.update(f"{file.relative_to(path).as_posix()} {size}\n".encode())
+        with file.open("rb") as opened:
+            if size <= _MAX_WHOLE_FILE:
+                digest.update(opened.read())
+                continue
+            for sample in range(_SAMPLES):
+                opened.seek((size - _SAMPLE_BYTES) * sample // (_SAMPLES - 1))
+                digest.update(opened.read(_SAMPLE_BYTES))
+    return digest.hexdigest()[:16]
+
+
 def hush(*libraries: str) -> None:
-    """Keep libraries from writing over our progress, with bars for each shard and advice on each image."""
+    """Silence progress bars and advice of libraries, which would write over our progress."""
     for library in libraries:
         logging = import_module(f"{library}.utils.logging")
         logging.disable_progress_bar()

@@ -1,4 +1,4 @@
-"""The reward server as an ASGI application: scores, health, numbers, and what it is."""
+"""The reward server as an ASGI application: scores, health checks, metrics and its description."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import contextlib
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -16,31 +16,32 @@ from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive
 
 from formalimg.errors import FormalimgError
 from formalimg.models import redacted
 from formalimg.rewards import PairError, Scored, Scorer
-from formalimg.rewards.server.about import about
-from formalimg.rewards.server.asking import Asked, read_asked
-from formalimg.rewards.server.bodies import Bodies, Held, Sent
-from formalimg.rewards.server.counting import CONTENT_TYPE, Counting, Counts
-from formalimg.rewards.server.gate import Gate
-from formalimg.rewards.server.lane import Lane
-from formalimg.rewards.server.leaving import unless_gone
-from formalimg.rewards.server.limits import Limits
+from formalimg.rewards.server.admission import AdmissionControl, Limits, ServerBusyError
+from formalimg.rewards.server.auth import Authentication
+from formalimg.rewards.server.batch_executor import BatchExecutor
+from formalimg.rewards.server.http_errors import RequestError
+from formalimg.rewards.server.metrics import CONTENT_TYPE, Metrics, MetricsMiddleware, describe_server
 from formalimg.rewards.server.processes import GrounderInProcesses
-from formalimg.rewards.server.refusing import RefusedError
-from formalimg.rewards.server.roots import Root
-from formalimg.rewards.server.turns import BusyError, Turns
+from formalimg.rewards.server.request_body import BodyReader, HeldBytes, RequestBody
+from formalimg.rewards.server.score_request import Root, ScoreEntry, parse_score_request
 
-_SMALL = 256 * 1024
-"""How many bytes a request may have that goes along the lane for small ones."""
+_SMALL_REQUEST = 256 * 1024
+"""Maximum number of bytes of a request that is run by the batch executor."""
 
-_CLIENT_IS_GONE = 499
-"""What is counted for a client that did not wait for its answer; nobody gets to see it."""
+_CLIENT_CLOSED_REQUEST = 499
+"""The status that is counted for a client that disconnected; nobody gets to see it."""
+
+_DISCONNECT_DELAY = 0.25
+"""Seconds after which the connection of a waiting client is watched for a disconnect."""
 
 _log = logging.getLogger("formalimg.rewards.server")
+
+Result = TypeVar("Result")
 
 
 def make_reward_app(
@@ -52,43 +53,50 @@ def make_reward_app(
     root: Root | None = None,
     grounder: GrounderInProcesses | None = None,
 ) -> ASGIApp:
-    """The reward server.
+    """Return the reward server.
 
     Args:
-        scorer: who scores.
+        scorer: the scorer.
         version: the version of formalimg.
-        limits: how much it takes on.
+        limits: the limits of the server.
         token: what clients must send; None for a server that only this machine can reach.
         root: the folder whose files may be named in place of images; None for none.
         grounder: the grounder of the scorer, if it works in processes that are to be started and ended.
     """
-    desk = _Desk(scorer, version, limits or Limits(), root, grounder)
+    endpoints = _Endpoints(scorer, version, limits or Limits(), root, grounder)
     routes = {
-        "/v1/score": Route("/v1/score", desk.score, methods=["POST"]),
-        "/v1/about": Route("/v1/about", desk.about, methods=["GET"]),
-        "/metrics": Route("/metrics", desk.metrics, methods=["GET"]),
-        "/healthz": Route("/healthz", desk.healthy, methods=["GET"]),
-        "/readyz": Route("/readyz", desk.ready, methods=["GET"]),
+        "/v1/score": Route("/v1/score", endpoints.score, methods=["POST"]),
+        "/v1/about": Route("/v1/about", endpoints.about, methods=["GET"]),
+        "/metrics": Route("/metrics", endpoints.metrics_text, methods=["GET"]),
+        "/healthz": Route("/healthz", endpoints.healthy, methods=["GET"]),
+        "/readyz": Route("/readyz", endpoints.ready, methods=["GET"]),
     }
     return Starlette(
         routes=list(routes.values()),
-        middleware=[Middleware(Counting, counts=desk.counts, paths=frozenset(routes)), Middleware(Gate, token=token)],
-        exception_handlers={RefusedError: _refused, HTTPException: _told, Exception: _failed},
-        lifespan=desk.lifespan,
+        middleware=[
+            Middleware(MetricsMiddleware, metrics=endpoints.metrics, paths=frozenset(routes)),
+            Middleware(Authentication, token=token),
+        ],
+        exception_handlers={
+            RequestError: _answer_request_error,
+            HTTPException: _answer_http_exception,
+            Exception: _answer_bug,
+        },
+        lifespan=endpoints.lifespan,
     )
 
 
-class _Desk:
-    """Where requests are answered."""
+class _Endpoints:
+    """The endpoints of the server."""
 
     def __init__(
         self, scorer: Scorer, version: str, limits: Limits, root: Root | None, grounder: GrounderInProcesses | None
     ) -> None:
-        self.counts = Counts()
+        self.metrics = Metrics()
         self._scorer, self._version, self._limits, self._root, self._grounder = scorer, version, limits, root, grounder
-        self._turns = Turns(limits.at_once, limits.most_waiting, limits.longest_wait)
-        self._held = Held()
-        self._lane = Lane(self._begun)
+        self._admission = AdmissionControl(limits)
+        self._held = HeldBytes()
+        self._executor = BatchExecutor(self._score_scenes)
         self._is_ready = False
 
     @contextlib.asynccontextmanager
@@ -99,7 +107,7 @@ class _Desk:
             yield
         finally:
             starting.cancel()
-            self._lane.close()
+            self._executor.close()
             if self._grounder is not None:
                 await asyncio.to_thread(self._grounder.close)
 
@@ -109,135 +117,179 @@ class _Desk:
         self._is_ready = True
 
     async def score(self, request: Request) -> Response:
-        """The rewards of images."""
+        """Answer with the rewards of images."""
         began = time.perf_counter()
-        with Bodies(self._limits, self._held) as bodies:
+        with BodyReader(self._limits, self._held) as reader:
             try:
-                sent = await bodies.read(request)
-                async with self._turns.taken():
-                    found = await unless_gone(self._scored(sent), request.receive)
-            except BusyError as error:
-                raise RefusedError(503, str(error), retry_after=1) from error
+                body = await reader.read(request)
+                async with self._admission.admitted():
+                    found = await cancel_on_disconnect(self._score(body), request.receive)
+            except ServerBusyError as error:
+                raise RequestError(503, str(error), retry_after=1) from error
             except ClientDisconnect:
-                return Response(status_code=_CLIENT_IS_GONE)
+                return Response(status_code=_CLIENT_CLOSED_REQUEST)
             except asyncio.CancelledError as error:  # there was no time left to finish it
-                words = "the server ends before this is done: come back later"
-                raise RefusedError(503, words, retry_after=1, closes=True) from error
-        self.counts.scored(found, time.perf_counter() - began)
-        # Escaped, so that any text can be sent, also halves of characters that a judge has said.
+                message = "the server ends before this is done: come back later"
+                raise RequestError(503, message, retry_after=1, closes=True) from error
+        self.metrics.count_scores(found, time.perf_counter() - began)
+        # Escaped, so that any text can be sent, also lone surrogates in a judge's answer.
         answer = json.dumps({"results": [one.to_json() for one in found]}, allow_nan=False, separators=(",", ":"))
         return Response(answer, media_type="application/json")
 
-    async def _scored(self, sent: Sent) -> list[Scored]:
+    async def _score(self, body: RequestBody) -> list[Scored]:
         try:
-            begun = await self._begun_in_a_thread(sent)
-            looked_at = await self._looked_at(begun) if begun.pairs else []
-        except FormalimgError as error:  # for whoever runs the server, such as a wrong key
-            words = redacted(str(error))
-            _log.error("%s", words)
-            raise RefusedError(500, f"the judge cannot work: {words}") from error
-        found = {**begun.found, **dict(zip(begun.pairs, looked_at, strict=True))}
-        return [found[place] for place in range(len(found))]
+            begun = await self._score_scenes_in_thread(body)
+            judged = await self._score_images(begun) if begun.pairs else []
+        except FormalimgError as error:  # for the operator of the server, such as a wrong key
+            message = redacted(str(error))
+            _log.error("%s", message)
+            raise RequestError(500, f"the judge cannot work: {message}") from error
+        found = {**begun.found, **dict(zip(begun.pairs, judged, strict=True))}
+        return [found[index] for index in range(len(found))]
 
-    async def _looked_at(self, begun: _Begun) -> list[Scored]:
-        with _in_the_request(list(begun.pairs)):
+    async def _score_images(self, begun: _PartlyScored) -> list[Scored]:
+        with _errors_by_index(list(begun.pairs)):
             return await self._scorer.score(begun.pairs.values(), parts=begun.parts)
 
-    async def _begun_in_a_thread(self, sent: Sent) -> _Begun:
-        order = _Order(sent)
+    async def _score_scenes_in_thread(self, body: RequestBody) -> _PartlyScored:
+        job = _ScoreJob(body)
         try:
-            if not sent.files and len(sent.text) <= _SMALL:
-                return await self._lane.do(order)
-            return await asyncio.to_thread(self._begun, order)
+            if not body.files and len(body.text) <= _SMALL_REQUEST:
+                return await self._executor.submit(job)
+            return await asyncio.to_thread(self._score_scenes, job)
         except asyncio.CancelledError:
-            order.is_given_up = True
+            job.is_cancelled = True
             raise
 
-    def _begun(self, order: _Order) -> _Begun:
-        """Read a request and judge its scenes: in one thread, so that the way there and back is gone only once."""
-        asked, parts = read_asked(order.sent, self._scorer, self._limits, self._root)
-        begun = _Begun({}, {}, parts)
-        for place, one in enumerate(asked):
-            if order.is_given_up:
+    def _score_scenes(self, job: _ScoreJob) -> _PartlyScored:
+        """Parse a request and score its scenes: in one thread, so that threads are switched only once."""
+        entries, parts = parse_score_request(job.body, self._scorer, self._limits, self._root)
+        begun = _PartlyScored({}, {}, parts)
+        for index, entry in enumerate(entries):
+            if job.is_cancelled:
                 break
-            if isinstance(one.image, Mapping):
-                with _in_the_request([place]):
-                    [begun.found[place]] = self._scorer.score_all([one], parts=parts)
+            if isinstance(entry.image, Mapping):
+                with _errors_by_index([index]):
+                    [begun.found[index]] = self._scorer.score_all([entry], parts=parts)
             else:
-                begun.pairs[place] = one
+                begun.pairs[index] = entry
         return begun
 
     async def about(self, _: Request) -> Response:
-        """What shapes the rewards."""
-        read = self._root is not None
-        told = await asyncio.to_thread(about, self._version, self._scorer, self._limits, reads_files=read)
-        return JSONResponse(told)
+        """Answer with everything that shapes the rewards."""
+        reads_files = self._root is not None
+        described = await asyncio.to_thread(
+            describe_server, self._version, self._scorer, self._limits, reads_files=reads_files
+        )
+        return JSONResponse(described)
 
-    async def metrics(self, _: Request) -> Response:
-        """Numbers for whoever watches."""
+    async def metrics_text(self, _: Request) -> Response:
+        """Answer with the metrics."""
         gauges = {
-            "formalimg_in_flight": ("Requests that are worked on.", self._turns.in_flight),
-            "formalimg_waiting": ("Requests that wait for their turn.", self._turns.waiting),
+            "formalimg_in_flight": ("Requests that are processed.", self._admission.in_flight),
+            "formalimg_waiting": ("Requests that wait for admission.", self._admission.waiting),
             "formalimg_held_bytes": ("Bytes of requests that are in memory.", self._held.bytes),
         }
-        return PlainTextResponse(self.counts.text(gauges), media_type=CONTENT_TYPE)
+        return PlainTextResponse(self.metrics.text(gauges), media_type=CONTENT_TYPE)
 
     async def healthy(self, _: Request) -> Response:
-        """Somebody is there."""
+        """Answer that the server is alive."""
         return PlainTextResponse("ok\n")
 
     async def ready(self, _: Request) -> Response:
-        """Everything that takes long to start is there."""
+        """Answer whether everything that takes long to start is ready."""
         return PlainTextResponse("ready\n") if self._is_ready else PlainTextResponse("starting\n", 503)
 
 
-class _Order:
+class _ScoreJob:
     """A request that a thread works on, and whether nobody waits for it any longer."""
 
-    __slots__ = ("is_given_up", "sent")
+    __slots__ = ("body", "is_cancelled")
 
-    def __init__(self, sent: Sent) -> None:
-        self.sent, self.is_given_up = sent, False
+    def __init__(self, body: RequestBody) -> None:
+        self.body, self.is_cancelled = body, False
 
 
-class _Begun(NamedTuple):
-    """A request that was read.
+class _PartlyScored(NamedTuple):
+    """A parsed request whose scenes are scored.
 
     Attributes:
-        found: the rewards of scenes, by their place.
-        pairs: the images that somebody has to look at, by their place.
-        parts: whether parts and reasons are asked for.
+        found: the rewards of scenes, by their index.
+        pairs: the images that have to be judged, by their index.
+        parts: whether parts and reasons are requested.
     """
 
     found: dict[int, Scored]
-    pairs: dict[int, Asked]
+    pairs: dict[int, ScoreEntry]
     parts: bool
 
 
+async def cancel_on_disconnect(work: Awaitable[Result], receive: Receive) -> Result:
+    """Return the result of the work; cancel it as soon as the client disconnects.
+
+    The connection is not watched at first: that would take longer than most work does.
+
+    Raises:
+        ClientDisconnect: if the client has disconnected.
+    """
+    working = asyncio.current_task()
+    assert working is not None
+    watcher: asyncio.Task[None] | None = None
+    is_cancelled = is_over = False
+
+    def watch() -> None:
+        nonlocal watcher
+        watcher = asyncio.create_task(_wait_for_disconnect(receive))
+        watcher.add_done_callback(cancel)
+
+    def cancel(_: object) -> None:
+        nonlocal is_cancelled
+        if not is_over:
+            is_cancelled = working.cancel()
+
+    timer = asyncio.get_running_loop().call_later(_DISCONNECT_DELAY, watch)
+    try:
+        return await work
+    except asyncio.CancelledError:
+        if is_cancelled and working.uncancel() == 0:
+            raise ClientDisconnect from None
+        raise
+    finally:
+        is_over = True
+        timer.cancel()
+        if watcher is not None:
+            watcher.cancel()
+
+
+async def _wait_for_disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
 @contextlib.contextmanager
-def _in_the_request(places: Sequence[int]) -> Iterator[None]:
-    """Name the item that cannot be scored by its place in the request, where the pairs came from these places."""
+def _errors_by_index(indices: Sequence[int]) -> Iterator[None]:
+    """Name the item that cannot be scored by its index in the request, where the pairs have these indices."""
     try:
         yield
     except PairError as error:
-        where = f"items[{places[error.place]}]"
-        raise RefusedError(400, redacted(error.told), where=where, problems=error.problems) from error
+        where = f"items[{indices[error.place]}]"
+        raise RequestError(400, redacted(error.reason), where=where, problems=error.problems) from error
 
 
-async def _refused(_: Request, error: Exception) -> Response:
-    assert isinstance(error, RefusedError)
-    return error.answer()
+async def _answer_request_error(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestError)
+    return error.response()
 
 
-async def _told(request: Request, error: Exception) -> Response:
+async def _answer_http_exception(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    words = {
+    messages = {
         404: "there is nothing here: POST /v1/score, or GET /v1/about, /metrics, /healthz or /readyz",
-        405: f"{request.method} is not for this: send {(error.headers or {}).get('Allow')}",
+        405: f"{request.method} is not allowed here: send {(error.headers or {}).get('Allow')}",
     }
-    return JSONResponse({"error": words.get(error.status_code, error.detail)}, error.status_code, error.headers)
+    return JSONResponse({"error": messages.get(error.status_code, error.detail)}, error.status_code, error.headers)
 
 
-async def _failed(_: Request, error: Exception) -> Response:
-    """A bug of ours: its traceback is on the server's standard error, and nobody else's business."""
+async def _answer_bug(_: Request, error: Exception) -> Response:
+    """Answer without details: the traceback is on the server's standard error, and nobody else's business."""
     return JSONResponse({"error": "the server failed: its log says why"}, 500)

@@ -1,10 +1,14 @@
-"""The client: rewards from a server, for programs that call `Scorer` elsewhere."""
+"""The client of a reward server: retries, keeps connections alive, and can replace a `Scorer`."""
 
 from __future__ import annotations
 
 import json
+import logging
+import os
 import re
+import secrets
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, NamedTuple
@@ -12,62 +16,70 @@ from urllib.parse import urlsplit
 
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.rewards import ImageLike, PairError, Scored, TaskLike
-from formalimg.rewards.server.kept_connections import KeptConnections
-from formalimg.rewards.server.sending import Letter, asked, letter, shown
+from formalimg.judges import Unscored
+from formalimg.logic import Formula
+from formalimg.rewards import ImageLike, PairError, Scored, TaskLike, load_image, load_scene
+from formalimg.suites import FormulaSpec, Item
 
-_LONGEST_PAUSE = 30.0
+_MAX_DELAY = 30.0
+"""Maximum number of seconds between retries."""
 
-_MOST_BYTES = 32 * 1024 * 1024
-"""So many bytes of images are sent at once; servers take twice as many unless told otherwise."""
-
+_MAX_BYTES = 32 * 1024 * 1024
+"""Maximum number of bytes of images in a request; servers accept twice as many by default."""
 
 _PLACE = re.compile(r"(items|images)\[(\d{1,9})\]")
-"""What a refusal begins with that is for one image."""
+"""The beginning of an error message that is about one image."""
+
+_log = logging.getLogger(__name__)
 
 
 class ServerError(FormalimgError):
     """A reward server that refused, or did not answer.
 
     Attributes:
-        status: that of HTTP; None if there was no answer.
-        place: the place, among all pairs that were given, of the one that was refused; None if it was none of them.
+        status: the HTTP status; None if there was no answer.
+        place: the index, among all given pairs, of the one that was refused; None if it was none of them.
     """
 
-    def __init__(self, words: str, status: int | None = None, place: int | None = None) -> None:
-        super().__init__(words)
+    def __init__(self, message: str, status: int | None = None, place: int | None = None) -> None:
+        super().__init__(message)
         self.status, self.place = status, place
 
 
-class _Answer(NamedTuple):
+class _HttpAnswer(NamedTuple):
     status: int
     body: bytes
     retry_after: float | None
 
 
-class RewardClient:
-    """Asks a reward server, and gives what a `Scorer` gives.
+class _HttpRequest(NamedTuple):
+    content_type: str
+    body: bytes
 
-    Connections are kept. It may be used by several threads at once, each with a connection of its own, and by other
-    processes, forked or sent to (pickled), which make their own. A server that is busy, or cannot be reached, is asked
-    again some times, later and later.
+
+class RewardClient:
+    """Requests rewards from a server, with the methods of a `Scorer`.
+
+    Connections are kept alive. It may be used by several threads at once, each with its own connection, and by other
+    processes, forked or pickled to, which open their own. Requests to a server that is busy, or cannot be reached, are
+    retried with exponential backoff.
     """
 
     def __init__(
         self, url: str, *, token: str | None = None, timeout: float = 300.0, retries: int = 8, batch: int = 64
     ) -> None:
-        """A client of the server at this address.
+        """Create a client of the server at this URL.
 
         Args:
-            url: the address, such as http://127.0.0.1:8424.
+            url: the URL, such as http://127.0.0.1:8424.
             token: the server's token, if it has one.
-            timeout: how many seconds an answer may take.
-            retries: how often a server that is busy or away is asked again.
-            batch: how many images are sent at once, and no more than 32 MiB of them unless it is one; more are sent
-                one batch after the other.
+            timeout: seconds that an answer may take.
+            retries: how often a request to a busy or unreachable server is retried.
+            batch: maximum number of images in a request, with no more than 32 MiB of them unless it is one; more are
+                sent one batch after the other.
 
         Raises:
-            FormalimgError: if this is no address.
+            FormalimgError: if an argument is not valid.
         """
         try:
             parts = urlsplit(url)
@@ -75,24 +87,24 @@ class RewardClient:
         except ValueError:
             host = None
         if not host or parts.scheme not in ("http", "https"):
-            raise FormalimgError(f"{url[:80]!r} is no address of a server: write http://HOST:PORT")
+            raise FormalimgError(f"{url[:80]!r} is not the address of a server: write http://HOST:PORT")
         if token is not None and (not token.isascii() or any(not "!" <= character <= "~" for character in token)):
             raise FormalimgError("this token cannot be sent: it must be ASCII, without spaces and ends of lines")
         if timeout <= 0 or retries < 0 or batch < 1:
             raise FormalimgError("a client needs a timeout above 0, no fewer than 0 retries, and batches of at least 1")
-        self._kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        self._connection_type = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._host, self._port, self._path = host, port, parts.path.rstrip("/")
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self._timeout, self._retries, self._batch = timeout, retries, batch
-        self._kept = KeptConnections()
+        self._connections = _ConnectionPool()
 
     def score(self, images: Iterable[ImageLike], items: Iterable[TaskLike], *, parts: bool = True) -> list[Scored]:
-        """The rewards of images, each with its item, in their order.
+        """Return the rewards of images, each with its item, in their order.
 
         Args:
             images: the images.
             items: what each is to show.
-            parts: whether to tell the parts, and why some fall short. Without, the scores are the same and come sooner.
+            parts: whether to return parts and reasons. Without, the scores are the same and come sooner.
 
         Raises:
             ServerError: if the server refuses, or does not answer.
@@ -104,37 +116,37 @@ class RewardClient:
         return self.score_all(zip(images, tasks, strict=True), parts=parts)
 
     def score_all(self, pairs: Iterable[tuple[ImageLike, TaskLike]], *, parts: bool = True) -> list[Scored]:
-        """The same for pairs, as `Scorer.score_all` takes them.
+        """Return the rewards of pairs, as `Scorer.score_all` does.
 
         Raises:
-            PairError: if what an image is to show cannot be sent.
+            PairError: if the task of an image cannot be sent.
             ServerError: if the server refuses, or does not answer.
         """
         tasks: dict[int, Mapping[str, Any]] = {}
         found: dict[int, Scored] = {}
-        sent: dict[int, Mapping[str, Any] | bytes] = {}
-        for place, (image, task) in enumerate(pairs):
+        to_send: dict[int, Mapping[str, Any] | bytes] = {}
+        for index, (image, task) in enumerate(pairs):
             try:
-                tasks[place] = asked(task)
+                tasks[index] = _encode_task(task)
             except FormalimgError as error:
-                raise PairError(place, error) from error
-            seen = shown(image)
-            if isinstance(seen, Scored):
-                found[place] = seen
+                raise PairError(index, error) from error
+            encoded = _encode_image(image)
+            if isinstance(encoded, Scored):
+                found[index] = encoded
             else:
-                sent[place] = seen
-        for batch in self._batches(sent):
-            written = letter([(sent[at], tasks[at]) for at in batch], parts=parts)
-            found.update(zip(batch, self._results(written, batch), strict=True))
-        return [found[place] for place in range(len(tasks))]
+                to_send[index] = encoded
+        for batch in self._batches(to_send):
+            request = _build_request([(to_send[index], tasks[index]) for index in batch], parts=parts)
+            found.update(zip(batch, self._results(request, batch), strict=True))
+        return [found[index] for index in range(len(tasks))]
 
     def about(self) -> Mapping[str, Any]:
-        """What the server says of itself: its version, who looks, the digests of its vocabularies. Keep it."""
-        return _object(self._asked("GET", "/v1/about", None))
+        """Return the server's description: its version, models, and digests of vocabularies. Keep it with results."""
+        return _parse_object(self._send("GET", "/v1/about", None))
 
     def close(self) -> None:
-        """Close the connections that are kept."""
-        self._kept.close()
+        """Close the idle connections."""
+        self._connections.close()
 
     def __enter__(self) -> RewardClient:
         return self
@@ -142,101 +154,210 @@ class RewardClient:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _batches(self, sent: Mapping[int, Mapping[str, Any] | bytes]) -> Iterator[list[int]]:
-        """The places of what is sent at once."""
+    def _batches(self, to_send: Mapping[int, Mapping[str, Any] | bytes]) -> Iterator[list[int]]:
+        """Yield the indices of the images of each request."""
         batch: list[int] = []
         size = 0
-        for place, image in sent.items():
+        for index, image in to_send.items():
             length = len(image) if isinstance(image, bytes) else 0
-            if batch and (len(batch) == self._batch or size + length > _MOST_BYTES):
+            if batch and (len(batch) == self._batch or size + length > _MAX_BYTES):
                 yield batch
                 batch, size = [], 0
-            batch.append(place)
+            batch.append(index)
             size += length
         if batch:
             yield batch
 
-    def _results(self, written: Letter, places: Sequence[int]) -> list[Scored]:
-        results = _object(self._asked("POST", "/v1/score", written, places)).get("results")
-        if not isinstance(results, list) or len(results) != len(places):
+    def _results(self, request: _HttpRequest, indices: Sequence[int]) -> list[Scored]:
+        results = _parse_object(self._send("POST", "/v1/score", request, indices)).get("results")
+        if not isinstance(results, list) or len(results) != len(indices):
             raise ServerError("the server did not answer with one result for each image: is it a reward server?")
         return [Scored.from_json(result) for result in results]
 
-    def _asked(self, method: str, path: str, sent: Letter | None, places: Sequence[int] = ()) -> bytes:
-        """The answer to a request for the pairs of these places; asked again while the server is busy or away."""
+    def _send(self, method: str, path: str, request: _HttpRequest | None, indices: Sequence[int] = ()) -> bytes:
+        """Return the answer to a request for the pairs with these indices; retries while the server is busy or away."""
         for attempt in range(self._retries + 1):
-            pause = min(0.1 * 2**attempt, _LONGEST_PAUSE)
+            delay = min(0.1 * 2**attempt, _MAX_DELAY)
             try:
-                answer = self._exchanged(method, path, sent)
-            except TimeoutError as error:  # it may be at work still, and asking again would have it work twice
+                answer = self._exchange(method, path, request)
+            except TimeoutError as error:  # it may be working still, and a retry would have it work twice
                 raise ServerError(
                     f"the reward server at {self._host} gave no answer in {self._timeout:g} seconds: send less at "
                     "once, or give a longer timeout"
                 ) from error
             except (OSError, HTTPException) as error:
-                told = ServerError(
+                failure = ServerError(
                     f"the reward server at {self._host} does not answer: {type(error).__name__}: {error}"
                 )
             else:
                 if answer.status == 200:
                     return answer.body
-                told = _refusal(answer, places)
+                failure = _server_error(answer, indices)
                 if answer.status != 503:
-                    raise told
-                pause = min(max(pause, answer.retry_after or 0.0), _LONGEST_PAUSE)
+                    raise failure
+                delay = min(max(delay, answer.retry_after or 0.0), _MAX_DELAY)
             if attempt < self._retries:
-                time.sleep(pause)
-        raise told
+                _log.info("retry %d of %d in %.1f s: %s", attempt + 1, self._retries, delay, failure)
+                time.sleep(delay)
+        raise failure
 
-    def _exchanged(self, method: str, path: str, sent: Letter | None) -> _Answer:
-        connection = self._kept.take()
+    def _exchange(self, method: str, path: str, request: _HttpRequest | None) -> _HttpAnswer:
+        connection = self._connections.take()
         if connection is not None:
             try:
-                return self._over(connection, method, path, sent)
+                return self._exchange_over(connection, method, path, request)
             except (ConnectionError, HTTPException):
-                pass  # it was kept, and the server has let go of it meanwhile
-        return self._over(self._kind(self._host, self._port, timeout=self._timeout), method, path, sent)
+                pass  # it was idle, and the server has closed it meanwhile
+        connection = self._connection_type(self._host, self._port, timeout=self._timeout)
+        return self._exchange_over(connection, method, path, request)
 
-    def _over(self, connection: HTTPConnection, method: str, path: str, sent: Letter | None) -> _Answer:
-        headers = {**self._headers, **({} if sent is None else {"Content-Type": sent.content_type})}
+    def _exchange_over(
+        self, connection: HTTPConnection, method: str, path: str, request: _HttpRequest | None
+    ) -> _HttpAnswer:
+        headers = {**self._headers, **({} if request is None else {"Content-Type": request.content_type})}
         try:
-            connection.request(method, self._path + path, None if sent is None else sent.body, headers)
+            connection.request(method, self._path + path, None if request is None else request.body, headers)
             response = connection.getresponse()
-            answer = _Answer(response.status, response.read(), _seconds(response.getheader("Retry-After")))
+            answer = _HttpAnswer(response.status, response.read(), _seconds(response.getheader("Retry-After")))
         except BaseException:
             connection.close()
             raise
         if response.will_close:
             connection.close()
         else:
-            self._kept.keep(connection)
+            self._connections.put_back(connection)
         return answer
 
 
-def _refusal(answer: _Answer, places: Sequence[int]) -> ServerError:
-    """A refusal in words, with the place among all that was given: servers count within a request."""
+class _ConnectionPool:
+    """Idle connections to a server: threads share them, processes never do. No locks, so that it can be copied."""
+
+    def __init__(self) -> None:
+        self._idle: deque[HTTPConnection] = deque()
+        self._process = os.getpid()
+
+    def __reduce__(self) -> tuple[type[_ConnectionPool], tuple[()]]:
+        return type(self), ()  # another process opens its own
+
+    def take(self) -> HTTPConnection | None:
+        """Return the connection that was used last; None if there is none."""
+        try:
+            return self._own().pop()
+        except IndexError:
+            return None
+
+    def put_back(self, connection: HTTPConnection) -> None:
+        """Keep a connection for the next request."""
+        self._own().append(connection)
+
+    def close(self) -> None:
+        """Close all connections."""
+        while (connection := self.take()) is not None:
+            connection.close()
+
+    def _own(self) -> deque[HTTPConnection]:
+        if self._process != os.getpid():
+            # After a fork, the parent goes on to use them: requests would run into each other, and each process could
+            # read the answer to the other's request.
+            self._idle = deque()
+            self._process = os.getpid()
+        return self._idle
+
+
+def _build_request(
+    pairs: Sequence[tuple[Mapping[str, Any] | bytes, Mapping[str, Any]]], *, parts: bool = True
+) -> _HttpRequest:
+    """Return the request for the rewards of these scenes (mappings) and images (bytes), each with its task.
+
+    Images are files of a multipart request, scenes and tasks are JSON.
+    """
+    files = {f"image{index}": image for index, (image, _) in enumerate(pairs) if isinstance(image, bytes)}
+    images = [
+        {"file": f"image{index}"} if isinstance(image, bytes) else {"scene": image}
+        for index, (image, _) in enumerate(pairs)
+    ]
+    request = {"items": [item for _, item in pairs], "images": images, **({} if parts else {"parts": False})}
     try:
-        words = str(json.loads(answer.body)["error"])
+        text = json.dumps(request, allow_nan=False).encode("ascii")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise FormalimgError(f"this cannot be sent as JSON: {error}") from error
+    if not files:
+        return _HttpRequest("application/json", text)
+    boundary = secrets.token_hex(24)
+    chunks = [
+        *_multipart_part(boundary, "request", text, ""),
+        *(chunk for name, data in files.items() for chunk in _multipart_part(boundary, name, data, name)),
+        f"--{boundary}--\r\n".encode(),
+    ]
+    return _HttpRequest(f"multipart/form-data; boundary={boundary}", b"".join(chunks))
+
+
+def _multipart_part(boundary: str, name: str, data: bytes, filename: str) -> tuple[bytes, ...]:
+    file = f'; filename="{filename}"' if filename else ""
+    kind = "application/octet-stream" if filename else "application/json"
+    head = f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"{file}\r\nContent-Type: {kind}\r\n\r\n'
+    return head.encode("ascii"), data, b"\r\n"
+
+
+def _encode_image(image: ImageLike) -> Mapping[str, Any] | bytes | Scored:
+    """Return an image as it is sent: its file, or the scene in it; or its reward, where it cannot be read.
+
+    Scenes are parsed first: they may hold arrays, or what cannot be read, and JSON knows neither.
+    """
+    scene = load_scene(image)
+    if isinstance(scene, Unscored):
+        return Scored.missing(scene)
+    if scene is not None:
+        return {**scene.scene.to_json(), **({"style": scene.style} if scene.style is not None else {})}
+    found = load_image(image)
+    return Scored.missing(found) if isinstance(found, Unscored) else found.data
+
+
+def _encode_task(task: TaskLike) -> Mapping[str, Any]:
+    """Return a task as it is sent.
+
+    Raises:
+        FormalimgError: if it cannot be sent so that the server would understand the same.
+    """
+    if isinstance(task, Mapping):
+        return task
+    if isinstance(task, str | Formula):
+        return {"formula": str(task)}
+    if isinstance(task, Item) and task.suite == "knolling" and isinstance(task.spec, FormulaSpec):
+        # Not by its id, under which the server may know another item: only the formula decides.
+        return {"formula": str(task.spec.formula), "vocabulary": "knolling"}
+    match task:
+        case (str(suite), str() | int() as number):
+            return {"suite": suite, "id": str(number)}
+    raise FormalimgError(
+        f"a {type(task).__name__} cannot be sent to a server: give suite and id, a formula, or words and questions"
+    )
+
+
+def _server_error(answer: _HttpAnswer, indices: Sequence[int]) -> ServerError:
+    """Return the error of an answer, with the index among all pairs: servers count within a request."""
+    try:
+        message = str(json.loads(answer.body)["error"])
     except (ValueError, KeyError, TypeError, RecursionError):
-        words = answer.body[:200].decode("utf-8", "replace")
-    place, begins = None, _PLACE.match(words)
-    if begins and int(begins[2]) < len(places):
-        place = places[int(begins[2])]
-        words = f"{begins[1]}[{place}]{words[begins.end() :]}"
-    told = f"the reward server refused ({answer.status}): {truncate(words, 500, 100)}"
-    return ServerError(told, answer.status, place)
+        message = answer.body[:200].decode("utf-8", "replace")
+    index, match = None, _PLACE.match(message)
+    if match and int(match[2]) < len(indices):
+        index = indices[int(match[2])]
+        message = f"{match[1]}[{index}]{message[match.end() :]}"
+    text = f"the reward server refused ({answer.status}): {truncate(message, 500, 100)}"
+    return ServerError(text, answer.status, index)
 
 
-def _object(body: bytes) -> Mapping[str, Any]:
+def _parse_object(body: bytes) -> Mapping[str, Any]:
     try:
         found = json.loads(body)
     except ValueError as error:
         raise ServerError("the server did not answer with JSON: is it a reward server?") from error
     if not isinstance(found, dict):
-        raise ServerError("the server did not answer with an object of JSON: is it a reward server?")
+        raise ServerError("the server did not answer with a JSON object: is it a reward server?")
     return found
 
 
-def _seconds(told: str | None) -> float | None:
-    """Only numbers of seconds: dates are not understood, and the usual pause is made."""
-    return float(told) if told is not None and told.isdecimal() else None
+def _seconds(retry_after: str | None) -> float | None:
+    """Parse a number of seconds; dates are not supported, and the usual delay is used."""
+    return float(retry_after) if retry_after is not None and retry_after.isdecimal() else None

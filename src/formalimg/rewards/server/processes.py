@@ -1,4 +1,4 @@
-"""Images looked at by processes of their own, so that each core has one and the server stays at hand."""
+"""A grounder in worker processes, one for each core, so that the server stays responsive."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from formalimg.judges import Grounder, Grounding, LoadedImage, Unscored, open_gr
 from formalimg.models import Setting
 from formalimg.runs import inspect
 
-_TRIES = 2
-"""So often an image is looked at whose process dies: the image itself may be the reason."""
+_ATTEMPTS = 2
+"""How often an image is tried whose process dies: the image itself may be the reason."""
 
 
-class _Pool(NamedTuple):
-    """Processes that end when `staying` is closed, or with this process, whatever signals they are sent.
+class _ProcessPool(NamedTuple):
+    """Processes that end when `alive` is closed, or with this process, whatever signals they get.
 
     Attributes:
-        executor: gives them work.
-        staying: the end of a pipe that only this process holds.
-        watched: the other end, which each of them gets.
+        executor: runs their jobs.
+        alive: the end of a pipe that only this process holds.
+        watched: the other end, which each of them watches.
     """
 
     executor: ProcessPoolExecutor
-    staying: Connection
+    alive: Connection
     watched: Connection
 
-    def let_go(self) -> None:
-        """Have all its processes end now."""
-        self.staying.close()
+    def end(self) -> None:
+        """End all its processes now."""
+        self.alive.close()
         self.watched.close()
 
 
 class GrounderInProcesses:
-    """A grounder that works in several processes. For those that keep a core busy, and not a server elsewhere."""
+    """A grounder that works in several processes; for grounders that use a core, not a server elsewhere."""
 
     def __init__(self, name: str, processes: int) -> None:
-        """Open the grounder of this name; the processes are started when they are needed.
+        """Open the grounder; the processes are started when they are needed.
 
         Raises:
             FormalimgError: if there is no such grounder.
@@ -53,69 +53,69 @@ class GrounderInProcesses:
         self.name: str = opened.name
         self.settings: Mapping[str, Setting] = opened.settings
         self.concurrency = processes
-        self._pool = self._made()
-        self._mending = threading.Lock()
+        self._pool = self._start_pool()
+        self._restart_lock = threading.Lock()
 
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
-        """The objects in an image, as the grounder itself would find them."""
-        for _ in range(_TRIES):
+        """Return the objects in an image, as the grounder itself would find them."""
+        for _ in range(_ATTEMPTS):
             pool = self._pool
             try:
                 return await asyncio.wrap_future(pool.executor.submit(_ground, image.data, tuple(classes)))
             except BrokenProcessPool:
-                self._mend(pool)
+                self._restart(pool)
         raise RuntimeError("the processes that looked at this image died, one after the other")
 
     async def warm_up(self) -> None:
-        """Have the processes started and their grounders opened, before anyone waits for it."""
-        started: list[Future[Any]] = [self._pool.executor.submit(_opened) for _ in range(self.concurrency)]
+        """Start the processes and open their grounders, before any request waits for it."""
+        started: list[Future[Any]] = [self._pool.executor.submit(_opened_name) for _ in range(self.concurrency)]
         await asyncio.gather(*map(asyncio.wrap_future, started))
 
     def close(self) -> None:
         """End the processes."""
         self._pool.executor.shutdown(wait=True, cancel_futures=True)
-        self._pool.let_go()
+        self._pool.end()
 
-    def _made(self) -> _Pool:
+    def _start_pool(self) -> _ProcessPool:
         # Not by fork, which would copy the threads' locks as they happen to be.
-        spawning = multiprocessing.get_context("spawn")
-        watched, staying = spawning.Pipe(duplex=False)
-        executor = ProcessPoolExecutor(self.concurrency, spawning, _begin, (self.name, watched))
-        return _Pool(executor, staying, watched)
+        context = multiprocessing.get_context("spawn")
+        watched, alive = context.Pipe(duplex=False)
+        executor = ProcessPoolExecutor(self.concurrency, context, _initialize, (self.name, watched))
+        return _ProcessPool(executor, alive, watched)
 
-    def _mend(self, broken: _Pool) -> None:
-        """Begin anew. Those whom a dead process leaves behind are waited for at the end, and so must end too."""
-        with self._mending:
+    def _restart(self, broken: _ProcessPool) -> None:
+        """Replace a broken pool. Its remaining processes are waited for at exit, and so must end too."""
+        with self._restart_lock:
             if self._pool is broken:
-                self._pool = self._made()
-                broken.let_go()
+                self._pool = self._start_pool()
+                broken.end()
 
 
 _grounder: Grounder | None = None
-"""The grounder of this process, if it is one that looks at images."""
+"""The grounder of this process, if it is a worker process."""
 
 
-def _begin(name: str, watched: Connection) -> None:
+def _initialize(name: str, watched: Connection) -> None:
     global _grounder
-    # Whoever serves is told to end, lets this process finish its work, and then ends it.
+    # The server gets the signals, lets this process finish its work, and then ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    threading.Thread(target=_end_when_let_go, args=(watched,), daemon=True).start()
+    threading.Thread(target=_exit_when_closed, args=(watched,), daemon=True).start()
     _grounder = open_grounder(name)
 
 
-def _end_when_let_go(watched: Connection) -> None:
+def _exit_when_closed(watched: Connection) -> None:
     watched.poll(None)  # nothing is ever sent: it returns when the other end is closed
     os._exit(1)
 
 
-def _opened() -> str:
-    assert _grounder is not None, "a process begins with opening its grounder"
+def _opened_name() -> str:
+    assert _grounder is not None, "the initializer opens the grounder"
     return _grounder.name
 
 
 def _ground(data: bytes, classes: Sequence[str]) -> Grounding | Unscored:
-    assert _grounder is not None, "a process begins with opening its grounder"
+    assert _grounder is not None, "the initializer opens the grounder"
     image = inspect(data)
     if isinstance(image, Unscored):
         return image

@@ -1,4 +1,4 @@
-"""The fields of CF-World's items in our own form: `group`, `assessment`, and `questions`.
+"""Serialization of CF-World specs: the fields `group`, `assessment`, and `questions` in our own format.
 
 A question has `dimension`, `question`, `criteria` and `weight`.
 """
@@ -21,7 +21,7 @@ _TEXTS = ("dimension", "question", "criteria")
 
 
 def fields_of(spec: CounterfactualSpec, *, with_proof: bool) -> dict[str, Any]:
-    """What an item asks for, as fields."""
+    """Return the fields of a spec."""
     return {
         "group": spec.group,
         "assessment": spec.assessment,
@@ -30,7 +30,7 @@ def fields_of(spec: CounterfactualSpec, *, with_proof: bool) -> dict[str, Any]:
 
 
 def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> CounterfactualSpec | None:
-    """What the fields of a record ask for; None, and findings, if they make no sense."""
+    """Parse the spec of a record; None, and findings, if it is invalid."""
     group, assessment = record.name("group"), record.text("assessment", empty=True)
     questions = record.fields["questions"]
     if level not in _LEVELS:
@@ -44,13 +44,13 @@ def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Co
 
 
 def known_spec(fields: dict[str, Any]) -> CounterfactualSpec:
-    """What fields ask for that are known to be sound."""
+    """Return the spec of fields that are known to be valid."""
     questions = tuple(WeightedQuestion(**question) for question in fields["questions"])
     return CounterfactualSpec(fields["group"], fields["assessment"], questions)
 
 
 def asked_text(spec: CounterfactualSpec) -> str:
-    """What an item asks for as one text: its fields."""
+    """Return a spec as one text: its fields as JSON."""
     return json.dumps(fields_of(spec, with_proof=False), ensure_ascii=False)
 
 

@@ -1,19 +1,40 @@
-"""From groups to items: three of each, or one without the names of its outcome."""
+"""Items of CF-World and its probes (rules, attributes, denominalised), from the groups that ship with the package."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable
-from typing import get_args
+from importlib.resources import files
+from typing import Any, get_args
 
-from formalimg.suites.cfworld.group import Group
-from formalimg.suites.cfworld.names import CF_WORLD, CF_WORLD_DENOMINALISED
-from formalimg.suites.cfworld.questions import template_scores
-from formalimg.suites.cfworld.spec import CounterfactualSpec, Level
+from formalimg.suites.cfworld.questions import pair_spec, rule_spec, template_scores
+from formalimg.suites.cfworld.spec import (
+    CF_WORLD,
+    CF_WORLD_ATTRIBUTES,
+    CF_WORLD_DENOMINALISED,
+    CF_WORLD_RULES,
+    FIELDS,
+    CounterfactualSpec,
+    Group,
+    Level,
+)
 from formalimg.suites.item import Item
 
 
+def our_groups() -> list[Group]:
+    """Return all built-in groups, field by field, in the order of their files."""
+    folder = files("formalimg.suites.cfworld") / "groups"
+    found = []
+    for name, field in FIELDS.items():
+        text = (folder / f"{name}.toml").read_text(encoding="utf-8")
+        for number, entry in enumerate(tomllib.loads(text)["group"], 1):
+            own = {"id": f"{name}-{number:03}", "discipline": field.discipline, "branch": field.branch}
+            found.append(Group.from_fields({**own, **entry}))
+    return found
+
+
 def items_of_groups(groups: Iterable[Group], version: str = "") -> list[Item[CounterfactualSpec]]:
-    """The three items of each group, with questions by template."""
+    """Return the three items of each group, with template questions."""
     return [
         Item(CF_WORLD, f"{group.id}-l{level}", level, group.prompt(level), _spec(group, level), _tags(group), version)
         for group in groups
@@ -22,7 +43,7 @@ def items_of_groups(groups: Iterable[Group], version: str = "") -> list[Item[Cou
 
 
 def denominalised_items(groups: Iterable[Group], version: str = "") -> list[Item[CounterfactualSpec]]:
-    """The explicit item of each group, without the names of its outcome; judged by the same questions."""
+    """Return the explicit item of each group with the outcome described, not named; judged by the same questions."""
     return [
         Item(CF_WORLD_DENOMINALISED, f"{group.id}-l2", 2, group.denominalised, _spec(group, 2), _tags(group), version)
         for group in groups
@@ -38,3 +59,48 @@ def _spec(group: Group, level: Level) -> CounterfactualSpec:
 
 def _tags(group: Group) -> tuple[str, ...]:
     return tuple(filter(None, (group.discipline, group.branch)))
+
+
+_LEVEL_OF = {"factual": 1, "counterfactual": 2}
+
+
+def rule_items(version: str = "") -> list[Item[CounterfactualSpec]]:
+    """Return the rule probe: plain drawings in which a rule decides, as it is (level 1) and changed (level 2).
+
+    The tag of a changed one says how the rule is changed, as in "to the left".
+    """
+    return [
+        Item(
+            CF_WORLD_RULES,
+            f"{rule['id']}-{number}",
+            _LEVEL_OF[case["kind"]],
+            case["prompt"],
+            rule_spec(rule["id"], case["shows"]),
+            tuple(filter(None, [case["direction"]])),
+            version,
+        )
+        for rule in _entries("rule")
+        for number, case in enumerate(rule["case"], 1)
+    ]
+
+
+def pair_items(version: str = "") -> list[Item[CounterfactualSpec]]:
+    """Return the attribute probe: an object with a common partner (level 1) and with a rare one (level 2)."""
+    return [
+        Item(
+            CF_WORLD_ATTRIBUTES,
+            f"pair-{number:03}-{partner}",
+            level,
+            pair[f"{partner}_prompt"],
+            pair_spec(f"pair-{number:03}", pair["a"], pair[partner], pair[f"{partner}_prompt"]),
+            version=version,
+        )
+        for number, pair in enumerate(_entries("pair"), 1)
+        for level, partner in ((1, "common"), (2, "rare"))
+    ]
+
+
+def _entries(name: str) -> list[dict[str, Any]]:
+    text = (files("formalimg.suites.cfworld") / f"{name}s.toml").read_text(encoding="utf-8")
+    entries: list[dict[str, Any]] = tomllib.loads(text)[name]
+    return entries

@@ -1,17 +1,26 @@
-"""The published groups: `prompt/<tree>.json`, and their questions: `eval_questions/<tree>_gemini.json`."""
+"""Published groups of CF-World, read and written: `prompt/<field>.json` and `eval_questions/<field>_gemini.json`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
-from formalimg.suites.cfworld.records import RecordForm, read_entries
-from formalimg.suites.cfworld.spec import WEIGHTS, Dimension, Level, WeightedQuestion
-from formalimg.suites.cfworld.tidying import Tidying
-from formalimg.suites.cfworld.trees import Tree, tree_at
-from formalimg.suites.findings import Findings
+from formalimg._util.io import write_folder
+from formalimg.errors import FormalimgError
+from formalimg.suites.cfworld.published_records import (
+    DataRepair,
+    FieldPath,
+    RecordSchema,
+    field_at,
+    field_tagged,
+    read_records,
+)
+from formalimg.suites.cfworld.spec import CF_WORLD, WEIGHTS, CounterfactualSpec, Dimension, Level, WeightedQuestion
+from formalimg.suites.item import Item, id_order, is_number
+from formalimg.suites.record import ItemFindings
 
 PROMPTS, QUESTIONS, QUESTIONS_ENDING = "prompt", "eval_questions", "_gemini"
 
@@ -26,15 +35,15 @@ QUESTION_TYPES: Mapping[str, Dimension] = {
 }
 """The dimensions by their published names."""
 
-_ASKED_EVERYWHERE: tuple[Dimension, ...] = ("integrity", "logic")
-"""What the paper asks about every image, besides the assessment point, without which nothing is read."""
+_REQUIRED_DIMENSIONS: tuple[Dimension, ...] = ("integrity", "logic")
+"""Dimensions that the paper asks about every image, besides the assessment point, without which nothing is read."""
 
-_GROUP = RecordForm(
+_GROUP = RecordSchema(
     "a group",
     texts=tuple(f"prompt_l{level}" for level in LEVELS),
     optional=("category", *(f"ap_l{level}" for level in LEVELS)),
 )
-_QUESTION = RecordForm(
+_QUESTION = RecordSchema(
     "a question",
     texts=("prompt_level", "question_type", "question", "evaluation_criteria"),
     numbers=("weight",),
@@ -56,7 +65,7 @@ class PublishedGroup:
         questions: by level; none where none were published.
     """
 
-    tree: Tree
+    field: FieldPath
     number: str
     where: str
     prompts: Mapping[Level, str]
@@ -65,98 +74,98 @@ class PublishedGroup:
 
     @property
     def id(self) -> str:
-        """Its name: the field and the number."""
-        return f"{self.tree.slug}-{self.number}"
+        """The id: field and number."""
+        return f"{self.field.slug}-{self.number}"
 
 
-class PublishedTree(NamedTuple):
-    """A field of knowledge with the groups that could be read, and whether its file of groups is sound."""
+class PublishedField(NamedTuple):
+    """A field of knowledge with the groups that could be read, and whether its file is valid."""
 
-    tree: Tree
+    field: FieldPath
     groups: tuple[PublishedGroup, ...]
     is_sound: bool
 
 
-def read_trees(root: Path, findings: Findings, tidied: list[Tidying]) -> list[PublishedTree]:
-    """All groups, field by field; what is wrong is added to the findings, and what was tidied up to the tidyings."""
-    trees = json_files(root / PROMPTS)
-    known = {f"{tree}{QUESTIONS_ENDING}" for tree in trees}
+def read_fields(root: Path, findings: ItemFindings, repairs: list[DataRepair]) -> list[PublishedField]:
+    """Read all groups, field by field; problems are added to the findings, repairs to `repairs`."""
+    fields_read = json_files(root / PROMPTS)
+    known = {f"{field}{QUESTIONS_ENDING}" for field in fields_read}
     for name in json_files(root / QUESTIONS):
         if name not in known:
             findings.add(f"{QUESTIONS}/{name}.json", f"there is no such file in {PROMPTS}: take it away, or add that")
-    found: list[PublishedTree] = []
+    found: list[PublishedField] = []
     slugs: set[str] = set()
-    for tree in map(tree_at, trees):
-        if not tree.slug or tree.slug in slugs:
-            findings.add(f"{PROMPTS}/{tree.path}.json", "its name must have letters (a to z) of its own: rename it")
-            found.append(PublishedTree(tree, (), is_sound=False))
+    for field in map(field_at, fields_read):
+        if not field.slug or field.slug in slugs:
+            findings.add(f"{PROMPTS}/{field.path}.json", "its name must have letters (a to z) of its own: rename it")
+            found.append(PublishedField(field, (), is_sound=False))
             continue
-        slugs.add(tree.slug)
-        found.append(_tree(tree, root, findings, tidied))
+        slugs.add(field.slug)
+        found.append(_read_field(field, root, findings, repairs))
     return found
 
 
 def json_files(folder: Path) -> list[str]:
-    """The JSON files of a folder, as paths within it without their ending."""
+    """Return the JSON files of a folder, as relative paths without their suffix."""
     paths = (path.relative_to(folder) for path in folder.rglob("*.json") if path.name[0] != ".")
     return sorted(path.with_suffix("").as_posix() for path in paths)
 
 
-def _tree(tree: Tree, root: Path, findings: Findings, tidied: list[Tidying]) -> PublishedTree:
-    questions = _questions_of(tree, root, findings, tidied)
+def _read_field(field: FieldPath, root: Path, findings: ItemFindings, repairs: list[DataRepair]) -> PublishedField:
+    questions = _questions_of(field, root, findings, repairs)
     groups = []
     before = len(findings)
-    for where, texts, _ in read_entries(root, f"{PROMPTS}/{tree.path}.json", _GROUP, findings, tidied):
+    for where, texts, _ in read_records(root, f"{PROMPTS}/{field.path}.json", _GROUP, findings, repairs):
         if not texts["category"]:
-            tidied.append(Tidying(where, "no category", "none is needed: the file says the field"))
+            repairs.append(DataRepair(where, "no category", "none is needed: the file says the field"))
         number = texts["id"]
         groups.append(
             PublishedGroup(
-                tree,
+                field,
                 number,
                 where,
                 {level: texts[f"prompt_l{level}"] for level in LEVELS},
-                _assessments(texts, where, tidied),
+                _assessments(texts, where, repairs),
                 {level: questions.pop((number, level), ()) for level in LEVELS},
             )
         )
-        _note_questions(groups[-1], tidied)
+        _note_questions(groups[-1], repairs)
     if questions and not groups and len(findings) == before:
-        findings.add(f"{PROMPTS}/{tree.path}.json", "holds no groups, though there are questions about some: add them")
+        findings.add(f"{PROMPTS}/{field.path}.json", "holds no groups, though there are questions about some: add them")
     is_sound = len(findings) == before
     if is_sound:
-        where = f"{QUESTIONS}/{tree.path}{QUESTIONS_ENDING}.json"
+        where = f"{QUESTIONS}/{field.path}{QUESTIONS_ENDING}.json"
         for number, level in questions:
             findings.add(where, f"has questions for group {number}, l{level}, which is not there")
-    _note_duplicates(groups, tidied)
-    return PublishedTree(tree, tuple(groups), is_sound)
+    _note_duplicates(groups, repairs)
+    return PublishedField(field, tuple(groups), is_sound)
 
 
-def _assessments(texts: Mapping[str, str], where: str, tidied: list[Tidying]) -> dict[Level, str]:
-    """What decides at each level. L3 is judged by the questions of L2, so what decides at L2 decides there too."""
+def _assessments(texts: Mapping[str, str], where: str, repairs: list[DataRepair]) -> dict[Level, str]:
+    """Return what decides at each level. L3 is judged by the questions of L2, so the point of L2 decides there too."""
     first, second, third = (texts[f"ap_l{level}"] for level in LEVELS)
     for level, text in ((1, first), (2, second)):
         if not text:
-            tidied.append(Tidying(f"{where}, l{level}", "no assessment point", "left empty"))
+            repairs.append(DataRepair(f"{where}, l{level}", "no assessment point", "left empty"))
     if third and not second:
-        tidied.append(Tidying(where, "assessment point of L3 alone", "kept for L3, and not taken for L2"))
+        repairs.append(DataRepair(where, "assessment point of L3 alone", "kept for L3, and not taken for L2"))
     elif third != second and third:
-        tidied.append(Tidying(where, "assessment point of L3 differs", "left out: its questions are those of L2"))
+        repairs.append(DataRepair(where, "assessment point of L3 differs", "left out: its questions are those of L2"))
     return {1: first, 2: second, 3: second or third}
 
 
 def _questions_of(
-    tree: Tree, root: Path, findings: Findings, tidied: list[Tidying]
+    field: FieldPath, root: Path, findings: ItemFindings, repairs: list[DataRepair]
 ) -> dict[tuple[str, Level], tuple[WeightedQuestion, ...]]:
-    """The questions of a field by group and level, in the order of the file."""
-    name = f"{QUESTIONS}/{tree.path}{QUESTIONS_ENDING}.json"
+    """Return the questions of a field by group and level, in the order of the file."""
+    name = f"{QUESTIONS}/{field.path}{QUESTIONS_ENDING}.json"
     if not (root / name).is_file():
-        findings.add(name, f"is missing: without it nothing of {PROMPTS}/{tree.path}.json can be scored")
+        findings.add(name, f"is missing: without it nothing of {PROMPTS}/{field.path}.json can be scored")
         return {}
     levels: Mapping[str, Level] = {f"l{level}": level for level in LEVELS}
     found: dict[tuple[str, Level], tuple[WeightedQuestion, ...]] = {}
     before = len(findings)
-    for where, texts, numbers in read_entries(root, name, _QUESTION, findings, tidied):
+    for where, texts, numbers in read_records(root, name, _QUESTION, findings, repairs):
         kind, level = texts["question_type"], levels.get(texts["prompt_level"])
         if level is None:
             findings.add(where, f"unknown prompt_level {texts['prompt_level']!r}: levels are {', '.join(levels)}")
@@ -167,7 +176,7 @@ def _questions_of(
             dimension, weight = QUESTION_TYPES[kind], numbers["weight"]
             if weight != WEIGHTS[dimension]:
                 how = f"kept: {weight:g}, where {dimension} has {WEIGHTS[dimension]:g} elsewhere"
-                tidied.append(Tidying(where, "unusual weight", how))
+                repairs.append(DataRepair(where, "unusual weight", how))
             question = WeightedQuestion(dimension, texts["question"], texts["evaluation_criteria"], weight)
             found[key] = (*found.get(key, ()), question)
     if len(findings) > before:
@@ -178,25 +187,111 @@ def _questions_of(
     return found
 
 
-def _note_questions(group: PublishedGroup, tidied: list[Tidying]) -> None:
-    tidied.extend(
-        Tidying(f"{group.where}, l{level}", "no questions", "kept, but nobody can score it")
+def _note_questions(group: PublishedGroup, repairs: list[DataRepair]) -> None:
+    repairs.extend(
+        DataRepair(f"{group.where}, l{level}", "no questions", "kept, but nobody can score it")
         for level in LEVELS
         if not group.questions[level]
     )
     for level, questions in group.questions.items():
-        lacking = [name for name in _ASKED_EVERYWHERE if name not in {each.dimension for each in questions}]
+        lacking = [name for name in _REQUIRED_DIMENSIONS if name not in {each.dimension for each in questions}]
         if questions and lacking:
             how = f"scored without {' and '.join(lacking)}"
-            tidied.append(Tidying(f"{group.where}, l{level}", "no question of a dimension", how))
+            repairs.append(DataRepair(f"{group.where}, l{level}", "no question of a dimension", how))
     if group.questions[2] != group.questions[3]:
-        tidied.append(Tidying(group.where, "questions of L3 differ", "kept as they are"))
+        repairs.append(DataRepair(group.where, "questions of L3 differ", "kept as they are"))
 
 
-def _note_duplicates(groups: Iterable[PublishedGroup], tidied: list[Tidying]) -> None:
+def _note_duplicates(groups: Iterable[PublishedGroup], repairs: list[DataRepair]) -> None:
     first: dict[tuple[str, ...], PublishedGroup] = {}
     for group in groups:
         said = (*group.prompts.values(), *group.assessments.values())
         if said in first:
-            tidied.append(Tidying(group.where, "duplicate", f"kept; says the same as id {first[said].number}"))
+            repairs.append(DataRepair(group.where, "duplicate", f"kept; says the same as id {first[said].number}"))
         first.setdefault(said, group)
+
+
+_GENERATOR = "formalimg"
+_TYPE_OF = {QUESTION_TYPES[name]: name for name in QUESTION_TYPES if name != "Logic Consistency"}
+
+_Levels = Mapping[int, Item[CounterfactualSpec]]
+
+
+def write_published_groups(items: Iterable[Item[CounterfactualSpec]], folder: str | Path) -> None:
+    """Write groups as published: `<folder>/prompt/<field>.json` and `<folder>/eval_questions/<field>_gemini.json`.
+
+    All files appear or none. Groups with published ids keep their numbers; other groups are numbered from 0, field by
+    field, in the order they come in. Versions have no place in this form.
+
+    Raises:
+        FormalimgError: if an item is of another suite, a group lacks a level, or the folder is not empty.
+    """
+    fields_read: dict[FieldPath, dict[str, dict[int, Item[CounterfactualSpec]]]] = {}
+    for item in items:
+        if item.suite != CF_WORLD or not item.tags:
+            raise FormalimgError(f"item {item.id}: only items of {CF_WORLD} with a field as tag can be written")
+        levels = fields_read.setdefault(field_tagged(item.tags), {}).setdefault(item.spec.group, {})
+        if item.level in levels:
+            raise FormalimgError(f"group {item.spec.group} has two items of level {item.level}: leave one out")
+        levels[item.level] = item
+    texts: dict[str, str] = {}
+    for field, groups in fields_read.items():
+        for group, levels in groups.items():
+            if sorted(levels) != list(LEVELS):
+                raise FormalimgError(f"group {group} must have the levels 1, 2 and 3 to be written")
+        numbered = _numbered(field, groups)
+        texts[f"{PROMPTS}/{field.path}.json"] = _text([_group(number, levels) for number, levels in numbered.items()])
+        texts[f"{QUESTIONS}/{field.path}{QUESTIONS_ENDING}.json"] = _text(_questions(numbered))
+    if not texts:
+        raise FormalimgError("there are no items to write")
+    write_folder(Path(folder), texts)
+
+
+def _numbered(field: FieldPath, groups: Mapping[str, _Levels]) -> dict[str, _Levels]:
+    prefix = f"{field.slug}-"
+    own = {group: group.removeprefix(prefix) for group in groups if group.startswith(prefix)}
+    if len(own) == len(groups) and all(map(is_number, own.values())):
+        return {own[group]: groups[group] for group in sorted(groups, key=lambda group: id_order(own[group]))}
+    return {str(number): levels for number, levels in enumerate(groups.values())}
+
+
+def _group(number: str, levels: _Levels) -> dict[str, str]:
+    assessments = {level: levels[level].spec.assessment for level in LEVELS}
+    if assessments[3] == assessments[2]:
+        assessments[3] = ""  # said once, it holds for both
+    elif assessments[2]:
+        raise FormalimgError(f"group {levels[2].spec.group} is judged by other points at L3 than at L2: make them one")
+    fields = {"id": number, "category": levels[1].tags[-1]}
+    for level in LEVELS:
+        fields[f"prompt_l{level}"] = levels[level].prompt
+        if assessments[level]:
+            fields[f"ap_l{level}"] = assessments[level]
+    return fields
+
+
+def _questions(groups: Mapping[str, _Levels]) -> list[dict[str, Any]]:
+    asked = [
+        (number, levels[level], question)
+        for number, levels in groups.items()
+        for level in LEVELS
+        for question in levels[level].spec.questions
+    ]
+    return [
+        {
+            "id": str(place),
+            "source_id": number,
+            "prompt_level": f"l{item.level}",
+            "category": item.tags[-1],
+            "question_type": _TYPE_OF[question.dimension],
+            "question": question.question,
+            "evaluation_criteria": question.criteria,
+            "weight": question.weight,
+            "generator_model": _GENERATOR,
+        }
+        for place, (number, item, question) in enumerate(asked, 1)
+    ]
+
+
+def _text(records: Sequence[Mapping[str, Any]]) -> str:
+    # ASCII only: the published scripts open files with whatever encoding their machine has.
+    return json.dumps(records, indent=4)

@@ -1,4 +1,4 @@
-"""Questions by template: one for each dimension of CF-Eval."""
+"""Template questions of CF-World: one per dimension of CF-Eval, and one per image of the probes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
-from formalimg.suites.cfworld.spec import WEIGHTS, Dimension, WeightedQuestion
+from formalimg.suites.cfworld.spec import WEIGHTS, CounterfactualSpec, Dimension, WeightedQuestion
 
 
 def template_scores(shows: str, *, law: str = "", changed: str = "") -> tuple[WeightedQuestion, ...]:
-    """The questions about an image, without a chat model that writes them.
+    """Return the weighted questions about an image, by template instead of a chat model.
 
     Args:
         shows: what decides.
@@ -21,7 +21,7 @@ def template_scores(shows: str, *, law: str = "", changed: str = "") -> tuple[We
     Returns:
         Integrity, logic if there is a law or a rule, and the assessment point last, as the published ones are.
     """
-    values = {"shows": _inside(shows), "law": _inside(law), "changed": _inside(changed)}
+    values = {"shows": _as_clause(shows), "law": _as_clause(law), "changed": _as_clause(changed)}
     found = [_question("integrity", "integrity", values)]
     if law or changed:
         found.append(_question("logic", "logic.counterfactual" if changed else "logic.factual", values))
@@ -33,8 +33,8 @@ def _question(dimension: Dimension, template: str, values: Mapping[str, str]) ->
     return WeightedQuestion(dimension, texts["question"].format(**values), texts["criteria"], WEIGHTS[dimension])
 
 
-def _inside(sentence: str) -> str:
-    """A sentence as it stands within another: without its full stop, and begun small unless it begins with a name."""
+def _as_clause(sentence: str) -> str:
+    """Return a sentence as a clause: without its full stop, and lower-case unless it begins with a name."""
     text = sentence.strip().rstrip(".!")
     first, _, rest = text.partition(" ")
     keep = (len(first) == 1 and first != "A") or first[1:] != first[1:].lower()
@@ -46,3 +46,22 @@ def _templates() -> Mapping[str, Mapping[str, str]]:
     tables = tomllib.loads((files("formalimg.suites.cfworld") / "questions.toml").read_text(encoding="utf-8"))
     logic = tables.pop("logic")
     return {**tables, **{f"logic.{name}": texts for name, texts in logic.items()}}
+
+
+def rule_spec(group: str, shows: str) -> CounterfactualSpec:
+    """Return the spec of a rule-probe prompt: only what follows from the rule."""
+    return CounterfactualSpec(group, shows, template_scores(shows)[-1:])
+
+
+def pair_spec(group: str, a: str, b: str, prompt: str) -> CounterfactualSpec:
+    """Return the spec of an attribute-probe prompt: both objects, together as it says."""
+    values = {"a": a, "b": b, "prompt": prompt.rstrip(".")}
+    question = WeightedQuestion(
+        "assessment", _texts()["question"].format(**values), _texts()["criteria"], WEIGHTS["assessment"]
+    )
+    return CounterfactualSpec(group, _texts()["shows"].format(**values), (question,))
+
+
+@cache
+def _texts() -> Mapping[str, str]:
+    return tomllib.loads((files("formalimg.suites.cfworld") / "pair_question.toml").read_text(encoding="utf-8"))

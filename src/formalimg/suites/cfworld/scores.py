@@ -1,4 +1,4 @@
-"""The published form of CF-World's scores: `<tree>_gemini_scores.json` and `<tree>_gemini_qwen235b.json`.
+"""Published score files of CF-World: `<field>_gemini_scores.json` and `<field>_gemini_qwen235b.json`.
 
 A list of records, one for each question about each image. The published scorers write a 0 for whatever they could not
 score: a missing image, an answer that never came or cannot be read, an image that was not judged because its group
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
 from formalimg.errors import FormalimgError
-from formalimg.suites.cfworld.trees import PUBLISHED_TREES, Tree
+from formalimg.suites.cfworld.published_records import PUBLISHED_FIELDS, FieldPath
 
 _GATE_NOTE = re.compile(r"\s*\[System: Zeroed because L1 image score .*", re.DOTALL)
 _ENDING = re.compile(r"(_gemini|_eval)*(_scores|_qwen235b)?$")
@@ -25,17 +25,17 @@ _NO_SCORE = {
     "API Failed": "no answer from the judge",
     "FAILED": "no answer from the judge that could be read",
 }
-"""What the published scorers write in place of the judge's reasons, beside a score of 0."""
+"""What the published scorers write in place of the judge's reasoning, beside a score of 0."""
 
 _NO_REASON = "Parsed"
-"""What they write where the judge's answer has no reasons; with a score of 0, it may have had nothing at all."""
+"""What they write where the judge's answer has no reasoning; with a score of 0, it may have been empty."""
 
 _LARGEST = 1_000_000
-"""No number in these files comes near; whole numbers of JSON can be too large to reckon with."""
+"""Upper limit of numbers; whole numbers of JSON can be too large for floats."""
 
 
 class ScoredQuestion(NamedTuple):
-    """What came of one question about one image.
+    """The score of one question about one image.
 
     Attributes:
         item: the id of the item, as `load` gives it; empty if the record does not say it.
@@ -57,10 +57,10 @@ class ScoredQuestion(NamedTuple):
 
 
 def read_cf_scores(path: str | Path) -> list[ScoredQuestion]:
-    """The records in a file of scores, with what is no score told apart from a score of 0.
+    """Read the records of a score file, and separate what has no score from a score of 0.
 
     Raises:
-        FormalimgError: if it is no such file.
+        FormalimgError: if it is not a score file.
     """
     place = Path(path)
     try:
@@ -70,7 +70,7 @@ def read_cf_scores(path: str | Path) -> list[ScoredQuestion]:
     except (ValueError, RecursionError) as error:
         raise FormalimgError(f"{path} is not valid JSON, perhaps because its scorer did not end: {error}") from error
     if not isinstance(records, list):
-        raise FormalimgError(f"{path} is no file of scores: it must be a list of records")
+        raise FormalimgError(f"{path} is not a score file: it must be a list of records")
     slug = _slug(place)
     return [_scored(record, slug, f"{path}, record {number}") for number, record in enumerate(records, 1)]
 
@@ -83,22 +83,22 @@ def _scored(record: Any, slug: str, where: str) -> ScoredQuestion:
         raise FormalimgError(f"{where}: must have prompt_level (l1, l2 or l3), weight, score and reasoning")
     number = fields.get("source_id")
     item = "" if number is None else f"{slug}-{number}-l{level[1]}"
-    said = reason if isinstance(reason, str) else ""
-    found = _score_or_why(score, said)
-    given, unscored = (None, found) if isinstance(found, str) else (found, "")
-    return ScoredQuestion(item, int(level[1]), str(fields.get("question", "")), weight, given, said, unscored)
+    reasoning = reason if isinstance(reason, str) else ""
+    found = _score_or_reason(score, reasoning)
+    value, unscored = (None, found) if isinstance(found, str) else (found, "")
+    return ScoredQuestion(item, int(level[1]), str(fields.get("question", "")), weight, value, reasoning, unscored)
 
 
-def _score_or_why(score: Any, said: str) -> float | str:
-    """The score, or why there is none."""
-    raw = _GATE_NOTE.sub("", said)
+def _score_or_reason(score: Any, reasoning: str) -> float | str:
+    """Return the score, or why there is none."""
+    raw = _GATE_NOTE.sub("", reasoning)
     if raw.strip() in _NO_SCORE:
         return _NO_SCORE[raw.strip()]
-    if raw != said:
+    if raw != reasoning:
         return "set to 0 because L1 of its group scored below 0.5; what the judge gave is lost"
     if not _is_number(score) or not 0 <= score <= 1:
         return f"the score is no number from 0 to 1: {str(score)[:40]}"
-    if score == 0 and said.strip() in ("", _NO_REASON):
+    if score == 0 and reasoning.strip() in ("", _NO_REASON):
         return "the judge's answer has neither a score above 0 nor a reason: perhaps it left the question out"
     return float(score)
 
@@ -108,9 +108,9 @@ def _is_number(value: Any) -> TypeGuard[float]:
 
 
 def _slug(path: Path) -> str:
-    """How the ids of a file's items begin. Its name says the field; the folder it lies in may be called anything."""
+    """Return the prefix of item ids. The file name gives the field; the folder may have any name."""
     name = _ENDING.sub("", path.stem)
-    for tree in PUBLISHED_TREES:
-        if tree.path.rpartition("/")[2] == name:
-            return tree.slug
-    return Tree(name, "").slug
+    for field in PUBLISHED_FIELDS:
+        if field.path.rpartition("/")[2] == name:
+            return field.slug
+    return FieldPath(name, "").slug

@@ -1,1 +1,1 @@
-"""ConceptMix: an object and k random visual concepts, put into words and asked after one by one."""
+"""ConceptMix: an object and k random visual concepts, stated in a prompt and judged one yes/no question each."""

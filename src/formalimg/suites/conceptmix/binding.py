@@ -1,4 +1,4 @@
-"""Binding concepts to objects; ConceptMix, section 2.3, step 2."""
+"""Binding of concepts to objects (ConceptMix, section 2.3, step 2), and detection of changes to a given binding."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from itertools import repeat
 from formalimg.suites.conceptmix.pools import Pools
 from formalimg.suites.conceptmix.spec import (
     ATTRIBUTES,
+    OPEN,
     Binding,
     BindingError,
     BoundConcept,
@@ -16,18 +17,17 @@ from formalimg.suites.conceptmix.spec import (
     Concept,
     Relation,
 )
-from formalimg.suites.conceptmix.tampering import tampering
 
 __all__ = ["bind_attributes", "bound_concepts", "tampering"]
 
 
-def bind_attributes(concepts: Sequence[Concept], pools: Pools, chance: random.Random) -> Binding:
+def bind_attributes(concepts: Sequence[Concept], pools: Pools, rng: random.Random) -> Binding:
     """Give each attribute to a random object that has none of its category yet.
 
     Args:
         concepts: what was drawn.
         pools: where the relations have their descriptions from.
-        chance: where all chance comes from.
+        rng: the source of randomness.
 
     Returns:
         A binding whose relations are open. It has one style: of several, which only the published code draws, the last.
@@ -44,11 +44,11 @@ def bind_attributes(concepts: Sequence[Concept], pools: Pools, chance: random.Ra
             free = [held for held in attributes if category not in held]
             if not free:
                 raise BindingError(f"no object is left for the {category} {value!r}: all {len(items)} have one already")
-            chance.choice(free)[category] = value
+            rng.choice(free)[category] = value
     sentence = pools["spatial"].sentence
     return Binding(
         tuple(BoundObject(item, held) for item, held in zip(items, attributes, strict=True)),
-        _style_that_stays(concepts),
+        _final_style(concepts),
         tuple(
             Relation(value, sentence(value).replace("{value}", value))
             for category, value in concepts
@@ -58,7 +58,7 @@ def bind_attributes(concepts: Sequence[Concept], pools: Pools, chance: random.Ra
 
 
 def bound_concepts(concepts: Sequence[Concept], binding: Binding) -> tuple[BoundConcept, ...]:
-    """Which objects each concept is about.
+    """Return the objects of each concept.
 
     An object is about itself, an attribute about the object that has it, a spatial concept about the two that it
     relates, and a style about none. The same attribute twice is about two objects, in the order of their ids.
@@ -67,7 +67,7 @@ def bound_concepts(concepts: Sequence[Concept], binding: Binding) -> tuple[Bound
         BindingError: if a concept is not in the binding, or a relation is still open.
     """
     # Equal concepts share an iterator, so that the second goes on where the first stopped.
-    places = {concept: _places(concept, concepts, binding) for concept in concepts}
+    places = {concept: _candidate_ids(concept, concepts, binding) for concept in concepts}
     found = []
     for concept in concepts:
         ids = next(places[concept], None)
@@ -81,24 +81,24 @@ def bound_concepts(concepts: Sequence[Concept], binding: Binding) -> tuple[Bound
     return tuple(found)
 
 
-def _places(concept: Concept, concepts: Sequence[Concept], binding: Binding) -> Iterator[tuple[int, ...]]:
-    """The ids of the objects that a concept can be about, as often as the binding has it."""
+def _candidate_ids(concept: Concept, concepts: Sequence[Concept], binding: Binding) -> Iterator[tuple[int, ...]]:
+    """Yield the ids of the objects that a concept can belong to, as often as the binding has it."""
     category, value = concept
     if category == "style":
-        if binding.style == _style_that_stays(concepts):
+        if binding.style == _final_style(concepts):
             yield from repeat(())
     elif category == "spatial":
         for relation in binding.relations:
             if relation.name == value:
-                yield _ends(relation, len(binding.objects))
+                yield _relation_ids(relation, len(binding.objects))
     else:
         drawn = sum(other.category == "object" for other in concepts)  # those that were added come after them
-        for number, thing in enumerate(binding.objects[:drawn], 1):
-            if (thing.item if category == "object" else thing.attributes.get(category)) == value:
+        for number, obj in enumerate(binding.objects[:drawn], 1):
+            if (obj.item if category == "object" else obj.attributes.get(category)) == value:
                 yield (number,)
 
 
-def _ends(relation: Relation, objects: int) -> tuple[int, int]:
+def _relation_ids(relation: Relation, objects: int) -> tuple[int, int]:
     first, second = relation.first, relation.second
     if first is None or second is None:
         raise BindingError(f"the relation {relation.name!r} is still open: say which two objects it is about")
@@ -109,6 +109,86 @@ def _ends(relation: Relation, objects: int) -> tuple[int, int]:
     return first, second
 
 
-def _style_that_stays(concepts: Sequence[Concept]) -> str | None:
+def _final_style(concepts: Sequence[Concept]) -> str | None:
     styles = [concept.value for concept in concepts if concept.category == "style"]
     return styles[-1] if styles else None
+
+
+def tampering(given: Binding, after: Binding) -> str | None:
+    """Describe how a completed binding changes what was given.
+
+    To complete a binding is to fill in the open ids of its relations, each with two different objects, and to add
+    objects that have an item and nothing else. Anything more is a change, and so is anything left open.
+
+    Returns:
+        All changes, one after the other; None if there is none.
+    """
+    return (
+        "; ".join(
+            (*_object_list_changes(given, after), *_style_changes(given, after), *_relation_list_changes(given, after))
+        )
+        or None
+    )
+
+
+def _object_list_changes(given: Binding, after: Binding) -> Iterator[str]:
+    for number, obj in enumerate(given.objects, 1):
+        if number > len(after.objects):
+            yield f"object {number} ({obj.item}) is missing"
+        else:
+            yield from _object_changes(f"object {number}", obj, after.objects[number - 1])
+    for number, obj in enumerate(after.objects[len(given.objects) :], len(given.objects) + 1):
+        if obj.attributes:
+            held = ", ".join(f"{category} {value}" for category, value in obj.attributes.items())
+            yield f"object {number} ({obj.item}) was added and may have an item only, but it has {held}"
+
+
+def _object_changes(name: str, given: BoundObject, after: BoundObject) -> Iterator[str]:
+    if given.item != after.item:
+        yield f"the item of {name} was {given.item!r} and is now {after.item!r}"
+    for category in {**given.attributes, **after.attributes}:
+        old, new = given.attributes.get(category), after.attributes.get(category)
+        if old is None:
+            yield f"{name} ({given.item}) had no {category} and is now given {new!r}"
+        elif new is None:
+            yield f"{name} ({given.item}) has lost its {category} {old!r}"
+        elif old != new:
+            yield f"the {category} of {name} ({given.item}) was {old!r} and is now {new!r}"
+
+
+def _style_changes(given: Binding, after: Binding) -> Iterator[str]:
+    if given.style is None and after.style is not None:
+        yield f"there was no style and now there is {after.style!r}"
+    elif given.style is not None and after.style is None:
+        yield f"the style {given.style!r} is missing"
+    elif given.style != after.style:
+        yield f"the style was {given.style!r} and is now {after.style!r}"
+
+
+def _relation_list_changes(given: Binding, after: Binding) -> Iterator[str]:
+    for number, relation in enumerate(given.relations, 1):
+        if number > len(after.relations):
+            yield f"relation {number} ({relation.name}) is missing"
+        else:
+            yield from _relation_changes(
+                f"relation {number}", relation, after.relations[number - 1], len(after.objects)
+            )
+    for number, relation in enumerate(after.relations[len(given.relations) :], len(given.relations) + 1):
+        yield f"relation {number} ({relation.name}) was added, but only objects may be"
+
+
+def _relation_changes(name: str, given: Relation, after: Relation, objects: int) -> Iterator[str]:
+    if given.name != after.name:
+        yield f"{name} was {given.name!r} and is now {after.name!r}; names and order must stay"
+    elif given.description != after.description:
+        yield f"the description of {name} ({given.name}) was {given.description!r} and is now {after.description!r}"
+    ends = (("ObjectA_id", given.first, after.first), ("ObjectB_id", given.second, after.second))
+    for key, old, new in ends:
+        if old is not None and old != new:
+            yield f"{key} of {name} ({given.name}) was {old} and is now {OPEN if new is None else new}"
+        elif new is None:
+            yield f"{key} of {name} ({given.name}) is still {OPEN!r}; fill in the id of an object"
+        elif not 1 <= new <= objects:
+            yield f"{key} of {name} ({given.name}) is {new}, but objects are 1 to {objects}"
+    if after.first is not None and after.first == after.second:
+        yield f"{name} ({given.name}) is between object {after.first} and itself; it needs two objects"

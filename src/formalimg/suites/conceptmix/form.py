@@ -1,4 +1,4 @@
-"""The fields of ConceptMix's items in our own form.
+"""Serialization of ConceptMix specs: the fields of an item in our own format.
 
 `concepts` is a list of objects with `category`, `value`, `statement`, `question` and `objects` (ids); `binding`, where
 there is one, is the published JSON of which concept belongs to which object.
@@ -21,7 +21,7 @@ _NOT_EMPTY = ("category", "value", "question")  # published data have no stateme
 
 
 def fields_of(spec: ConceptSpec, *, with_proof: bool) -> dict[str, Any]:
-    """What an item asks for, as fields."""
+    """Return the fields of a spec."""
     fields: dict[str, Any] = {
         "concepts": [
             {**{name: getattr(asked, name) for name in _TEXTS}, "objects": list(asked.objects)}
@@ -34,7 +34,7 @@ def fields_of(spec: ConceptSpec, *, with_proof: bool) -> dict[str, Any]:
 
 
 def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> ConceptSpec | None:
-    """What the fields of a record ask for; None, and findings, if they make no sense."""
+    """Parse the spec of a record; None, and findings, if it is invalid."""
     entries = record.fields["concepts"]
     if not isinstance(entries, list) or not all(map(_is_concept, entries)):
         record.wrong(f"concepts must be a list of objects with {', '.join(_TEXTS)} (texts) and objects (ids)")
@@ -54,13 +54,13 @@ def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Co
         record.wrong(f"binding: {error}")
         return None
     if [each.objects for each in bound] != [asked.objects for asked in spec.concepts]:
-        record.wrong("the objects of the concepts are not those of the binding: mend one of them")
+        record.wrong("the objects of the concepts are not those of the binding: fix one of them")
         return None
     return ConceptSpec(spec.concepts, binding)
 
 
 def known_spec(fields: dict[str, Any]) -> ConceptSpec:
-    """What fields ask for that are known to be sound."""
+    """Return the spec of fields that are known to be valid."""
     concepts = tuple(
         AskedConcept(**{name: entry[name] for name in _TEXTS}, objects=tuple(entry["objects"]))
         for entry in fields["concepts"]
@@ -69,7 +69,7 @@ def known_spec(fields: dict[str, Any]) -> ConceptSpec:
 
 
 def asked_text(spec: ConceptSpec) -> str:
-    """What an item asks for as one text: its fields."""
+    """Return a spec as one text: its fields as JSON."""
     return json.dumps(fields_of(spec, with_proof=False), ensure_ascii=False)
 
 

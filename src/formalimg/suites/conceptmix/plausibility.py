@@ -1,17 +1,250 @@
-"""How far-fetched a relation between two objects is: 0 is what one expects to see, each point is one raised eyebrow.
+"""World knowledge about objects: size, containment, spatial order along three axes, and plausibility of relations.
 
-Far-fetched is not wrong. It only decides which pair of objects a relation goes to when there is a choice.
+Nothing is known of an object that is not in `things.toml`, such as one of a user's own pool. Then nothing is ruled out:
+it can have any shape, be of any size and hold anything. Only what is known not to hold anything still holds nothing:
+whatever a gizmo is, it is not inside a fork.
+
+Spatial order uses only what every reading of a relation has in common. An object has a middle, and in height also a
+foot and a head. What is left of something has its middle farther left; what is above something has all three higher
+up; what is on top of something has its foot and its middle higher up, while the head of an elephant may well rise above
+the man on its back. What is inside has its foot and its head between those of its container. All of these are strict,
+so relations contradict each other exactly if they form a cycle.
+
+Implausible is not wrong: the score only decides which pair of objects a relation goes to when there is a choice. 0 is
+what one expects to see.
 """
 
 from __future__ import annotations
 
-from formalimg.suites.conceptmix.knowledge import Thing, can_be_inside, thing_of, usual_length
-from formalimg.suites.conceptmix.spec import BoundObject
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from formalimg.suites.conceptmix.spec import BoundObject, Relation
+
+PLACES = frozenset({"table", "room", "outdoors"})
 
 
-def far_fetched(name: str, first: BoundObject, second: BoundObject) -> int:
-    """How far-fetched it is that the first object is in the named relation to the second."""
-    oddness = strangers(first, second)
+class SizeScale(NamedTuple):
+    """Factors by which a size word changes the usual length of an object: minimum, maximum, and as drawn."""
+
+    minimum: float
+    maximum: float
+    typical: float
+
+
+SCALES = {None: SizeScale(0.7, 1.0, 1.0), "tiny": SizeScale(0.02, 0.5, 0.2), "huge": SizeScale(1.5, 50.0, 5.0)}
+ANY_SCALE = SizeScale(0.02, 50.0, 1.0)
+"""For size words of a user's own, such as "miniature"."""
+
+
+@dataclass(frozen=True)
+class ObjectFacts:
+    """What is known of an object; lengths are in metres, None where unknown.
+
+    Attributes:
+        name: the object.
+        kind: what sort of object it is.
+        size: its usual longest side.
+        room: the longest object that can be inside; 0 if nothing can.
+        carries: the longest object that can be on top of it; 0 if nothing can.
+        shapes: the outlines it can be given.
+        places: where one meets it.
+        aloft: does it fly or float?
+        flat: does it lie on the ground and hide nothing?
+        rooted: does it stay where it stands, so that objects can lie at its foot?
+        is_a: another object whose name fits it too, as a corgi is a dog.
+    """
+
+    name: str
+    kind: str | None = None
+    size: float | None = None
+    room: float | None = None
+    carries: float | None = None
+    shapes: frozenset[str] | None = None
+    places: frozenset[str] = PLACES
+    aloft: bool = False
+    flat: bool = False
+    rooted: bool = False
+    is_a: str | None = None
+
+
+def object_facts(item: str) -> ObjectFacts:
+    """Return what is known of an object by its name; nothing for most of the world."""
+    facts = _all_object_facts()
+    return facts["objects"].get(item) or facts["references"].get(item) or ObjectFacts(item)
+
+
+def reference_objects() -> tuple[ObjectFacts, ...]:
+    """Return the plain objects that may be added to an image; none of them is in the pool."""
+    return tuple(_all_object_facts()["references"].values())
+
+
+def pool_objects() -> tuple[ObjectFacts, ...]:
+    """Return the objects of the pool, including those of the published code."""
+    return tuple(_all_object_facts()["objects"].values())
+
+
+def can_have_shape(item: str, shape: str) -> bool:
+    """Return whether an object can have this outline and still be recognized.
+
+    Unknown shapes (a user's own) are rejected only for objects without a free outline.
+    """
+    shapes = object_facts(item).shapes
+    if shapes is None or shape in shapes:
+        return True
+    return bool(shapes) and shape not in _known_shapes()
+
+
+def is_kind_of(item: str, other: str) -> bool:
+    """Return whether every such object is also one of the other kind, as every corgi is a dog."""
+    return object_facts(item).is_a == other
+
+
+def can_be_inside(content: BoundObject, container: BoundObject) -> bool:
+    """Return whether some specimen of the one, at its stated size, fits into some specimen of the other."""
+    room, size = object_facts(container.item).room, object_facts(content.item).size
+    if room is None or size is None:
+        return room != 0
+    return size * _scale(content).minimum <= room * _scale(container).maximum
+
+
+def typical_length(obj: BoundObject) -> float | None:
+    """Return the longest side of an object as one would draw it, in metres; None if unknown."""
+    size = object_facts(obj.item).size
+    return None if size is None else size * _scale(obj).typical
+
+
+def _scale(obj: BoundObject) -> SizeScale:
+    return SCALES.get(obj.attributes.get("size"), ANY_SCALE)
+
+
+@cache
+def _all_object_facts() -> Mapping[str, Mapping[str, ObjectFacts]]:
+    tables = tomllib.loads((files("formalimg.suites.conceptmix") / "things.toml").read_text(encoding="utf-8"))
+    return {
+        part: {
+            name: _parse_object_facts(name, {**tables["kinds"][given["kind"]], **given})
+            for name, given in tables[part].items()
+        }
+        for part in ("objects", "references")
+    }
+
+
+def _parse_object_facts(name: str, given: Mapping[str, Any]) -> ObjectFacts:
+    sets = {key: frozenset(given[key]) for key in ("shapes", "places")}
+    return ObjectFacts(**{**given, **sets, "name": name})
+
+
+@cache
+def _known_shapes() -> frozenset[str]:
+    return frozenset(shape for obj in pool_objects() for shape in obj.shapes or ())
+
+
+Axis: TypeAlias = Literal["from left to right", "in height", "in depth"]
+Mark: TypeAlias = Literal["foot", "middle", "head"]
+Point: TypeAlias = tuple[int, Mark]
+
+
+class AxisConstraint(NamedTuple):
+    """Meaning of a relation: marks of the first object come before (or after) those of the second on an axis."""
+
+    axis: Axis
+    first_is_before: bool
+    marks: tuple[Mark, ...] = ("middle",)
+
+
+class BoundRelation(NamedTuple):
+    """A relation with the ids of its two objects."""
+
+    name: str
+    first: int
+    second: int
+
+
+def bound_relations(relations: Iterable[Relation]) -> tuple[BoundRelation, ...]:
+    """Return the relations of a binding that are no longer open."""
+    return tuple(
+        BoundRelation(relation.name, relation.first, relation.second)
+        for relation in relations
+        if relation.first is not None and relation.second is not None
+    )
+
+
+AXIS_CONSTRAINTS: Mapping[str, AxisConstraint] = MappingProxyType(
+    {
+        "left": AxisConstraint("from left to right", True),
+        "right": AxisConstraint("from left to right", False),
+        "in front of": AxisConstraint("in depth", True),
+        "behind": AxisConstraint("in depth", False),
+        "below": AxisConstraint("in height", True, ("foot", "middle", "head")),
+        "above": AxisConstraint("in height", False, ("foot", "middle", "head")),
+        "bottom": AxisConstraint("in height", True, ("middle", "head")),
+        "top": AxisConstraint("in height", False, ("foot", "middle")),
+    }
+)
+"""Relations that order objects along an axis; height counts from below, depth from the viewer."""
+
+
+def contradictory_orders(relations: Sequence[BoundRelation]) -> Iterator[tuple[Axis, tuple[int, ...]]]:
+    """Yield each axis along which no image can satisfy all relations, with the objects of a cycle."""
+    axes: tuple[Axis, ...] = ("from left to right", "in height", "in depth")
+    for axis in axes:
+        circle = _point_cycle(_order_edges(axis, relations))
+        if circle:
+            yield axis, tuple(dict.fromkeys(obj for obj, _ in circle))
+
+
+def find_cycle(pairs: Iterable[tuple[int, int]]) -> tuple[int, ...]:
+    """Return objects that precede one another in a cycle; empty if there is none."""
+    return tuple(obj for obj, _ in _point_cycle(((one, "middle"), (other, "middle")) for one, other in pairs))
+
+
+def _order_edges(axis: Axis, relations: Sequence[BoundRelation]) -> Iterator[tuple[Point, Point]]:
+    """Yield pairs of points, the first before the second."""
+    for relation in relations:
+        for one in (relation.first, relation.second):
+            yield (one, "foot"), (one, "middle")
+            yield (one, "middle"), (one, "head")
+        side = AXIS_CONSTRAINTS.get(relation.name)
+        if side is not None and side.axis == axis:
+            before, after = (relation.first, relation.second) if side.first_is_before else (relation[2], relation[1])
+            yield from (((before, mark), (after, mark)) for mark in side.marks)
+        elif relation.name == "inside":
+            yield (relation.second, "foot"), (relation.first, "foot")
+            yield (relation.first, "head"), (relation.second, "head")
+
+
+def _point_cycle(steps: Iterable[tuple[Point, Point]]) -> tuple[Point, ...]:
+    """Return some cycle of points, or an empty tuple."""
+    after: dict[Point, list[Point]] = {}
+    for before, then in steps:
+        after.setdefault(before, []).append(then)
+        after.setdefault(then, [])
+    # A point without successors is in no cycle; nor is one with only such successors.
+    while True:
+        ends = [point for point, following in after.items() if not any(then in after for then in following)]
+        if not ends:
+            break
+        for point in ends:
+            del after[point]
+    if not after:
+        return ()
+    way = [next(iter(after))]
+    while True:
+        point = next(then for then in after[way[-1]] if then in after)
+        if point in way:
+            return tuple(way[way.index(point) :])
+        way.append(point)
+
+
+def implausibility(name: str, first: BoundObject, second: BoundObject) -> int:
+    """Return how implausible it is that the first object is in the named relation to the second."""
+    oddness = scene_mismatch(first, second)
     match name:
         case "inside":
             return oddness + _inside(first, second)
@@ -22,9 +255,9 @@ def far_fetched(name: str, first: BoundObject, second: BoundObject) -> int:
         case "bottom":
             return oddness + (0 if _rests_on(second, first) or _at_the_foot(first, second) else 3)
         case "above":
-            return oddness + _above(thing_of(first.item), thing_of(second.item))
+            return oddness + _above(object_facts(first.item), object_facts(second.item))
         case "below":
-            return oddness + _above(thing_of(second.item), thing_of(first.item))
+            return oddness + _above(object_facts(second.item), object_facts(first.item))
         case "behind":
             return oddness + (2 if _hides(second, first) else 0)
         case "in front of":
@@ -32,48 +265,48 @@ def far_fetched(name: str, first: BoundObject, second: BoundObject) -> int:
     return oddness
 
 
-def strangers(one: BoundObject, other: BoundObject) -> int:
-    """How far-fetched it is to see two objects together: do they share a place, and are both large enough to see?"""
-    apart = thing_of(one.item).places.isdisjoint(thing_of(other.item).places)
-    ratio = _times_as_long(one, other)
+def scene_mismatch(one: BoundObject, other: BoundObject) -> int:
+    """Return how implausible two objects are together: do they share a setting, and are both large enough to see?"""
+    apart = object_facts(one.item).places.isdisjoint(object_facts(other.item).places)
+    ratio = _length_ratio(one, other)
     return int(apart) + int(not 1 / 20 <= ratio <= 20) + int(not 1 / 200 <= ratio <= 200)
 
 
-def poor_measure(reference: BoundObject, measured: BoundObject) -> int:
-    """How badly an object shows that another is tiny or huge.
+def reference_mismatch(reference: BoundObject, measured: BoundObject) -> int:
+    """Return how poorly an object shows that another is tiny or huge.
 
     It should stand beside it, be of about its length, and have a usual size at all: rocks and valleys come in any.
     """
-    thing = thing_of(reference.item)
-    unfit = 2 * int(thing.aloft) + 2 * int(thing.kind == "ground")
-    return unfit + 2 * int(not 1 / 4 <= _times_as_long(reference, measured) <= 4)
+    obj = object_facts(reference.item)
+    unfit = 2 * int(obj.aloft) + 2 * int(obj.kind == "ground")
+    return unfit + 2 * int(not 1 / 4 <= _length_ratio(reference, measured) <= 4)
 
 
 def _inside(content: BoundObject, container: BoundObject) -> int:
     one_in_many = "number" in container.attributes and "number" not in content.attributes
     if not can_be_inside(content, container):
         return 4
-    return (0 if _goes_inside(content, container) else 2) + int(one_in_many)
+    return (0 if _usually_fits_inside(content, container) else 2) + int(one_in_many)
 
 
-def _goes_inside(content: BoundObject, container: BoundObject) -> bool:
-    room, length = thing_of(container.item).room, usual_length(content)
-    usual_room = None if room is None else room * _enlarged(container)
+def _usually_fits_inside(content: BoundObject, container: BoundObject) -> bool:
+    room, length = object_facts(container.item).room, typical_length(content)
+    usual_room = None if room is None else room * _size_factor(container)
     return usual_room is not None and length is not None and 0 < length <= usual_room
 
 
 def _rests_on(load: BoundObject, support: BoundObject) -> bool:
-    carries, length = thing_of(support.item).carries, usual_length(load)
-    if thing_of(load.item).flat or carries is None or length is None:
+    carries, length = object_facts(support.item).carries, typical_length(load)
+    if object_facts(load.item).flat or carries is None or length is None:
         return False
-    return length <= carries * _enlarged(support)
+    return length <= carries * _size_factor(support)
 
 
 def _at_the_foot(small: BoundObject, tall: BoundObject) -> bool:
-    return thing_of(tall.item).rooted and not thing_of(tall.item).flat and _times_as_long(small, tall) <= 0.5
+    return object_facts(tall.item).rooted and not object_facts(tall.item).flat and _length_ratio(small, tall) <= 0.5
 
 
-def _above(upper: Thing, lower: Thing) -> int:
+def _above(upper: ObjectFacts, lower: ObjectFacts) -> int:
     if upper.aloft:
         return 0
     if upper.flat or upper.kind == "ground":
@@ -84,14 +317,14 @@ def _above(upper: Thing, lower: Thing) -> int:
 
 
 def _hides(nearer: BoundObject, farther: BoundObject) -> bool:
-    return not thing_of(nearer.item).flat and _times_as_long(nearer, farther) > 3
+    return not object_facts(nearer.item).flat and _length_ratio(nearer, farther) > 3
 
 
-def _times_as_long(one: BoundObject, other: BoundObject) -> float:
-    length, measure = usual_length(one), usual_length(other)
+def _length_ratio(one: BoundObject, other: BoundObject) -> float:
+    length, measure = typical_length(one), typical_length(other)
     return 1.0 if length is None or measure is None else length / measure
 
 
-def _enlarged(thing: BoundObject) -> float:
-    size, length = thing_of(thing.item).size, usual_length(thing)
+def _size_factor(obj: BoundObject) -> float:
+    size, length = object_facts(obj.item).size, typical_length(obj)
     return 1.0 if size is None or length is None else length / size

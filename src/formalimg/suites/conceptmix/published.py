@@ -1,8 +1,12 @@
-"""The published form of ConceptMix's prompts.
+"""Published files of ConceptMix: prompts with bindings, and scores.
 
 `300_sentences_k=3.json` is a list of records with `index` (from 1), `sentence`, `categories`, `skills` (the concepts)
 and `question` (a list of lines); `300_refined_config_k=3.json` holds the bindings under the same indexes. The number in
 front is only part of the name.
+
+`<model>_k=<k>_score.json` is a list of records with `image_path`, `questions` and `scores`, and a last one with
+`proportion_all_correct` and `average_score_per_image`. The published code leaves out a question without an answer, and
+then counts the image as fully correct; so the totals are recomputed from the records, and such images are unscored.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from formalimg._util.strict_json import is_text, loads_strict
 from formalimg.errors import FormalimgError
 from formalimg.suites.conceptmix.binding import bound_concepts
 from formalimg.suites.conceptmix.pools import load_pools
+from formalimg.suites.conceptmix.questions import statements
 from formalimg.suites.conceptmix.spec import (
     CATEGORIES,
     AskedConcept,
@@ -28,14 +33,13 @@ from formalimg.suites.conceptmix.spec import (
     Concept,
     ConceptSpec,
 )
-from formalimg.suites.conceptmix.statements import statements
-from formalimg.suites.findings import Findings
 from formalimg.suites.item import Item, in_order
+from formalimg.suites.record import ItemFindings
 
 BINDING_CHANGED = "binding-changed"
 """Tag of an item whose published binding does not have the concepts that the item was drawn with.
 
-A chat model filled in these bindings, and nobody checked that it left alone what was given. What the item asks can
+A chat model filled in these bindings, unchecked. What the item asks can
 still be judged, so it is kept, without the binding.
 """
 
@@ -43,8 +47,8 @@ _SENTENCES = re.compile(r"\d+_sentences_k=(\d+)\.json")
 _NUMBERING = re.compile(r"^\s*(?:question\s*)?#?\d+\s*[.):]\s*", re.IGNORECASE)
 
 
-class SentenceFile(NamedTuple):
-    """A file of prompts, and the level they are of."""
+class PublishedPromptFile(NamedTuple):
+    """A file of prompts and its level."""
 
     path: Path
     level: int
@@ -55,15 +59,15 @@ class SentenceFile(NamedTuple):
         return self.path.with_name(self.path.name.replace("_sentences_", "_refined_config_"))
 
 
-def sentence_files(place: Path) -> list[SentenceFile]:
-    """The files of prompts that a path means, by level.
+def find_prompt_files(place: Path) -> list[PublishedPromptFile]:
+    """Return the published prompt files at a path, by level.
 
     Raises:
         FormalimgError: if it means none, or several of one level.
     """
     folders = [place / "sentence_collection", place] if place.is_dir() else []
     paths = [place] if place.is_file() else next(filter(None, (sorted(one.glob("*.json")) for one in folders)), [])
-    found = [SentenceFile(path, int(name[1])) for path in paths if (name := _SENTENCES.fullmatch(path.name))]
+    found = [PublishedPromptFile(path, int(name[1])) for path in paths if (name := _SENTENCES.fullmatch(path.name))]
     if not found:
         raise FormalimgError(
             f"{place} holds no items of conceptmix: give items.jsonl, or files 300_sentences_k=1.json …"
@@ -77,8 +81,8 @@ def sentence_files(place: Path) -> list[SentenceFile]:
     return sorted(found, key=lambda file: file.level)
 
 
-def read_sentences(files: Iterable[SentenceFile], findings: Findings) -> list[Item[ConceptSpec]]:
-    """The items in these files; what is wrong with them is added to the findings."""
+def read_published_prompts(files: Iterable[PublishedPromptFile], findings: ItemFindings) -> list[Item[ConceptSpec]]:
+    """Read the items of published prompt files; problems are added to the findings."""
     items = []
     for file in files:
         bindings = _by_index(file.bindings, findings)
@@ -91,10 +95,10 @@ def read_sentences(files: Iterable[SentenceFile], findings: Findings) -> list[It
 
 
 def write_sentences(items: Iterable[Item[ConceptSpec]], folder: str | Path) -> None:
-    """Write items as the published code does: sentences and bindings of each level; all files or none.
+    """Write items in the published format: prompts and bindings of each level; all files or none.
 
     Raises:
-        FormalimgError: if the folder already holds something, or an item has no binding.
+        FormalimgError: if the folder is not empty, or an item has no binding.
     """
     levels: dict[int, list[Item[ConceptSpec]]] = {}
     for item in in_order(items):
@@ -123,8 +127,8 @@ def _sentence(item: Item[ConceptSpec], index: int) -> dict[str, object]:
     }
 
 
-def _by_index(path: Path, findings: Findings) -> dict[int, Mapping[str, Any]]:
-    """The records of a file by their indexes."""
+def _by_index(path: Path, findings: ItemFindings) -> dict[int, Mapping[str, Any]]:
+    """Return the records of a file by index."""
     found: dict[int, Mapping[str, Any]] = {}
     for record in _records(path, findings):
         index = record.get("index") if isinstance(record, dict) else None
@@ -135,7 +139,7 @@ def _by_index(path: Path, findings: Findings) -> dict[int, Mapping[str, Any]]:
     return found
 
 
-def _records(path: Path, findings: Findings) -> Sequence[Any]:
+def _records(path: Path, findings: ItemFindings) -> Sequence[Any]:
     if not path.is_file():
         return ()  # the bindings may be missing: only the prompts are needed
     try:
@@ -153,13 +157,13 @@ def _records(path: Path, findings: Findings) -> Sequence[Any]:
 
 
 def _item(
-    record: Mapping[str, Any], index: int, level: int, bound: object, where: str, findings: Findings
+    record: Mapping[str, Any], index: int, level: int, bound: object, where: str, findings: ItemFindings
 ) -> Item[ConceptSpec] | None:
     sentence, categories, skills, lines = (record.get(key) for key in ("sentence", "categories", "skills", "question"))
     if not is_text(sentence) or not sentence.strip():
         findings.add(where, "sentence must be text and not empty")
         return None
-    if not (_is_texts(categories) and _is_texts(skills) and _is_texts(lines)):
+    if not (_is_string_list(categories) and _is_string_list(skills) and _is_string_list(lines)):
         findings.add(where, "categories, skills and question must be lists of texts")
         return None
     if not all(map(str.strip, skills)):
@@ -174,22 +178,22 @@ def _item(
         findings.add(where, f"unknown category {strange[0]!r}")
         return None
     concepts = [Concept(cast(Category, category), skill) for category, skill in zip(categories, skills, strict=True)]
-    binding, found = _bound(concepts, bound)
-    said = statements(found, binding, load_pools(profile="official-code")) if binding else ("",) * len(concepts)
+    binding, found = _bound_or_none(concepts, bound)
+    stated = statements(found, binding, load_pools(profile="official-code")) if binding else ("",) * len(concepts)
     asked = tuple(
         AskedConcept(concept.category, concept.value, statement, question, each.objects)
-        for concept, statement, question, each in zip(concepts, said, questions, found, strict=True)
+        for concept, statement, question, each in zip(concepts, stated, questions, found, strict=True)
     )
     tags = (BINDING_CHANGED,) if bound is not None and binding is None else ()
     return Item("conceptmix", f"k{level}-{index:03}", level, sentence.strip(), ConceptSpec(asked, binding), tags)
 
 
-def _is_texts(found: object) -> TypeGuard[list[str]]:
+def _is_string_list(found: object) -> TypeGuard[list[str]]:
     return isinstance(found, list) and all(map(is_text, found))
 
 
-def _bound(concepts: Sequence[Concept], data: object) -> tuple[Binding | None, Sequence[BoundConcept]]:
-    """The binding, if it is there and has these concepts, and which objects they are about."""
+def _bound_or_none(concepts: Sequence[Concept], data: object) -> tuple[Binding | None, Sequence[BoundConcept]]:
+    """Return the binding, if it is valid and has these concepts, and the objects of each concept."""
     if data is not None:
         try:
             binding = Binding.from_json(data)
@@ -200,6 +204,88 @@ def _bound(concepts: Sequence[Concept], data: object) -> tuple[Binding | None, S
 
 
 def _questions(lines: Sequence[str]) -> list[str]:
-    """The questions among the lines of a chat model's answer: without blank lines, numbers in front, and preambles."""
+    """Return the questions among the lines of a chat model's answer, without numbering, blank lines and preambles."""
     asked = [_NUMBERING.sub("", line).strip() for line in lines]
     return [line for line in asked if line.endswith("?")]
+
+
+class ScoredImage(NamedTuple):
+    """Scores of one image.
+
+    Attributes:
+        image_path: the file, as the scorer called it.
+        questions: what was asked.
+        scores: 1 for yes, 0 for no, one for each question; fewer where there was no answer.
+    """
+
+    image_path: str
+    questions: tuple[str, ...]
+    scores: tuple[int, ...]
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether all answers are yes; None if a question has no score, or there are no questions."""
+        return all(self.scores) if self.questions and len(self.scores) == len(self.questions) else None
+
+    @property
+    def fraction(self) -> float | None:
+        """The share of questions answered with yes; None if a question has no score, or there are no questions."""
+        return None if self.passed is None else sum(self.scores) / len(self.scores)
+
+
+def read_scores(path: str | Path) -> list[ScoredImage]:
+    """Read the images of a score file, skipping the blank lines that the published code keeps among the questions.
+
+    Raises:
+        FormalimgError: if it is not a score file.
+    """
+    try:
+        records = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise FormalimgError(f"{path} is not valid JSON, perhaps because its scorer did not end: {error}") from error
+    if not isinstance(records, list):
+        raise FormalimgError(f"{path} is not a score file: it must be a list of records")
+    images = [record for record in records if not (isinstance(record, dict) and "proportion_all_correct" in record)]
+    return [_image(record, f"{path}, record {number}") for number, record in enumerate(images, 1)]
+
+
+def scores_text(images: Iterable[ScoredImage]) -> str:
+    """Return a score file for images with complete scores, with recomputed totals.
+
+    Raises:
+        FormalimgError: if there is none, or one lacks a score.
+    """
+    listed = list(images)
+    passed = [image.passed for image in listed]
+    fractions = [image.fraction for image in listed]
+    known = [fraction for fraction in fractions if fraction is not None]
+    if not listed or len(known) < len(listed):
+        raise FormalimgError("only images with complete scores can be written in this format")
+    totals = {
+        "proportion_all_correct": sum(map(bool, passed)) / len(listed),
+        "average_score_per_image": sum(known) / len(known),
+    }
+    records = [
+        {"image_path": image.image_path, "questions": list(image.questions), "scores": list(image.scores)}
+        for image in listed
+    ]
+    return json.dumps([*records, totals], indent=4)
+
+
+def _image(record: Any, where: str) -> ScoredImage:
+    fields: Mapping[str, Any] = record if isinstance(record, dict) else {}
+    path, questions, scores = (fields.get(name) for name in ("image_path", "questions", "scores"))
+    if not (
+        isinstance(path, str)
+        and isinstance(questions, list)
+        and all(isinstance(question, str) for question in questions)
+        and isinstance(scores, list)
+        and all(score in (0, 1) for score in scores)
+    ):
+        raise FormalimgError(f"{where}: must have image_path, questions, and scores of 0 or 1")
+    asked = tuple(question.strip() for question in questions if question.strip())
+    if len(scores) > len(asked):
+        raise FormalimgError(f"{where}: has more scores than questions")
+    return ScoredImage(path, asked, tuple(map(int, scores)))

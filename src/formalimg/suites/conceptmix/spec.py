@@ -1,11 +1,12 @@
-"""What an item of ConceptMix asks for: concepts, how they are bound to objects, and one question for each."""
+"""Spec of a ConceptMix item: concepts, their binding to objects, and one question for each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
+from formalimg._util.strict_json import is_text
 from formalimg.errors import FormalimgError
 
 Category: TypeAlias = Literal["object", "color", "number", "shape", "size", "texture", "spatial", "style"]
@@ -13,10 +14,10 @@ CATEGORIES: tuple[Category, ...] = get_args(Category)
 """The categories of visual concepts."""
 
 ATTRIBUTES: tuple[Category, ...] = ("color", "number", "shape", "size", "texture")
-"""The categories that say how one object is; an object has at most one concept of each."""
+"""Categories that describe one object; an object has at most one concept of each."""
 
 OPEN = "?"
-"""Stands in the JSON of a binding for what is still to be filled in."""
+"""Placeholder in the JSON of a binding for an object that is still to be chosen."""
 
 
 class Concept(NamedTuple):
@@ -36,7 +37,7 @@ class BoundObject:
 
 @dataclass(frozen=True)
 class Relation:
-    """How one object stands to another.
+    """A spatial relation between two objects.
 
     Attributes:
         name: the spatial concept.
@@ -52,10 +53,10 @@ class Relation:
 
 @dataclass(frozen=True)
 class Binding:
-    """Which concept belongs to which object.
+    """Assignment of concepts to objects.
 
-    The objects that were drawn come first. Others may follow: those that somebody added because a relation needs two
-    objects, or because nobody can tell whether a thing is tiny that is alone in the image.
+    The objects that were drawn come first. Reference objects may follow: added because a relation needs two objects, or
+    because the size of an object that is alone in the image cannot be judged.
 
     Attributes:
         objects: the objects; their ids are their places, counted from 1.
@@ -69,14 +70,14 @@ class Binding:
 
     @property
     def is_open(self) -> bool:
-        """Is there a relation whose objects are not known yet?"""
+        """Whether the objects of a relation are still to be chosen."""
         return any(relation.first is None or relation.second is None for relation in self.relations)
 
     def to_json(self) -> dict[str, object]:
-        """The binding as plain data, in the published form."""
+        """Return the binding as plain data in the published format."""
         found: dict[str, object] = {
             "objects": [
-                {"id": number, "item": thing.item, **thing.attributes} for number, thing in enumerate(self.objects, 1)
+                {"id": number, "item": obj.item, **obj.attributes} for number, obj in enumerate(self.objects, 1)
             ]
         }
         if self.style is not None:
@@ -95,18 +96,16 @@ class Binding:
 
     @classmethod
     def from_json(cls, data: object) -> Binding:
-        """The binding that plain data in the published form describes.
+        """Return the binding described by plain data in the published format.
 
         Raises:
-            FormalimgError: if it is none; ids must count from 1 and be used where they exist.
+            BindingError: if it is invalid; ids must count from 1 and refer to existing objects.
         """
-        from formalimg.suites.conceptmix.reading_bindings import binding_of  # here, because that needs this class
-
-        return binding_of(data)
+        return parse_binding(data)
 
 
 class BoundConcept(NamedTuple):
-    """A concept, and the ids of the objects it is about: one for an object or an attribute, two for a relation."""
+    """A concept and the ids of its objects: one for an object or an attribute, two for a relation."""
 
     concept: Concept
     objects: tuple[int, ...]
@@ -114,7 +113,7 @@ class BoundConcept(NamedTuple):
 
 @dataclass(frozen=True)
 class AskedConcept:
-    """One concept that an image must show.
+    """One concept that an image must show, with its statement and question.
 
     Attributes:
         category: what sort of concept it is.
@@ -132,7 +131,7 @@ class AskedConcept:
 
     @property
     def concept(self) -> Concept:
-        """The concept itself."""
+        """The concept without statement and question."""
         return Concept(self.category, self.value)
 
 
@@ -150,4 +149,72 @@ class ConceptSpec:
 
 
 class BindingError(FormalimgError, ValueError):
-    """A binding that makes no sense, or that changes what was given."""
+    """An invalid binding, or one that changes what it had to keep."""
+
+
+def parse_binding(data: object) -> Binding:
+    """Parse a binding from plain data in the published format.
+
+    Raises:
+        BindingError: if it is invalid.
+    """
+    table = _table(data, "a binding", ("objects", "style", "relation"), ignored=("index",))
+    objects = tuple(_object(entry, number) for number, entry in enumerate(_list(table, "objects"), 1))
+    if not objects:
+        raise BindingError("a binding needs at least one object")
+    style = table.get("style")
+    if style is not None and not (is_text(style) and style):
+        raise BindingError("the style of a binding must be a word")
+    return Binding(objects, style, tuple(_relation(entry, len(objects)) for entry in _list(table, "relation")))
+
+
+def _object(data: object, number: int) -> BoundObject:
+    table = _table(data, f"object {number}", ("id", "item", *ATTRIBUTES))
+    if _parse_id(table.get("id")) != number:
+        raise BindingError(f"the ids of objects must count from 1, but number {number} has the id {table.get('id')!r}")
+    if not all(is_text(value) and value for key, value in table.items() if key != "id"):
+        raise BindingError(f"object {number} must have words only, besides its id")
+    if "item" not in table:
+        raise BindingError(f"object {number} has no item")
+    return BoundObject(table["item"], {key: table[key] for key in table if key in ATTRIBUTES})
+
+
+def _relation(data: object, objects: int) -> Relation:
+    table = _table(data, "a relation", ("name", "description", "ObjectA_id", "ObjectB_id"))
+    name, description = table.get("name"), table.get("description", "")
+    if not is_text(name) or not name or not is_text(description):
+        raise BindingError("a relation needs a name and a description in words")
+    ends: list[int | None] = []
+    for key in ("ObjectA_id", "ObjectB_id"):
+        given = table.get(key)
+        if given == OPEN:
+            ends.append(None)
+            continue
+        number = _parse_id(given)
+        if number is None or not 1 <= number <= objects:
+            raise BindingError(f"{key} of the relation {name!r} is {given!r}, but objects are 1 to {objects}")
+        ends.append(number)
+    return Relation(name, description, *ends)
+
+
+def _parse_id(given: object) -> int | None:
+    """Return an id; chat models write some of them in quotes."""
+    if isinstance(given, str) and given.isascii() and given.isdigit() and len(given) < 9:
+        return int(given)
+    return given if isinstance(given, int) and not isinstance(given, bool) else None
+
+
+def _table(data: object, what: str, known: tuple[str, ...], ignored: tuple[str, ...] = ()) -> Mapping[str, Any]:
+    if not isinstance(data, Mapping):
+        raise BindingError(f"{what} must be an object of JSON")
+    unknown = sorted(str(key) for key in data if key not in known and key not in ignored)
+    if unknown:
+        raise BindingError(f"{what} has {unknown[0]!r}, which is none of {', '.join(known)}")
+    return {key: value for key, value in data.items() if key in known}
+
+
+def _list(table: Mapping[str, Any], key: str) -> list[Any]:
+    found = table.get(key, [])
+    if not isinstance(found, list):
+        raise BindingError(f"{key} of a binding must be a list")
+    return found

@@ -55,7 +55,7 @@ const framed = ({ looks, box, failed }, width, height) => {
   const y = top >= 13 ? top - 13 : top; // above the box where there is room, else inside it
   const words = drawn("text", { x: x + 3, y: y + 9.5 });
   words.textContent = looks;
-  const group = drawn("g", { class: failed ? "thing fault" : "thing" });
+  const group = drawn("g", { class: failed ? "detected fault" : "detected" });
   group.append(drawn("rect", { x: left, y: top, width: right - left, height: bottom - top, class: "frame" }), drawn("rect", { x, y, width: length, height: 13, class: "plate" }), words);
   return group;
 };

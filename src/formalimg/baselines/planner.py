@@ -1,0 +1,156 @@
+"""Planners: baselines that answer an instruction with a layout instead of an image (FormalImg, section 3.5).
+
+A layout is judged by the same logic as an image, without a grounder: what fails here was not understood, and what
+passes here but fails as an image was lost on the way from text to vision.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from formalimg.errors import FormalimgError
+from formalimg.logic import vocabulary
+from formalimg.models import (
+    Answer,
+    Answered,
+    ChatModel,
+    Failed,
+    Generated,
+    ImageModel,
+    ImageRequest,
+    Message,
+    Refused,
+    Setting,
+    open_chat_model,
+)
+from formalimg.prompts import Prompt, load_prompts
+from formalimg.scenes import Scene, SceneError, layout_file
+
+SOLVER = "builtin/solver"
+
+_PROMPTS = Path(__file__).parent / "prompts"
+
+# Answer types. Models are sent their names, fields and docstrings as a JSON schema.
+
+
+class PlannedThing(BaseModel):
+    """One object of the plan."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    label: str
+    color: str
+    box_2d: Annotated[list[int], Field(min_length=4, max_length=4, description="left, top, right, bottom")]
+
+
+class PlannedLayout(BaseModel):
+    """The plan: thoughts first, so that they can be of use, then the objects."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    thoughts: str
+    objects: list[PlannedThing]
+
+
+def open_planner(name: str, options: Mapping[str, str] | None = None, prompts: Path | None = None) -> ImageModel:
+    """Return the planner of this name: `builtin/solver`, or any chat model.
+
+    Raises:
+        FormalimgError: if there is none, or an option is wrong.
+    """
+    if name == SOLVER:
+        if options:
+            raise FormalimgError(f"{SOLVER} has no options, but {', '.join(options)} was given")
+        return SolverPlanner()
+    if name.startswith("builtin/"):
+        raise FormalimgError(f"{name} plans no layouts: use {SOLVER} or a chat model such as openai/gpt-4o")
+    return ChatPlanner(open_chat_model(name, options), prompts)
+
+
+@dataclass(frozen=True)
+class ChatPlanner:
+    """A chat model that plans layouts.
+
+    Attributes:
+        chat: the chat model.
+        prompts: a folder with prompts that replace ours.
+        batch, sees_spec: as for every image model.
+    """
+
+    chat: ChatModel
+    prompts: Path | None = None
+    batch: int = 1
+    sees_spec: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the chat model."""
+        return self.chat.name
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """The settings of the chat model, and the prompt."""
+        return {**self.chat.settings, "prompt": str(self._prompt)}
+
+    @property
+    def concurrency(self) -> int:
+        """As many requests at a time as the chat model takes."""
+        return self.chat.concurrency
+
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+        """Yield one layout for each request."""
+        for request in requests:
+            yield await self._plan(request)
+
+    def sent(self, request: ImageRequest) -> str:
+        """Return the text that the chat model is sent for a request."""
+        words = vocabulary("knolling").words
+        return self._prompt.fill(
+            {"classes": ", ".join(words["class"]), "colors": ", ".join(words["color"]), "prompt": request.prompt}
+        )
+
+    async def _plan(self, request: ImageRequest) -> Answer:
+        reply = await self.chat.ask([Message("user", (self.sent(request),))], PlannedLayout)
+        if not isinstance(reply, Answered):
+            return Refused(reply.reason) if reply.kind == "refused" else Failed(f"{reply.kind}: {reply.reason}")
+        try:
+            scene = Scene.from_json({"objects": [obj.model_dump() for obj in reply.value.objects]})
+        except SceneError as error:
+            return Failed(f"unreadable: the layout makes no sense: {error}")
+        data = await asyncio.to_thread(layout_file, scene)
+        return Generated(data, {**reply.served, "thoughts": reply.value.thoughts}, reply.cost)
+
+    @cached_property
+    def _prompt(self) -> Prompt:
+        return load_prompts(_PROMPTS, self.prompts)["plan"]
+
+
+@dataclass(frozen=True)
+class SolverPlanner:
+    """`builtin/solver`: the planner that sees the formula and solves it. It marks the ceiling."""
+
+    name: str = SOLVER
+    settings: Mapping[str, Setting] = field(default_factory=lambda: {"version": 1})
+    batch: int = 1
+    concurrency: int = field(default_factory=lambda: os.cpu_count() or 1)
+    sees_spec: bool = True
+
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+        """Yield one layout for each request: the witness of its formula, or a new solution for further samples."""
+        for request in requests:
+            yield await asyncio.to_thread(_solve, request)
+
+
+def _solve(request: ImageRequest) -> Answer:
+    from formalimg.baselines.oracle import compose_solution  # needs the solver
+
+    found = compose_solution(request)
+    return Generated(layout_file(found)) if isinstance(found, Scene) else found

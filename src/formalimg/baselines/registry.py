@@ -1,0 +1,135 @@
+"""Registry of the baselines: image models inside the package that compose a scene and draw it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from formalimg._util.images import png_bytes
+from formalimg.errors import FormalimgError
+from formalimg.models import Answer, Failed, Generated, ImageModel, ImageRequest, Refused, Setting
+from formalimg.scenes import DrawingError, Scene, draw
+from formalimg.suites import Kind, StyleText
+
+BASELINES = ("oracle", "painter", "reader", "scatter")
+"""The names of the baselines, without `builtin/`."""
+
+_VERSION = 1
+"""Raised with every change after which a baseline makes other images: those of another version are not reused."""
+
+_MAX_MEMORY = 1_000
+
+ComposedScene: TypeAlias = Scene | Refused | Failed
+"""The scene to draw, or why there is none."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """An embedded image model. The same request always gives the same bytes.
+
+    Attributes:
+        name: how users write it.
+        compose: decides on the scene for a request.
+        settings: what shapes its images besides the request.
+        sees_spec: whether requests must carry what the image has to show.
+        batch: the preferred number of requests per call.
+        concurrency: how many calls of `generate` may run at the same time.
+        style: it knows one style only, and needs no text about it.
+        covers: the kinds of suites whose images it can draw.
+        takes_images: whether it accepts a reference image.
+    """
+
+    name: str
+    compose: Callable[[ImageRequest], ComposedScene]
+    settings: Mapping[str, Setting]
+    sees_spec: bool = False
+    batch: int = 1
+    concurrency: int = field(default_factory=lambda: os.cpu_count() or 1)
+    style: StyleText = "none"
+    covers: tuple[Kind, ...] = ("formula",)
+    takes_images: bool = False
+
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+        """Yield one answer for each request, in their order; the work is done in a thread."""
+        for request in requests:
+            yield await asyncio.to_thread(self.answer, request)
+
+    def answer(self, request: ImageRequest) -> Answer:
+        """Return the answer to one request."""
+        scene = self.compose(request)
+        if not isinstance(scene, Scene):
+            return scene
+        try:
+            image = draw(scene, request.size)
+        except DrawingError as error:
+            return Failed(f"{self.name} cannot draw this: {error}")
+        return Generated(png_bytes(image), {"size": request.size})
+
+
+def open_baseline(name: str, options: Mapping[str, str]) -> ImageModel:
+    """Open a baseline: an image model that needs no weights and no network.
+
+    Args:
+        name: `oracle` draws what the formula asks for (the ceiling), `reader` what it understands of the prompt (the
+            middle), `scatter` the named objects anywhere (the floor), `painter` a layout in the request.
+        options: for the reader, `memory`: how many facts it keeps.
+
+    Raises:
+        FormalimgError: if there is no such baseline, no such option, or the option is out of range.
+    """
+    if name not in BASELINES:
+        raise FormalimgError(
+            f"there is no builtin/{name}: use one of {', '.join(f'builtin/{one}' for one in BASELINES)}"
+        )
+    known = ("memory",) if name == "reader" else ()
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        advice = f"it has {', '.join(known)}" if known else "it has none"
+        raise FormalimgError(f"builtin/{name} has no option {unknown[0]!r}: {advice}")
+    # Each is imported here: they need numpy, the solver or image libraries.
+    settings = {"version": _VERSION}
+    match name:
+        case "oracle":
+            from formalimg.baselines.oracle import compose_solution
+
+            return Baseline("builtin/oracle", compose_solution, settings, sees_spec=True)
+        case "painter":
+            from formalimg.baselines.painter import compose_layout
+
+            return Baseline("builtin/painter", compose_layout, settings, takes_images=True)
+        case "reader":
+            return _open_reader(options)
+        case _:
+            from formalimg.baselines.scatter import compose_scattered
+
+            return Baseline("builtin/scatter", _from_prompt(compose_scattered), settings)
+
+
+def _open_reader(options: Mapping[str, str]) -> Baseline:
+    from formalimg.baselines.reader import DEFAULT_MEMORY, compose_scene
+
+    memory = _parse_number("memory", options.get("memory", str(DEFAULT_MEMORY)))
+    return Baseline(
+        "builtin/reader",
+        _from_prompt(lambda prompt, seed: compose_scene(prompt, seed, memory=memory)),
+        {"version": _VERSION, "memory": memory},
+    )
+
+
+def _from_prompt(compose: Callable[[str, int], Scene]) -> Callable[[ImageRequest], ComposedScene]:
+    """Wrap a function that sees the prompt and the seed of a request, and nothing else."""
+
+    def compose_request(request: ImageRequest) -> ComposedScene:
+        scene = compose(request.prompt, request.seed)
+        return scene if scene.objects else Refused("the prompt names nothing that can be drawn")
+
+    return compose_request
+
+
+def _parse_number(option: str, text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 9 and 1 <= int(text) <= _MAX_MEMORY):
+        raise FormalimgError(f"{option}={text!r} is out of range: give a whole number from 1 to {_MAX_MEMORY}")
+    return int(text)

@@ -1,0 +1,140 @@
+"""The Ray cluster: join one or start one on this machine, and compute how many workers fit on it."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from math import isfinite
+from typing import Any
+
+from formalimg.cluster.messages import failure_of
+from formalimg.errors import FormalimgError
+
+_INSTALL = "pip install 'formalimg[ray]'"
+
+_MIN_RESOURCE = 0.0001
+"""The smallest part of a CPU or GPU that Ray counts."""
+
+_CONNECT_TIMEOUT = 10
+"""Seconds that the head of a cluster may take to answer."""
+
+_HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+"""The beginning of an HTTP/2 connection, which Ray speaks: the preface, and default settings."""
+
+_SETTINGS_FRAME = 4
+"""The type of the first frame of an HTTP/2 server: its fourth byte."""
+
+
+@dataclass(frozen=True)
+class ResourceRequest:
+    """The resources of one worker. Ray keeps count and assigns no CPU or GPU twice.
+
+    Attributes:
+        cpus: CPUs; 0 for workers that only wait for a server elsewhere.
+        gpus: GPUs, also a part of one, such as 0.5 for two workers on each.
+    """
+
+    cpus: float = 1
+    gpus: float = 0
+
+    def __post_init__(self) -> None:
+        for amount in (self.cpus, self.gpus):
+            if not (isfinite(amount) and (amount == 0 or amount >= _MIN_RESOURCE)):
+                raise FormalimgError(
+                    f"a worker cannot take {amount:g} CPUs or GPUs: give 0, or a number from {_MIN_RESOURCE:.4f} on"
+                )
+        if self.gpus > 1 and self.gpus % 1:
+            raise FormalimgError(f"{self.gpus} GPUs cannot be given to a worker: a part of one, or whole ones")
+
+    def __str__(self) -> str:
+        return f"{self.cpus:g} CPU{'s' * (self.cpus != 1)} and {self.gpus:g} GPU{'s' * (self.gpus != 1)}"
+
+    def fits(self, nodes: Sequence[Mapping[str, Any]]) -> int | None:
+        """Return how many such workers the live machines can hold if nothing else runs; None for any number.
+
+        Args:
+            nodes: the machines, as `ray.nodes()` lists them.
+        """
+        if not self.cpus and not self.gpus:
+            return None
+        return sum(self._fits_on(node["Resources"]) for node in nodes if node["Alive"])
+
+    def _fits_on(self, resources: Mapping[str, float]) -> int:
+        amounts = [(self.cpus, resources.get("CPU", 0)), (self.gpus, resources.get("GPU", 0))]
+        if self.gpus and self.gpus < 1:  # parts are parts of one GPU each
+            amounts[1] = (1, resources.get("GPU", 0) * int(1 / self.gpus))
+        return min(int(available / needed) for needed, available in amounts if needed)
+
+
+@contextmanager
+def connect(address: str) -> Iterator[None]:
+    """Connect to a cluster for the duration of the block; to the one this program is part of already, if any.
+
+    Args:
+        address: `auto` for the cluster that this machine is part of, HOST:PORT for the one with this head, `local`
+            for one that is started on this machine and ends with the block.
+
+    Raises:
+        FormalimgError: if Ray is not installed, there is no such cluster, or it refuses the connection.
+    """
+    if find_spec("ray") is None:
+        raise FormalimgError(f"the engine ray needs the package ray: {_INSTALL}")
+    if "://" in address:
+        raise FormalimgError(
+            f"{address} cannot be joined from outside: use --address auto, on a machine of the cluster"
+        )
+    if address not in ("auto", "local") and not re.fullmatch(r"[^\s:]+:\d{1,5}|\[[0-9A-Fa-f:.]+\]:\d{1,5}", address):
+        raise FormalimgError(f"{address!r} is not an address of a Ray cluster: use auto, local or HOST:PORT")
+    # Before Ray is loaded; users who have set them otherwise have decided.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_COLOR_PREFIX", "0")  # else messages about dead workers are coloured, also in log files
+    if address != "local":
+        os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "2")  # else it looks for minutes for one that is gone
+    import ray
+
+    if ray.is_initialized():
+        yield
+        return
+    own = {"include_dashboard": False} if address == "local" else {}
+    try:
+        probe(address)
+        ray.init(address, log_to_driver=False, logging_level="ERROR", **own)
+    except Exception as error:  # of many types
+        raise FormalimgError(f"{_cannot_join(address)} ({failure_of(error).message})") from None
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def probe(address: str) -> None:
+    """Find out quickly whether a cluster may be listening at HOST:PORT: Ray takes more than a minute for it.
+
+    Raises:
+        OSError: if nothing listens, or something else.
+    """
+    host, colon, port = address.rpartition(":")
+    if not colon:
+        return
+    with socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_TIMEOUT) as connection:
+        if os.environ.get("RAY_USE_TLS", "0") == "1":
+            return
+        connection.sendall(_HTTP2_PREFACE)
+        connection.settimeout(_CONNECT_TIMEOUT)
+        answer = connection.recv(4, socket.MSG_WAITALL)
+    if len(answer) < 4 or answer[3] != _SETTINGS_FRAME:
+        raise ConnectionError("something listens there, and it is not Ray: give the port of `ray start --head --port`")
+
+
+def _cannot_join(address: str) -> str:
+    if address == "local":
+        return "no Ray cluster can be started on this machine"
+    return (
+        f"cannot join the Ray cluster at {address}: `ray start` it, on this machine too, and give this command "
+        "its token (RAY_AUTH_MODE=token, with ~/.ray/auth_token); or use --address local"
+    )

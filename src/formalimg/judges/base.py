@@ -1,0 +1,160 @@
+"""Contracts of judges and grounders: `Judge`, `Grounder`, `LoadedImage`, `Verdict`, `Part`, `Unscored`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+from formalimg.errors import FormalimgError
+from formalimg.models import Engaged
+from formalimg.scenes import Scene
+from formalimg.suites import Item
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+UnscoredReason: TypeAlias = Literal[
+    "no image",  # the image model has not answered yet
+    "refused",  # the image model declined
+    "generation failed",  # the image model did not answer
+    "unreadable image",  # a file that cannot be decoded
+    "too large",  # more pixels than anyone should decode
+    "not understood",  # the judge looked, and cannot tell
+    "judge failed",  # the judge did not answer
+    "not judged",  # no judge has looked yet
+]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One graded part of a verdict: a clause, a question, a dimension.
+
+    Attributes:
+        name: what was checked, such as the text of a clause.
+        kind: the kind of check, such as object, attribute, relation, condition, style.
+        score: 0 to 1.
+        weight: its weight in the score of the verdict.
+        about: the words by which failures are grouped, such as the predicates of a clause.
+        reason: a short explanation, with numbers where there are any.
+    """
+
+    name: str
+    kind: str
+    score: float
+    weight: float = 1.0
+    about: tuple[str, ...] = ()
+    reason: str = ""
+
+    def to_json(self) -> dict[str, object]:
+        """Return the part as plain data."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "score": self.score,
+            "weight": self.weight,
+            "about": list(self.about),
+            "reason": self.reason,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, object]) -> Part:
+        """Return the part that `to_json` wrote."""
+        name, kind, score, weight, about, reason = (data[key] for key in cls.__dataclass_fields__)
+        if not (isinstance(score, int | float) and isinstance(weight, int | float) and isinstance(about, list)):
+            raise FormalimgError(f"not a part of a verdict: {data!r}")
+        return cls(str(name), str(kind), float(score), float(weight), tuple(map(str, about)), str(reason))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The judgement on an image.
+
+    Attributes:
+        passed: whether the image shows all that the item asks for.
+        parts: what the item asks for, part by part.
+        evidence: what the judge saw and why it decided so, as plain data; see each judge for its keys. A text that
+            explains the verdict is under `explanation`.
+        cost: the cost of judging in US dollars; None if the price is unknown.
+    """
+
+    passed: bool
+    parts: tuple[Part, ...] = ()
+    evidence: Mapping[str, object] = field(default_factory=dict)
+    cost: float | None = 0.0
+
+    @property
+    def score(self) -> float:
+        """The weighted mean of the scores of the parts; 1 if and only if every part is fully shown."""
+        weight = sum(part.weight for part in self.parts)
+        if not weight:
+            return float(self.passed)
+        return sum(part.score * part.weight for part in self.parts) / weight
+
+
+@dataclass(frozen=True)
+class Unscored:
+    """No verdict, and why: never a 0, never left out of the count.
+
+    Attributes:
+        reason: the kind of reason.
+        detail: what happened, in one line.
+        evidence: what the judge saw, if it looked.
+        cost: the cost nevertheless, in US dollars; None if the price is unknown.
+    """
+
+    reason: UnscoredReason
+    detail: str = ""
+    evidence: Mapping[str, object] = field(default_factory=dict)
+    cost: float | None = 0.0
+
+
+@dataclass(frozen=True)
+class LoadedImage:
+    """An image to be judged.
+
+    Attributes:
+        data: the file as the image model returned it: PNG, JPEG or WebP.
+        pil: the decoded image, upright, in RGB.
+    """
+
+    data: bytes
+    pil: Image
+
+
+class Judge(Engaged, Protocol):
+    """Item and image in, verdict out."""
+
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        """Judge whether the image shows what the item asks for. What cannot be decided is `Unscored`, never a guess."""
+        ...
+
+
+@dataclass(frozen=True)
+class Grounding:
+    """What a grounder saw in an image.
+
+    Attributes:
+        scene: the objects, on a canvas of 1000 by 1000 whatever the size of the image.
+        confidence: 0 to 1; how sure the grounder is that this is all of it. Below its threshold it returns `Unscored`.
+        evidence: anything else worth keeping, as plain data, such as raw answers.
+        cost: the cost of grounding in US dollars; None if the price is unknown.
+    """
+
+    scene: Scene
+    confidence: float = 1.0
+    evidence: Mapping[str, object] = field(default_factory=dict)
+    cost: float | None = 0.0
+
+
+class Grounder(Engaged, Protocol):
+    """Image in, scene out."""
+
+    async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
+        """Find the objects in an image.
+
+        Args:
+            image: the image; a grounder looks at nothing else.
+            classes: the classes that matter to the caller. A grounder may report others too.
+        """
+        ...

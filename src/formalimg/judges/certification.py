@@ -1,0 +1,239 @@
+"""Certification: measure precision and recall of a grounder on drawings whose content is known.
+
+A grounder for drawings must also refuse images that are not drawings.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+from PIL import Image
+
+from formalimg._util.aio import run_sync
+from formalimg._util.images import png_bytes
+from formalimg.errors import FormalimgError
+from formalimg.judges.base import Grounder, Grounding, LoadedImage, Unscored
+from formalimg.judges.certification_images import CONDITIONS, impostors, random_scenes
+from formalimg.judges.iou import match
+from formalimg.scenes import Scene, draw, drawable_classes
+
+_A = TypeVar("_A")
+_B = TypeVar("_B")
+
+
+@dataclass(frozen=True)
+class ConditionResult:
+    """Counts of true, found and matched objects under one condition.
+
+    Attributes:
+        condition: the name of the image degradation.
+        images: the number of images.
+        refused: images that the grounder left unscored; their objects count as not found.
+        objects: the true number of objects.
+        found: the number of objects that the grounder reported.
+        matched: how many of these are right: same class, and a box with an IoU of 0.9.
+        colored: how many of the matched objects have the right colour.
+    """
+
+    condition: str
+    images: int
+    refused: int
+    objects: int
+    found: int
+    matched: int
+    colored: int
+
+    @property
+    def precision(self) -> float:
+        """The share of the found objects that are right; 0 if nothing was found."""
+        return _share(self.matched, self.found)
+
+    @property
+    def recall(self) -> float:
+        """The share of the true objects that were found."""
+        return _share(self.matched, self.objects)
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        return _share(2 * self.matched, self.found + self.objects)
+
+    @property
+    def color_accuracy(self) -> float:
+        """The share of the matched objects whose colour is right."""
+        return _share(self.colored, self.matched)
+
+    def to_json(self) -> dict[str, object]:
+        """Return counts and shares as plain data."""
+        return {
+            # The exported names of two counts are those of earlier certificates.
+            **{{"images": "pictures", "objects": "things"}.get(name, name): n for name, n in self.__dict__.items()},
+            "precision": self.precision,
+            "recall": self.recall,
+            "f1": self.f1,
+            "color_accuracy": self.color_accuracy,
+        }
+
+
+class PublishedShares(NamedTuple):
+    """Shares as printed in a paper."""
+
+    precision: float
+    recall: float
+    f1: float
+    color_accuracy: float
+
+
+PUBLISHED_PARSER = PublishedShares(0.967, 0.978, 0.972, 0.954)
+"""The authors of FormalImg on their parser, on 100 images with labels refined by hand, which is another task."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The certificate of a grounder.
+
+    Attributes:
+        grounder: its name.
+        scenes: the number of random scenes.
+        seed: the seed of the scenes.
+        results: the counts under each condition.
+        impostors: the number of images that are not drawings.
+        impostors_refused: how many of them it refused, as it should.
+    """
+
+    grounder: str
+    scenes: int
+    seed: int
+    results: tuple[ConditionResult, ...]
+    impostors: int
+    impostors_refused: int
+
+    def reaches(self, threshold: float) -> bool:
+        """Return whether the first condition reaches this precision, recall and F1, and all impostors were refused."""
+        first = self.results[0]
+        return min(first.precision, first.recall, first.f1) >= threshold and self.impostors == self.impostors_refused
+
+    def to_json(self) -> dict[str, object]:
+        """Return the certificate as plain data."""
+        return {
+            "grounder": self.grounder,
+            "scenes": self.scenes,
+            "seed": self.seed,
+            "readings": [result.to_json() for result in self.results],
+            "impostors": self.impostors,
+            "impostors_refused": self.impostors_refused,
+            "published_parser": PUBLISHED_PARSER._asdict(),
+        }
+
+    def __str__(self) -> str:
+        """Return the certificate as a text table."""
+        heads = ("condition", "precision", "recall", "F1", "colour", "refused")
+        rows = [
+            (
+                one.condition,
+                *(f"{share:.4f}" for share in (one.precision, one.recall, one.f1, one.color_accuracy)),
+                f"{one.refused} of {one.images}",
+            )
+            for one in self.results
+        ]
+        rows.append(("published parser", *(f"{share:.3f} " for share in PUBLISHED_PARSER), "–"))
+        widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
+            for row in (heads, *rows)
+        ]
+        objects = self.results[0].objects
+        shown = f"{self.scenes} scene{'s' * (self.scenes != 1)} of {objects} object{'s' * (objects != 1)}"
+        return "\n".join(
+            [
+                f"{self.grounder}: {shown}, seed {self.seed}, boxes at IoU 0.9",
+                *lines,
+                f"images that are no drawings: {self.impostors_refused} of {self.impostors} refused",
+            ]
+        )
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
+
+
+def certify(
+    grounder: Grounder,
+    scenes: int = 300,
+    seed: int = 7,
+    conditions: Sequence[str] = tuple(CONDITIONS),
+    others: int = 50,
+) -> Certificate:
+    """Measure how well a grounder reads drawings of random scenes, and how many other images it refuses.
+
+    Args:
+        grounder: the grounder to measure.
+        scenes: the number of scenes to draw; they are random and part of no suite.
+        seed: the seed of the scenes.
+        conditions: the conditions under which drawings are shown, names of `CONDITIONS`.
+        others: the number of images to show that are not drawings.
+
+    Raises:
+        FormalimgError: if a condition is unknown, or the numbers are out of range.
+    """
+    unknown = [name for name in conditions if name not in CONDITIONS]
+    if unknown or not conditions:
+        raise FormalimgError(
+            f"certification has the conditions {', '.join(CONDITIONS)}, not {', '.join(unknown) or '…'}"
+        )
+    if scenes < 1 or others < 0:
+        raise FormalimgError("certification needs one scene at least")
+    return run_sync(lambda: _certify(grounder, scenes, seed, conditions, others))
+
+
+async def _certify(grounder: Grounder, scenes: int, seed: int, conditions: Sequence[str], others: int) -> Certificate:
+    async def read(numbered: tuple[int, Scene]) -> list[ConditionResult]:
+        number, scene = numbered
+        drawing = await asyncio.to_thread(draw, scene)
+        return [await _read(grounder, scene, drawing, name, number) for name in conditions]
+
+    async def refused(image: Image.Image) -> bool:
+        loaded = await asyncio.to_thread(_load, image)
+        answer = await grounder.ground(loaded, drawable_classes())
+        return isinstance(answer, Unscored) and answer.reason != "judge failed"  # no answer is not a refusal
+
+    by_scene = await _map_concurrently(read, enumerate(random_scenes(scenes, seed)), grounder.concurrency)
+    refusals = await _map_concurrently(refused, (each.image for each in impostors(others, seed)), grounder.concurrency)
+    results = tuple(_sum(column) for column in zip(*by_scene, strict=True))
+    return Certificate(grounder.name, scenes, seed, results, others, sum(refusals))
+
+
+async def _read(grounder: Grounder, scene: Scene, drawing: Image.Image, condition: str, number: int) -> ConditionResult:
+    image = await asyncio.to_thread(lambda: _load(CONDITIONS[condition](drawing, number)))
+    answer = await grounder.ground(image, drawable_classes())
+    if not isinstance(answer, Grounding):
+        return ConditionResult(condition, 1, 1, len(scene), 0, 0, 0)
+    matches = match(scene, answer.scene)
+    colored = sum(truth.color == (found.color or "other") for truth, found in matches)
+    return ConditionResult(condition, 1, 0, len(scene), len(answer.scene), len(matches), colored)
+
+
+def _load(image: Image.Image) -> LoadedImage:
+    return LoadedImage(png_bytes(image), image)
+
+
+def _sum(results: Sequence[ConditionResult]) -> ConditionResult:
+    counts = ("images", "refused", "objects", "found", "matched", "colored")
+    totals = (sum(getattr(result, count) for result in results) for count in counts)
+    return ConditionResult(results[0].condition, *totals)
+
+
+async def _map_concurrently(work: Callable[[_A], Awaitable[_B]], values: Iterable[_A], concurrency: int) -> list[_B]:
+    """Return the results in the order of the values, with at most `concurrency` of them in work at any time."""
+    results: dict[int, _B] = {}
+    numbered = iter(enumerate(values))
+
+    async def worker() -> None:
+        for number, value in numbered:
+            results[number] = await work(value)
+
+    await asyncio.gather(*(worker() for _ in range(concurrency)))
+    return [results[number] for number in sorted(results)]

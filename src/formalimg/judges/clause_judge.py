@@ -1,0 +1,246 @@
+"""The clause judge: ask a chat model, clause by clause, whether an image satisfies a formula.
+
+Clauses in an answer are matched letter by letter, or not at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from pydantic import BaseModel, ConfigDict
+
+from formalimg.errors import FormalimgError
+from formalimg.judges.base import LoadedImage, Part, Unscored, Verdict
+from formalimg.judges.chat_judge import ChatJudge, NoValidAnswer, ValidAnswer, check_option
+from formalimg.logic import Clause, FormulaError, PrenexForm, atoms, to_prenex
+from formalimg.models import ChatModel
+from formalimg.suites import FormulaSpec, Item
+
+ClauseAnswerForm: TypeAlias = Literal["each clause", "published"]
+ANSWERS: tuple[ClauseAnswerForm, ...] = get_args(ClauseAnswerForm)
+"""The forms of answer that can be asked for."""
+
+Decider: TypeAlias = Literal["verdict", "clauses"]
+DECIDERS: tuple[Decider, ...] = get_args(Decider)
+"""What can decide whether an image passes."""
+
+# Answer types. Models are sent their names, fields and docstrings as a JSON schema. They are strict: a word in place of
+# true or false is not an answer.
+
+
+class JudgedClause(BaseModel):
+    """One clause: the evidence first, then whether it holds."""
+
+    model_config = ConfigDict(strict=True)
+
+    clause: str
+    because: str
+    holds: bool
+
+
+class ClauseAnswer(BaseModel):
+    """What is seen, then clause by clause, then the verdict."""
+
+    model_config = ConfigDict(strict=True)
+
+    observations: list[str]
+    clauses: list[JudgedClause]
+    fulfilled: bool
+
+
+class PublishedAnswer(BaseModel):
+    """The verdict, then the clauses that hold."""
+
+    model_config = ConfigDict(strict=True)
+
+    satisfies_constraint: bool
+    satisfied_clauses: list[str]
+
+
+class ClauseJudge(ChatJudge):
+    """Ask a chat model whether an image satisfies a formula, with a verdict on each of its clauses.
+
+    An answer is valid only if it covers every clause, each copied letter by letter. After a second invalid answer the
+    image is `Unscored`. Evidence, all plain data:
+
+    - `explanation`: what the model says it saw;
+    - `fulfilled`: its verdict on the whole;
+    - `contradiction`: where that contradicts its clauses; only if it does;
+    - `unknown_clauses`: clauses that it judged unasked; only if there are any;
+    - `answers`: all answers, word for word;
+    - `served`: what was actually used, as far as the provider says.
+    """
+
+    prompt_folder = "clause_judge"
+    retry_prompt = "clause-judge-again"
+    image_position = "last"
+
+    def __init__(
+        self,
+        chat: ChatModel,
+        *,
+        decide: Decider = "verdict",
+        answers: ClauseAnswerForm = "each clause",
+        prompts: Path | None = None,
+    ) -> None:
+        """Create a judge that asks this chat model.
+
+        Args:
+            chat: the chat model; it must accept images.
+            decide: whether an image passes by the model's overall verdict, as published, or if all clauses hold.
+            answers: the form of the answer: each clause with true or false, or the published one, which lists the
+                clauses that hold.
+            prompts: a folder with prompts of the user that replace ours.
+
+        Raises:
+            FormalimgError: if an option is wrong.
+        """
+        if decide not in DECIDERS:
+            raise FormalimgError(f"cannot decide by {decide!r}: known are {', '.join(DECIDERS)}")
+        check_option("answers", answers, ANSWERS)
+        prompt = "clause-judge" if answers == "each clause" else "clause-judge-published"
+        super().__init__(chat, {"decide": decide, "answers": answers}, {"prompt": prompt}, prompts)
+        self._decide = decide
+        self._answer_type: type[ClauseAnswer | PublishedAnswer] = (
+            ClauseAnswer if answers == "each clause" else PublishedAnswer
+        )
+        # In the published form a reworded clause goes missing without a trace; it must not decide anything.
+        self._allow_unknown = decide == "verdict" or answers == "each clause"
+
+    def questions(self, item: Item[object]) -> int:
+        """Return how many requests are sent per image of this item."""
+        return 1
+
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        """Judge whether the image satisfies the formula of the item."""
+        spec = item.spec
+        if not isinstance(spec, FormulaSpec):
+            return Unscored("not understood", f"item {item.id} of {item.suite} has no formula to judge by")
+        try:
+            prenex = to_prenex(spec.formula)
+        except FormulaError as error:
+            if any(problem.kind != "size" for problem in error.problems):
+                raise
+            return Unscored("not understood", error.problems[0].message)
+        clauses = list(dict.fromkeys(clause.text for clause in prenex.clauses))
+        answer = await self._ask(
+            await self._encode(image),
+            {"words": item.prompt, "formula": prenex.text, "clauses": "\n".join(clauses)},
+            self._answer_type,
+            lambda answer: find_problem(read_findings(answer, clauses), clauses, allow_unknown=self._allow_unknown),
+        )
+        if isinstance(answer, NoValidAnswer):
+            return Unscored(answer.reason, answer.detail, {"answers": list(answer.raw)}, answer.cost)
+        return self._verdict(prenex, read_findings(answer.value, clauses), answer)
+
+    def _verdict(
+        self, prenex: PrenexForm, findings: ClauseFindings, answer: ValidAnswer[ClauseAnswer | PublishedAnswer]
+    ) -> Verdict:
+        passed = findings.fulfilled if self._decide == "verdict" else all(findings.holds.values())
+        evidence: dict[str, object] = {
+            "explanation": " ".join(findings.observations),
+            "fulfilled": findings.fulfilled,
+            "contradiction": findings.contradiction(),
+            "unknown_clauses": list(findings.unknown),
+            "answers": list(answer.raw),
+            "served": dict(answer.served),
+        }
+        for name in ("explanation", "contradiction", "unknown_clauses"):
+            if not evidence[name]:
+                del evidence[name]
+        return Verdict(passed, tuple(_part(clause, findings) for clause in prenex.clauses), evidence, answer.cost)
+
+
+@dataclass(frozen=True)
+class ClauseFindings:
+    """What an answer says about the clauses of a formula.
+
+    Attributes:
+        fulfilled: its verdict on the image as a whole.
+        holds: whether each clause holds, by the text of the clause; clauses that it left out are missing.
+        because: its reasons, by the text of the clause.
+        observations: what it saw.
+        unknown: clauses that it judged without being asked, as it wrote them.
+        torn: clauses of which it says both that they hold and that they do not.
+    """
+
+    fulfilled: bool
+    holds: Mapping[str, bool]
+    because: Mapping[str, str] = field(default_factory=dict)
+    observations: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    torn: tuple[str, ...] = ()
+
+    def contradiction(self) -> str | None:
+        """Return how the verdict contradicts the clauses, as text; None if it does not."""
+        failing = [clause for clause, holds in self.holds.items() if not holds]
+        if self.fulfilled and failing:
+            return f"the verdict is true, but by the clauses not all of it holds: {_list_clauses(failing)}"
+        if not self.fulfilled and not failing:
+            return "the verdict is false, but every clause is said to hold"
+        return None
+
+
+def read_findings(answer: ClauseAnswer | PublishedAnswer, clauses: Sequence[str]) -> ClauseFindings:
+    """Return what an answer says about these clauses."""
+    known = {normalize_clause(clause): clause for clause in clauses}
+    if isinstance(answer, PublishedAnswer):
+        return _read_published(answer, known)
+    holds: dict[str, bool] = {}
+    because: dict[str, str] = {}
+    unknown: list[str] = []
+    torn: list[str] = []
+    for judged in answer.clauses:
+        clause = known.get(normalize_clause(judged.clause))
+        if clause is None:
+            unknown.append(judged.clause)
+        elif holds.setdefault(clause, judged.holds) is not judged.holds:
+            torn.append(clause)
+        else:
+            because.setdefault(clause, judged.because)
+    return ClauseFindings(answer.fulfilled, holds, because, tuple(answer.observations), tuple(unknown), tuple(torn))
+
+
+def _read_published(answer: PublishedAnswer, known: Mapping[str, str]) -> ClauseFindings:
+    """Read the published form, which lists only clauses that hold: the others do not."""
+    listed = {normalize_clause(text): text for text in answer.satisfied_clauses}
+    holds = {clause: text in listed for text, clause in known.items()}
+    unknown = tuple(text for short, text in listed.items() if short not in known)
+    return ClauseFindings(answer.satisfies_constraint, holds, unknown=unknown)
+
+
+def find_problem(findings: ClauseFindings, clauses: Sequence[str], *, allow_unknown: bool) -> str | None:
+    """Return why findings are not valid, as a message to the model; None if they are.
+
+    Args:
+        findings: what the answer says.
+        clauses: the clauses that were sent.
+        allow_unknown: whether clauses that were not sent may stand beside the others.
+    """
+    if findings.torn:
+        return f"it says both that these clauses hold and that they do not: {_list_clauses(findings.torn)}"
+    strays = f"it judges clauses that were not given: {_list_clauses(findings.unknown)}" if findings.unknown else ""
+    missing = [clause for clause in clauses if clause not in findings.holds]
+    if missing:
+        return " and ".join(filter(None, [f"it leaves out {_list_clauses(missing)}", strays]))
+    return None if allow_unknown or not strays else strays
+
+
+def normalize_clause(clause: str) -> str:
+    """Return a clause without redundant blanks: nothing else may differ between a clause and its copy."""
+    return re.sub(r"(?<=\() | (?=\))", "", " ".join(clause.split()))
+
+
+def _list_clauses(clauses: Sequence[str]) -> str:
+    more = f" and {len(clauses) - 3} more" if len(clauses) > 3 else ""
+    return ", ".join(clause[:200] for clause in clauses[:3]) + more
+
+
+def _part(clause: Clause, findings: ClauseFindings) -> Part:
+    about = tuple(sorted({atom.predicate for atom in atoms(clause.formula)}))
+    reason = findings.because.get(clause.text, "")
+    return Part(clause.text, clause.kind, float(findings.holds[clause.text]), about=about, reason=reason)

@@ -1,0 +1,309 @@
+"""The detector grounder: boxes from an open-vocabulary detector (OWLv2, Grounding DINO), colours from pixels."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import math
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
+from formalimg.judges.base import Grounding, LoadedImage, Unscored
+from formalimg.judges.iou import overlap
+from formalimg.models import (
+    INSTALL_LOCAL,
+    Checkpoint,
+    Options,
+    Setting,
+    hush,
+    is_out_of_memory,
+    needs,
+    read_checkpoint,
+    require_modules,
+)
+from formalimg.scenes import CANVAS, Box, Scene, SceneObject
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+@dataclass(frozen=True)
+class DetectorFamily:
+    """How detectors of a family are queried, and what their scores mean.
+
+    Attributes:
+        pattern: a regular expression found in the names of its models.
+        query: the text for a class, with `{class}` in its place.
+        together: whether all classes go into one query.
+        threshold: the default minimum score of a box.
+    """
+
+    pattern: str
+    query: str
+    together: bool
+    threshold: float
+
+
+def detector_family(model: str) -> DetectorFamily:
+    """Return the family of a detector, by its name."""
+    return next(family for family in _families() if re.search(family.pattern, model, re.IGNORECASE))
+
+
+@cache
+def _families() -> tuple[DetectorFamily, ...]:
+    table = tomllib.loads((files("formalimg.judges.grounders") / "detector_families.toml").read_text(encoding="utf-8"))
+    return tuple(DetectorFamily(**entry) for entry in table["families"])
+
+
+MIN_SIDE = 1.0
+"""Boxes with a smaller side on the canvas of 1000, after clipping, hold no object."""
+
+
+class DetectedBox(NamedTuple):
+    """A box as the detector returned it, in units of the canvas, whose edges it may cross.
+
+    Attributes:
+        label: the class that was queried.
+        score: the confidence of the detector, 0 to 1.
+        box: the bounding box.
+    """
+
+    label: str
+    score: float
+    box: Box
+
+    def to_json(self) -> dict[str, object]:
+        """Return the detection as plain data."""
+        return {"label": self.label, "score": round(self.score, 4), "box_2d": [round(number, 2) for number in self.box]}
+
+
+class SuppressionResult(NamedTuple):
+    """The detections that are kept, and those that were dropped."""
+
+    kept: tuple[DetectedBox, ...]
+    dropped: tuple[DetectedBox, ...]
+
+
+def suppress_overlaps(detections: Iterable[DetectedBox], max_overlap: float) -> SuppressionResult:
+    """Apply non-maximum suppression across classes, the highest score first.
+
+    1. Boxes are clipped to the image; what is then less than 1 of 1000 wide or high is dropped.
+    2. Of boxes with an IoU of `max_overlap` or more, only the one with the highest score is kept, whatever their
+       classes: an object is of one class. Of equal scores, the class that was queried first is kept.
+
+    Raises:
+        ValueError: if a box or a score is not a finite number: the detector is broken.
+    """
+    kept: list[DetectedBox] = []
+    dropped: list[DetectedBox] = []
+    for one in sorted(detections, key=lambda one: -one.score):
+        if not all(map(math.isfinite, (one.score, *one.box))):
+            raise ValueError(f"the detector gave a {one.label} with the box {one.box} and the score {one.score}")
+        clipped = one._replace(box=Box(*(round(min(max(number, 0.0), float(CANVAS)), 2) for number in one.box)))
+        too_small = min(clipped.box.xmax - clipped.box.xmin, clipped.box.ymax - clipped.box.ymin) < MIN_SIDE
+        if too_small or any(overlap(clipped.box, other.box) >= max_overlap for other in kept):
+            dropped.append(one)
+        else:
+            kept.append(clipped)
+    return SuppressionResult(tuple(kept), tuple(dropped))
+
+
+class ZeroShotDetector:
+    """A zero-shot detector of the transformers library. Not thread-safe."""
+
+    def __init__(self, name: str, checkpoint: Checkpoint, family: DetectorFamily) -> None:
+        """Load the weights, which takes a while.
+
+        Raises:
+            FormalimgError: if it cannot be loaded.
+        """
+        from transformers import AutoModelForZeroShotObjectDetection, AutoProcessor
+
+        hush("transformers")
+        self._family = family
+        with checkpoint.being_loaded(name):
+            source, loading = checkpoint.source, checkpoint.loading()
+            self._processor = AutoProcessor.from_pretrained(source, **loading)
+            model = AutoModelForZeroShotObjectDetection.from_pretrained(
+                source, **loading, dtype=checkpoint.torch_dtype()
+            )
+        self._model = model.to(checkpoint.device).eval()
+
+    def find(self, image: Image, classes: Sequence[str], threshold: float) -> list[DetectedBox]:
+        """Return all boxes that score above the threshold for one of the classes."""
+        if self._family.together:
+            return self._query(image, classes, threshold)
+        return [found for one in classes for found in self._query(image, [one], threshold)]
+
+    def _query(self, image: Image, classes: Sequence[str], threshold: float) -> list[DetectedBox]:
+        import torch
+
+        queries = [self._family.query.replace("{class}", one.replace("_", " ")) for one in classes]
+        inputs = self._processor(images=image, text=[queries], return_tensors="pt").to(self._model.device)
+        inputs["pixel_values"] = inputs["pixel_values"].to(self._model.dtype)
+        with torch.inference_mode():
+            outputs = self._model(**inputs)
+        (results,) = self._processor.post_process_grounded_object_detection(
+            outputs,
+            threshold=threshold,
+            target_sizes=[(image.height, image.width)],
+            text_labels=[queries],
+            **self._extra_arguments(inputs),
+        )
+        scores, boxes = results["scores"].float().tolist(), results["boxes"].float().tolist()
+        # With one class in the query, all boxes are of it; some detectors then give text labels instead of numbers.
+        labels = [int(label) for label in results["labels"]] if len(classes) > 1 else [0] * len(scores)
+        return [
+            DetectedBox(classes[label], score, _on_canvas(box, image))
+            for score, label, box in zip(scores, labels, boxes, strict=True)
+        ]
+
+    def _extra_arguments(self, inputs: Any) -> dict[str, Any]:
+        """Return what Grounding DINO needs to read text labels back from its input; the threshold lets none through."""
+        process = self._processor.post_process_grounded_object_detection
+        has_text_threshold = "text_threshold" in inspect.signature(process).parameters
+        return {"input_ids": inputs["input_ids"], "text_threshold": 1.0} if has_text_threshold else {}
+
+
+def _on_canvas(box: Sequence[float], image: Image) -> Box:
+    across, down = CANVAS / image.width, CANVAS / image.height
+    return Box(box[0] * across, box[1] * down, box[2] * across, box[3] * down)
+
+
+RULES = 1
+"""The version of the rules from boxes to scenes: raise it whenever a scene may come out differently."""
+
+
+_DTYPE = "float32"
+"""Lower precision would put boxes on a grid of 4 in 1000, which is too coarse for formulas."""
+
+
+class DetectorGrounder:
+    """Find objects with an open-vocabulary detector, and their colours in the pixels of their boxes.
+
+    Only the requested classes are looked for. Evidence, all plain data:
+
+    - `found`: the objects with their scores, and the share of each that has its colour;
+    - `dropped`: boxes that the rules dropped, if any;
+    - `served`: what was actually used.
+
+    Attributes:
+        name, settings, concurrency: as for every grounder.
+    """
+
+    concurrency = 2
+    """One image waits while another is processed; there is a single thread for them."""
+
+    def __init__(
+        self, name: str, checkpoint: Checkpoint, family: DetectorFamily, threshold: float, max_overlap: float
+    ) -> None:
+        """Create a grounder that loads its detector with the first image.
+
+        Args:
+            name: how users write it.
+            checkpoint: the weights.
+            family: how the detector is queried.
+            threshold: the minimum score of a box.
+            max_overlap: boxes with this IoU or more are one object.
+        """
+        self.name = name
+        self._checkpoint = checkpoint
+        self._family = family
+        self._threshold = threshold
+        self._max_overlap = max_overlap
+        self._thread = ThreadPoolExecutor(1, "detector")
+        self._detector: ZeroShotDetector | None = None
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """The weights, the query, the thresholds, and the versions of the rules."""
+        from formalimg.judges.grounders.pixel_colors import colors_version
+
+        return {
+            **self._checkpoint.settings,
+            "query": self._family.query,
+            "together": self._family.together,
+            "threshold": self._threshold,
+            "overlap": self._max_overlap,
+            "colors": colors_version(),
+            "grounding_rules": RULES,
+        }
+
+    async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
+        """Find the objects of these classes in an image."""
+        if not classes:
+            return Unscored("not understood", "no class is named that could be looked for")
+        find = partial(self._find, image.pil, tuple(dict.fromkeys(classes)))
+        found = await asyncio.get_running_loop().run_in_executor(self._thread, find)
+        if found is None:
+            return Unscored(
+                "judge failed", f"{self.name} needs more memory than there is: see the options device and dtype"
+            )
+        return await asyncio.to_thread(self._grounding, image.pil, found)
+
+    def _find(self, image: Image, classes: Sequence[str]) -> list[DetectedBox] | None:
+        """Return the detections; None if there is not enough memory."""
+        if self._detector is None:
+            self._detector = ZeroShotDetector(self.name, self._checkpoint, self._family)
+        try:
+            return self._detector.find(image, classes, self._threshold)
+        except ImportError as error:  # some processors find out late which library they need
+            why = truncate(" ".join(str(error).split()), 200, 0)
+            raise FormalimgError(f"{self.name} needs what is not installed ({why}): {INSTALL_LOCAL}") from None
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+            return None
+
+    def _grounding(self, image: Image, found: Sequence[DetectedBox]) -> Grounding:
+        from formalimg.judges.grounders.pixel_colors import color_in
+
+        result = suppress_overlaps(found, self._max_overlap)
+        colors = [color_in(image, one.box) for one in result.kept]
+        objects = [SceneObject(one.label, one.box, seen.name) for one, seen in zip(result.kept, colors, strict=True)]
+        evidence: dict[str, object] = {
+            "found": [
+                {**one.to_json(), "color": seen.name, "color_share": seen.share}
+                for one, seen in zip(result.kept, colors, strict=True)
+            ],
+            "served": self._checkpoint.served("config.json", "transformers"),
+        }
+        if result.dropped:
+            evidence["dropped"] = [one.to_json() for one in result.dropped]
+        return Grounding(Scene.of(objects), evidence=evidence)
+
+
+@needs(modules=("torch", "transformers"), install=INSTALL_LOCAL)
+def open_detector(model: str, options: Mapping[str, str]) -> DetectorGrounder:
+    """Open a zero-shot object detector from a folder or from the Hugging Face hub, such as OWLv2 or Grounding DINO.
+
+    Args:
+        model: the folder of a saved detector, or its id on the hub, such as `google/owlv2-base-patch16-ensemble`.
+        options: `threshold` (the minimum score of a box), `overlap` (the IoU from which two boxes are one object),
+            `query` (the text for a class, with `{class}`); `device`, `dtype`, `revision`, `offline`,
+            `trust_remote_code`.
+
+    Raises:
+        FormalimgError: if an option is wrong, there is no such folder, or a library is missing.
+    """
+    require_modules("detector", open_detector)
+    name = f"detector/{model}"
+    reader = Options(name, options)
+    default = detector_family(model)
+    query = reader.text("query", default.query)
+    if "{class}" not in query:
+        raise FormalimgError(f"query={query!r} of {name} has no {{class}}: write it where the class belongs")
+    family = replace(default, query=query)
+    threshold = reader.number("threshold", default.threshold, least=0, most=1)
+    max_overlap = reader.number("overlap", 0.5, least=0.01, most=1)
+    checkpoint = read_checkpoint(model, reader, _DTYPE)
+    reader.done()
+    return DetectorGrounder(name, checkpoint, family, threshold, max_overlap)

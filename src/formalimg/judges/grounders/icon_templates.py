@@ -1,0 +1,213 @@
+"""Templates of icons: every class in every colour as grids of cells, drawn by maintainers and shipped as a file.
+
+Drawing takes seconds and loading takes none. And a grounder with shipped templates sees the same in every version of
+the library that draws.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from PIL import Image
+
+from formalimg.judges.grounders.icon_segmentation import drawing_background
+from formalimg.logic import vocabulary
+from formalimg.scenes import CANVAS, Box, Scene, SceneObject, draw, drawable_classes, natural_aspect
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+GRIDS = (24, 12, 8, 6)
+"""The possible numbers of cells along a side, the finest first."""
+
+FINEST = GRIDS[0]
+
+
+class CellGrid(NamedTuple):
+    """The number of cells that an object is divided into."""
+
+    across: int
+    down: int
+
+
+def to_cells(image: Image.Image, edges: tuple[float, float, float, float], grid: CellGrid) -> NDArray[np.float32]:
+    """Return a part of an image, averaged to cells, as one row."""
+    return np.asarray(image.resize(grid, Image.Resampling.BOX, box=edges), np.float32).reshape(-1)
+
+
+LOOKS_FILE = "looks.npz"
+
+OTHER = "other"
+"""The colour of objects that have none of the named colours."""
+
+_SHEET = CANVAS // 2
+"""The size of the images that templates are cut from: a pixel is two units of the canvas."""
+_GUTTER = 2
+_BOLD_SIDE, _FINE_SIDE = 24, 36
+_FINE_LENGTH = 110
+"""The smaller side of bold drawings; the minimum smaller and longer side of fine ones, in pixels."""
+_MIN_SLIMNESS = 0.7
+"""Classes whose aspect ratio is farther from a square (in the logarithm) look different in one."""
+_FINE_SQUARE = 72
+
+
+class DrawnLooks(NamedTuple):
+    """All classes in all colours on the finest grid: one row for each of `drawn_kinds`, with bold and fine outlines."""
+
+    bold: NDArray[np.uint8]
+    fine: NDArray[np.uint8]
+
+
+class _TemplateSize(NamedTuple):
+    """The class, colour and size in pixels of one drawing."""
+
+    label: str
+    color: str
+    width: int
+    height: int
+
+
+def drawn_kinds() -> list[tuple[str, str]]:
+    """Return the class and colour of each row; slim classes have two rows in each colour."""
+    return [(label, color) for label, *_ in _shapes() for color in _colors()]
+
+
+def draw_looks() -> DrawnLooks:
+    """Draw the templates of all classes in all colours; takes seconds."""
+    bold = _cut([_TemplateSize(label, color, *size) for label, size, _ in _shapes() for color in _colors()])
+    fine = _cut([_TemplateSize(label, color, *size) for label, _, size in _shapes() for color in _colors()])
+    return DrawnLooks(bold, fine)
+
+
+def _colors() -> tuple[str, ...]:
+    return (*vocabulary("knolling").words["color"], OTHER)
+
+
+def _shapes() -> list[tuple[str, tuple[int, int], tuple[int, int]]]:
+    return [(label, *sizes) for label in drawable_classes() for sizes in _sizes(natural_aspect(label))]
+
+
+def _sizes(aspect: float) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """Yield bold and fine sizes of a class: in its natural shape, and in a square if it is slim."""
+    slimness = max(aspect, 1 / aspect)
+    bold, fine = _BOLD_SIDE * slimness, max(_FINE_LENGTH, _FINE_SIDE * slimness)
+    across, down = min(1, aspect), min(1, 1 / aspect)
+    yield (round(bold * across), round(bold * down)), (round(fine * across), round(fine * down))
+    if math.log(slimness) > _MIN_SLIMNESS:
+        yield (_BOLD_SIDE, _BOLD_SIDE), (_FINE_SQUARE, _FINE_SQUARE)
+
+
+def _cut(drawn: Sequence[_TemplateSize]) -> NDArray[np.uint8]:
+    """Return the cells of drawings of these sizes, one row each."""
+    rows = np.empty((len(drawn), 3 * FINEST**2), np.uint8)
+    for sheet in _sheets(drawn):
+        boxes = {number: (x, y, x + drawn[number].width, y + drawn[number].height) for number, x, y in sheet}
+        objects = [
+            SceneObject(drawn[number].label, Box(*(edge * CANVAS / _SHEET for edge in box)), drawn[number].color)
+            for number, box in boxes.items()
+        ]
+        image = draw(Scene.of(objects), _SHEET)
+        for number, box in boxes.items():
+            rows[number] = to_cells(image, box, CellGrid(FINEST, FINEST))
+    return rows
+
+
+def _sheets(drawn: Sequence[_TemplateSize]) -> Iterator[list[tuple[int, int, int]]]:
+    """Yield sheets of drawings packed in shelves, the tallest first: their numbers and left top corners."""
+    sheet: list[tuple[int, int, int]] = []
+    x = y = shelf = 0
+    for number in sorted(range(len(drawn)), key=lambda number: -drawn[number].height):
+        width, height = drawn[number].width + _GUTTER, drawn[number].height + _GUTTER
+        if x + width > _SHEET:
+            x, y, shelf = 0, y + shelf, 0
+        if y + height > _SHEET:
+            yield sheet
+            sheet, x, y, shelf = [], 0, 0, 0
+        sheet.append((number, x, y))
+        x, shelf = x + width, max(shelf, height)
+    yield sheet
+
+
+_MAX_UPRIGHT_ASPECT = 0.25
+"""Classes whose aspect ratio is nearer to a square (in the logarithm) are drawn upright in any box."""
+
+
+class IconLook(NamedTuple):
+    """A class in a colour, upright or rotated by 90 degrees."""
+
+    label: str
+    color: str
+    turned: bool
+
+
+class IconTemplates(NamedTuple):
+    """All looks on one grid.
+
+    Outlines do not grow with the objects they are around, and images may have been blurred. So a look is a drawing
+    with bold outlines and two directions of change.
+
+    Attributes:
+        looks: what each row shows.
+        kinds: a number that looks of the same class and colour share.
+        bold: a bold drawing of each look, one row each.
+        towards_fine: the difference to a drawing with fine outlines.
+        towards_soft: the difference to a blurred one.
+    """
+
+    looks: tuple[IconLook, ...]
+    kinds: NDArray[np.int64]
+    bold: NDArray[np.float32]
+    towards_fine: NDArray[np.float32]
+    towards_soft: NDArray[np.float32]
+
+
+@cache
+def templates(grid: CellGrid) -> IconTemplates:
+    """Return the templates on a grid."""
+    looks, bold, towards_fine = _drawn_looks()
+    bold, towards_fine = _averaged(bold, grid), _averaged(towards_fine, grid)
+    pairs = list(dict.fromkeys(look[:2] for look in looks))
+    kinds = np.array([pairs.index(look[:2]) for look in looks])
+    return IconTemplates(looks, kinds, bold, towards_fine, _softening(bold + towards_fine * np.float32(1 / 3), grid))
+
+
+def _averaged(rows: NDArray[np.float32], grid: CellGrid) -> NDArray[np.float32]:
+    squares = rows.reshape(len(rows), grid.down, FINEST // grid.down, grid.across, FINEST // grid.across, 3)
+    cells: NDArray[np.float32] = squares.mean(axis=(2, 4)).reshape(len(rows), -1)
+    return cells
+
+
+def _softening(rows: NDArray[np.float32], grid: CellGrid) -> NDArray[np.float32]:
+    """Return what a slight blur adds to each cell; around an object is background."""
+    background = np.array(drawing_background(), np.float32)
+    drawn = rows.reshape(-1, grid.down, grid.across, 3) - background
+    framed = np.pad(drawn, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    blurred = (framed[:, :-2] + 2 * framed[:, 1:-1] + framed[:, 2:]) / 4
+    blurred = (blurred[:, :, :-2] + 2 * blurred[:, :, 1:-1] + blurred[:, :, 2:]) / 4
+    added: NDArray[np.float32] = (blurred - drawn).reshape(len(rows), -1)
+    return added
+
+
+@cache
+def _drawn_looks() -> tuple[tuple[IconLook, ...], NDArray[np.float32], NDArray[np.float32]]:
+    """Load all looks on the finest grid: drawn boldly, and the difference to a fine drawing."""
+    kinds = drawn_kinds()
+    with (files("formalimg.judges.grounders") / LOOKS_FILE).open("rb") as file, np.load(file) as drawn:
+        bold, fine = (drawn[name].astype(np.float32) for name in ("bold", "fine"))
+    turning = np.array([abs(math.log(natural_aspect(label))) > _MAX_UPRIGHT_ASPECT for label, _ in kinds])
+    looks = [IconLook(*kind, False) for kind in kinds]
+    looks += [IconLook(*kind, True) for kind, turns in zip(kinds, turning, strict=True) if turns]
+    start, end = (np.concatenate([rows, _turned(rows[turning])]) for rows in (bold, fine))
+    return tuple(looks), start, end - start
+
+
+def _turned(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Rotate squares of cells by 90 degrees clockwise, as drawings are."""
+    squares = rows.reshape(-1, FINEST, FINEST, 3)
+    return np.rot90(squares, -1, axes=(1, 2)).reshape(len(rows), -1)

@@ -1,0 +1,238 @@
+"""The question judge: ask a chat model one yes/no question for each concept that an image must show."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple, TypeAlias, get_args
+from weakref import WeakKeyDictionary
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
+from formalimg.judges.base import LoadedImage, Part, Unscored, Verdict
+from formalimg.judges.chat_images import ChatImage
+from formalimg.judges.chat_judge import (
+    ChatJudge,
+    NoValidAnswer,
+    ValidAnswer,
+    check_option,
+    numbering_problem,
+    total_cost,
+)
+from formalimg.models import ChatModel, Setting
+from formalimg.suites import AskedConcept, ConceptSpec, Item
+
+QuestionRequests: TypeAlias = Literal["each question", "all at once"]
+REQUESTS: tuple[QuestionRequests, ...] = get_args(QuestionRequests)
+"""How several questions can be asked."""
+
+# Answer types. Models are sent their names, fields and docstrings as a JSON schema, which names the two words, so that
+# servers with constrained decoding give nothing else. Others may write anything, so the types accept any word, and the
+# model is asked again if it is neither.
+
+YesOrNo: TypeAlias = Annotated[str, Field(json_schema_extra={"enum": ["yes", "no"]})]
+
+
+class QuestionAnswer(BaseModel):
+    """What is seen, then yes or no."""
+
+    model_config = ConfigDict(strict=True)
+
+    observation: str
+    answer: YesOrNo
+
+
+class NumberedAnswer(BaseModel):
+    """The number of a question, what is seen, then yes or no."""
+
+    model_config = ConfigDict(strict=True)
+
+    number: int
+    observation: str
+    answer: YesOrNo
+
+
+class NumberedAnswers(BaseModel):
+    """All questions in their order."""
+
+    model_config = ConfigDict(strict=True)
+
+    answers: list[NumberedAnswer]
+
+
+class QuestionJudge(ChatJudge):
+    """Ask a chat model one yes/no question for each concept that an image must show.
+
+    An image passes if every answer is yes. It has a verdict only if every question has an answer that is yes or no;
+    after a second invalid answer the image is `Unscored`. Evidence, all plain data:
+
+    - `answers`: for each request, the questions in it (`asked`) and the answers, word for word (`raw`);
+    - `served`: what was actually used, as far as the provider says; a list where requests differ;
+    - `observations`: for each question that has an answer, what the model says it saw, and yes or no.
+    """
+
+    prompt_folder = "question_judge"
+    retry_prompt = "question-judge-again"
+
+    def __init__(
+        self, chat: ChatModel, *, requests: QuestionRequests = "each question", prompts: Path | None = None
+    ) -> None:
+        """Create a judge that asks this chat model.
+
+        Args:
+            chat: the chat model; it must accept images.
+            requests: a new conversation for each question, as published, or all questions in one.
+            prompts: a folder with prompts of the user that replace ours.
+
+        Raises:
+            FormalimgError: if an option is wrong.
+        """
+        check_option("requests", requests, REQUESTS)
+        self._one_by_one = requests == "each question"
+        prompt = "question-judge" if self._one_by_one else "question-judge-all"
+        super().__init__(chat, {"requests": requests}, {"prompt": prompt}, prompts)
+        self._answer_type: type[QuestionAnswer | NumberedAnswers] = (
+            QuestionAnswer if self._one_by_one else NumberedAnswers
+        )
+        self._semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+
+    def questions(self, item: Item[object]) -> int:
+        """Return how many requests are sent per image of this item."""
+        count = len(item.spec.concepts) if isinstance(item.spec, ConceptSpec) else 0
+        return count if self._one_by_one else min(1, count)
+
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        """Judge whether the image shows every concept of the item."""
+        spec = item.spec
+        if not isinstance(spec, ConceptSpec) or not spec.concepts:
+            return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
+        if not all(concept.question.strip() for concept in spec.concepts):
+            return Unscored("not understood", f"item {item.id} of {item.suite} has a concept without a question")
+        encoded = await self._encode(image)
+        if self._one_by_one:
+            return _combine(await self._request_all(encoded, [(concept,) for concept in spec.concepts]))
+        return _combine([await self._request(encoded, spec.concepts)])
+
+    async def _request_all(self, image: ChatImage, groups: Sequence[Sequence[AskedConcept]]) -> list[_QuestionRequest]:
+        """Send several requests concurrently."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                sent = [tasks.create_task(self._request(image, concepts)) for concepts in groups]
+        except ExceptionGroup as errors:
+            # The caller must see what the user can fix, such as a wrong key, and not a group of it.
+            user_errors = (error for error in errors.exceptions if isinstance(error, FormalimgError))
+            raise next(user_errors, errors.exceptions[0]) from None
+        return [task.result() for task in sent]
+
+    async def _request(self, image: ChatImage, concepts: Sequence[AskedConcept]) -> _QuestionRequest:
+        questions = [" ".join(concept.question.split()) for concept in concepts]
+        listed = "\n".join(f"{number}. {question}" for number, question in enumerate(questions, 1))
+        values = {"question": questions[0], "questions": listed}
+        async with self._semaphore():
+            answer = await self._ask(image, values, self._answer_type, partial(find_problem, count=len(concepts)))
+        return _QuestionRequest(concepts, answer)
+
+    def _semaphore(self) -> asyncio.Semaphore:
+        """Limit the requests of all images together to the concurrency of the model, in each event loop."""
+        new = asyncio.Semaphore(max(1, self._chat.concurrency))
+        return self._semaphores.setdefault(asyncio.get_running_loop(), new)
+
+
+class YesNoFinding(NamedTuple):
+    """The answer to a question: whether it was yes, and what the model saw."""
+
+    yes: bool
+    observation: str
+
+
+def parse_yes_no(answer: str) -> bool | None:
+    """Return whether an answer is yes or no; None if it is neither, such as `Yes, but …`, `Not sure` or `oui`."""
+    found = _ONE_WORD.fullmatch(answer)
+    return None if found is None else found[1].lower() == "yes"
+
+
+_AROUND = r"""[\s"'`“”‘’]*"""
+_ONE_WORD = re.compile(rf"{_AROUND}(yes|no){_AROUND}\.?{_AROUND}", re.IGNORECASE | re.ASCII)
+"""Blanks, quotes and a full stop around the word are ignored; nothing else is."""
+
+
+def find_problem(answer: QuestionAnswer | NumberedAnswers, count: int) -> str | None:
+    """Return why an answer to so many questions is not valid, as a message to the model; None if it is."""
+    if isinstance(answer, QuestionAnswer):
+        return None if parse_yes_no(answer.answer) is not None else f"{_quote(answer.answer)} is neither yes nor no"
+    numbers = [one.number for one in answer.answers]
+    if numbers != list(range(1, count + 1)):
+        return numbering_problem(count, ", ".join(map(str, numbers[:20])) + (" …" if len(numbers) > 20 else ""))
+    neither = next((one for one in answer.answers if parse_yes_no(one.answer) is None), None)
+    if neither is None:
+        return None
+    return f"the answer to question {neither.number} is {_quote(neither.answer)}, which is neither yes nor no"
+
+
+def _quote(answer: str) -> str:
+    return f'"{truncate(" ".join(answer.split()), 80, 20)}"'
+
+
+class _QuestionRequest(NamedTuple):
+    """One request: the concepts it asks about, and its answer."""
+
+    concepts: Sequence[AskedConcept]
+    answer: ValidAnswer[QuestionAnswer | NumberedAnswers] | NoValidAnswer
+
+    @property
+    def findings(self) -> Sequence[YesNoFinding | None]:
+        """The finding for each concept; None without a valid answer."""
+        if isinstance(self.answer, NoValidAnswer):
+            return [None] * len(self.concepts)
+        value = self.answer.value
+        answers = value.answers if isinstance(value, NumberedAnswers) else [value]
+        return [YesNoFinding(parse_yes_no(one.answer) is True, one.observation) for one in answers]
+
+
+def _combine(requests: Sequence[_QuestionRequest]) -> Verdict | Unscored:
+    """Return the verdict that the answers to all requests make."""
+    findings = [pair for one in requests for pair in zip(one.concepts, one.findings, strict=True)]
+    known = [(concept, finding) for concept, finding in findings if finding is not None]
+    evidence: dict[str, object] = {
+        "answers": [
+            {"asked": [concept.question for concept in one.concepts], "raw": list(one.answer.raw)} for one in requests
+        ],
+        "served": _served(requests),
+        "observations": [
+            {"question": concept.question, "observation": finding.observation, "answer": "yes" if finding.yes else "no"}
+            for concept, finding in known
+        ],
+    }
+    cost = total_cost(one.answer.cost for one in requests)
+    if len(known) < len(findings):
+        return _unscored(requests, len(findings) - len(known), evidence, cost)
+    parts = tuple(
+        Part(concept.question, concept.category, float(finding.yes), about=(concept.value,), reason=finding.observation)
+        for concept, finding in known
+    )
+    return Verdict(all(finding.yes for _, finding in known), parts, evidence, cost)
+
+
+def _unscored(
+    requests: Sequence[_QuestionRequest], missing: int, evidence: Mapping[str, object], cost: float | None
+) -> Unscored:
+    """Explain by the first request without a valid answer why there is no verdict."""
+    count = sum(len(one.concepts) for one in requests)
+    first, why = next((one, one.answer) for one in requests if isinstance(one.answer, NoValidAnswer))
+    which = f" ({first.concepts[0].question})" if len(first.concepts) == 1 else ""
+    return Unscored(why.reason, f"{missing} of {count} questions have no answer{which}: {why.detail}", evidence, cost)
+
+
+def _served(requests: Sequence[_QuestionRequest]) -> dict[str, object]:
+    """Return what the requests were served by; a list of all values where they differ."""
+    found: dict[str, list[Setting]] = {}
+    for one in requests:
+        for name, value in one.answer.served.items() if isinstance(one.answer, ValidAnswer) else ():
+            if value not in found.setdefault(name, []):
+                found[name].append(value)
+    return {name: values[0] if len(values) == 1 else values for name, values in found.items()}

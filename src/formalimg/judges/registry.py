@@ -1,0 +1,170 @@
+"""Registry: open judges and grounders by name, such as `builtin/icons`; the suite decides how each is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from formalimg.errors import FormalimgError
+from formalimg.judges.base import Grounder, Judge
+from formalimg.judges.scene_judge import LayoutJudge, SceneJudge
+from formalimg.suites import Kind
+from formalimg.suites import suite as suite_of
+
+if TYPE_CHECKING:
+    from formalimg.models import ChatModel
+
+ICONS = "builtin/icons"
+DETECTORS = "detector/"
+"""Names that begin with this are open-vocabulary detectors."""
+
+_GROUNDED_SUITES = ("knolling",)
+"""Suites whose formulas need boxes and colours only: a grounder sees everything, and logic judges."""
+
+# Options that say how a chat model is used; all others belong to the model.
+_GROUNDER_OPTIONS = ("requests", "boxes", "prompts")
+_CLAUSE_OPTIONS = ("decide", "answers", "prompts")
+_QUESTION_OPTIONS = ("requests", "prompts")
+_SCORE_OPTIONS = ("persona", "answers", "prompts")
+_JUDGE_OPTIONS = (*_GROUNDER_OPTIONS, *_CLAUSE_OPTIONS, *_QUESTION_OPTIONS, *_SCORE_OPTIONS)
+
+_Factory: TypeAlias = Callable[[str, str | None, Mapping[str, str] | None], Judge]
+"""Creates a judge for a suite, from its name, if there is one, and its options."""
+
+
+def open_judge(
+    suite: str,
+    name: str | None = None,
+    options: Mapping[str, str] | None = None,
+    task: Literal["image", "layout"] | str = "image",
+) -> Judge:
+    """Return the judge of this name for a suite; without a name, the one that works offline.
+
+    A chat model is used as the suite needs it: Knolling asks it for boxes and leaves the verdict to logic, Natural asks
+    it for a verdict on each clause, ConceptMix asks it one question for each concept, and CF-World asks it for a score
+    on each of an item's weighted questions.
+
+    Args:
+        suite: the benchmark.
+        name: `builtin/icons`, `detector/…`, or a chat model such as `openai/gpt-4o`.
+        options: `requests` and `boxes` (Knolling), `decide` and `answers` (Natural), `requests` (ConceptMix), `persona`
+            and `answers` (CF-World and its probes), `prompts` (a folder), and those of the model that is named.
+        task: what is to be judged. Layouts are judged by logic alone.
+
+    Raises:
+        FormalimgError: if there is no such judge, it cannot judge the suite, or an option is wrong.
+    """
+    if task == "layout":
+        if name not in (None, LayoutJudge.name) or options:
+            raise FormalimgError(f"layouts are judged by logic alone, not by {name or 'options'}: leave the judge out")
+        return LayoutJudge()
+    return _FACTORIES[suite_of(suite).kind](suite, name, options)
+
+
+def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Grounder:
+    """Return the grounder of this name: `builtin/icons`, `detector/…`, or a chat model such as `openai/gpt-4o`.
+
+    Raises:
+        FormalimgError: if there is none, or an option is wrong.
+    """
+    # Each is imported here, so that others start faster.
+    if name == ICONS:
+        if options:
+            raise FormalimgError(f"{ICONS} has no options, but {', '.join(options)} was given")
+        from formalimg.judges.grounders.icons import IconGrounder
+
+        return IconGrounder()
+    if name.startswith("builtin/"):
+        raise FormalimgError(f"there is no grounder {name}: known is {ICONS}, for images that formalimg drew itself")
+    if name.startswith(DETECTORS):
+        from formalimg.judges.grounders.detector import open_detector
+
+        return open_detector(name.removeprefix(DETECTORS), options or {})
+    from formalimg.judges.grounders.vlm import REQUESTS, VlmGrounder
+
+    chat, own = _open_chat(name, options, _GROUNDER_OPTIONS, "a grounder", {"requests": REQUESTS})
+    return VlmGrounder(chat, **own)
+
+
+def _formula_judge(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
+    if suite in _GROUNDED_SUITES:
+        return SceneJudge(open_grounder(name or ICONS, options))
+    name = _require_chat(suite, name, f"and {suite} asks for more")
+    from formalimg.judges.clause_judge import ANSWERS, ClauseJudge
+
+    chat, own = _open_chat(name, options, _CLAUSE_OPTIONS, suite, {"answers": ANSWERS})
+    return ClauseJudge(chat, **own)
+
+
+def _question_judge(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
+    advice = (
+        "; or make the images only, with `formalimg generate`, and let people answer: "
+        "`formalimg agree` reads their votes from a CSV file"
+    )
+    name = _require_chat(suite, name, "and cannot answer questions", advice)
+    from formalimg.judges.question_judge import REQUESTS, QuestionJudge
+
+    chat, own = _open_chat(name, options, _QUESTION_OPTIONS, suite, {"requests": REQUESTS})
+    return QuestionJudge(chat, **own)
+
+
+def _score_judge(suite: str, name: str | None, options: Mapping[str, str] | None) -> Judge:
+    name = _require_chat(suite, name, "and cannot give scores")
+    from formalimg.judges.score_judge import ANSWERS, ScoreJudge
+
+    chat, own = _open_chat(name, options, _SCORE_OPTIONS, suite, {"answers": ANSWERS})
+    return ScoreJudge(chat, **own)
+
+
+_FACTORIES: Mapping[Kind, _Factory] = {
+    "formula": _formula_judge,
+    "concepts": _question_judge,
+    "counterfactual": _score_judge,
+}
+"""How suites are judged, by kind."""
+
+
+def _require_chat(
+    suite: str, name: str | None, why_not: str, advice: str = ", or make the images only, with `formalimg generate`"
+) -> str:
+    """Return the name of the chat model; refuse a missing name, and grounders that find boxes and colours only."""
+    if name is None:
+        raise FormalimgError(
+            f"there is no judge for {suite} that works offline: name a chat model that can see, as in "
+            f"--judge gemini/gemini-3-pro-preview{advice}"
+        )
+    if name == ICONS or name.startswith(DETECTORS):
+        raise FormalimgError(f"{name} sees boxes and colours only, {why_not}: name a chat model")
+    return name
+
+
+def _open_chat(
+    name: str,
+    options: Mapping[str, str] | None,
+    own_keys: tuple[str, ...],
+    user: str,
+    choices: Mapping[str, tuple[str, ...]],
+) -> tuple[ChatModel, dict[str, Any]]:
+    """Return the chat model with its own options, and the options that say how it is used.
+
+    Values of several words have hyphens on a command line, so that they need no quotes: per-class for per class.
+    """
+    from formalimg.models import open_chat_model
+
+    model_options = dict(options or {})
+    for key in _JUDGE_OPTIONS:
+        if key in model_options and key not in own_keys:
+            known = ", ".join(own_keys)
+            raise FormalimgError(f"{user} has no option {key!r}: it knows {known}, and those of the model")
+    own: dict[str, Any] = {key: model_options.pop(key) for key in own_keys if key in model_options}
+    for key, values in choices.items():
+        if key in own:
+            by_slug = {value.replace(" ", "-"): value for value in values}
+            slug = own[key].replace(" ", "-")
+            if slug not in by_slug:
+                raise FormalimgError(f"unknown {key} {own[key]!r}: known are {', '.join(by_slug)}")
+            own[key] = by_slug[slug]
+    if "prompts" in own:
+        own["prompts"] = Path(own["prompts"])
+    return open_chat_model(name, model_options), own

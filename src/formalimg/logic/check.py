@@ -1,0 +1,136 @@
+"""Check a formula against a vocabulary: report all problems at once, each with its position."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from formalimg.logic.errors import NOWHERE, FormulaError, Problem, ProblemKind, Span
+from formalimg.logic.parser import parse, read
+from formalimg.logic.prenex import component_sizes
+from formalimg.logic.syntax import Atom, Exists, Forall, Formula, Value, Variable, children
+from formalimg.logic.variables import unbound
+from formalimg.logic.vocabulary import VARIABLE, Predicate, Vocabulary, closest_match, vocabulary
+
+
+def check(
+    formula: Formula | str | bytes,
+    suite: str | Path | Vocabulary,
+    *,
+    k: int | None = None,
+    single_component: bool = False,
+) -> list[Problem]:
+    """Return everything that is wrong with a formula as an instruction of a suite; an empty list if nothing is.
+
+    Args:
+        formula: a parsed formula, or text (then syntax problems are reported too).
+        suite: the vocabulary to check against: a name, a TOML file, or a vocabulary.
+        k: if given, the complexity the formula must have.
+        single_component: if true, all variables must be in one component.
+    """
+    words = vocabulary(suite)
+    if isinstance(formula, str | bytes):
+        parsed, problems = read(formula)
+        if parsed is None:
+            return problems
+        formula = parsed
+    elif formula.span is NOWHERE:
+        formula = parse(str(formula))  # built by code: give every node a position
+    checker = _Checker(words)
+    checker.visit(formula, {})
+    problems = checker.problems
+    if k is not None or single_component:
+        problems += _structural_problems(formula, k, single_component)
+    return sorted(problems, key=lambda problem: problem.span.start)
+
+
+def _structural_problems(formula: Formula, k: int | None, single_component: bool) -> list[Problem]:
+    try:
+        sizes = component_sizes(formula)
+    except FormulaError as error:
+        return [problem for problem in error.problems if problem.kind != "scope"]  # scope is reported already
+    messages = []
+    found = max(sizes, default=0)
+    if k is not None and found != k:
+        messages.append(f"the complexity is K = {found}, expected was {k}")
+    if single_component and len(sizes) > 1:
+        together = " + ".join(map(str, sizes))
+        messages.append(f"the variables fall into {len(sizes)} separate components ({together}), expected was one")
+    return [Problem("complexity", message, formula.span) for message in messages]
+
+
+class _Checker:
+    def __init__(self, words: Vocabulary) -> None:
+        self.vocabulary = words
+        self.problems: list[Problem] = []
+
+    def report(self, kind: ProblemKind, message: str, span: Span) -> None:
+        self.problems.append(Problem(kind, message, span))
+
+    def visit(self, formula: Formula, used: dict[str, bool]) -> None:
+        """Check a formula; `used` says of each variable in scope whether it has been used yet."""
+        kind = type(formula)
+        if kind is Atom:
+            self.atom(formula, used)  # type: ignore[arg-type]
+        elif kind is Exists or kind is Forall:
+            variable = formula.variable  # type: ignore[union-attr]
+            inner = {**used, variable.name: False}
+            self.visit(formula.body, inner)  # type: ignore[union-attr]
+            if not inner[variable.name]:
+                self.report("unused", f"?{variable.name} is bound here but never used", variable.span)
+            for name in used:
+                if name != variable.name:
+                    used[name] = inner[name]
+        else:
+            for part in children(formula):
+                self.visit(part, used)
+
+    def atom(self, atom: Atom, used: dict[str, bool]) -> None:
+        for argument in atom.arguments:
+            if type(argument) is Variable:
+                if argument.name in used:
+                    used[argument.name] = True
+                else:
+                    near = closest_match(argument.name, used)
+                    problem = unbound(argument)
+                    advice = f": did you mean ?{near}?" if near else ""
+                    self.report(problem.kind, f"{problem.message}{advice}", problem.span)
+        predicate = self.vocabulary.predicates.get(atom.predicate)
+        if predicate is None:
+            near = closest_match(atom.predicate, self.vocabulary.predicates)
+            advice = f"did you mean {near}?" if near else f"it knows {', '.join(self.vocabulary.predicates)}"
+            message = f"{self.vocabulary.name} has no predicate {atom.predicate}: {advice}"
+            self.report("predicate", message, atom.span)
+        elif len(atom.arguments) != len(predicate.arguments):
+            usage = " ".join([predicate.name, *(f"<{kind}>" for kind in predicate.arguments)])
+            found = f"{len(atom.arguments)} argument{'s' * (len(atom.arguments) != 1)}"
+            self.report("arity", f"{predicate.name} is written ({usage}), here it has {found}", atom.span)
+        else:
+            for position, kind in enumerate(predicate.arguments):
+                self.argument(atom, predicate, position, kind)
+
+    def argument(self, atom: Atom, predicate: Predicate, position: int, kind: str) -> None:
+        argument = atom.arguments[position]
+        if isinstance(argument, Variable):
+            if kind != VARIABLE:
+                message = f"{predicate.name} takes a {kind} here, not a variable"
+                self.report("argument", message, argument.span)
+        elif kind == VARIABLE:
+            self.report("argument", f"{predicate.name} takes a variable here, not a word", argument.span)
+        elif argument.text not in self.vocabulary.words[kind]:
+            self.word(predicate, argument, kind)
+
+    def word(self, predicate: Predicate, value: Value, kind: str) -> None:
+        others = self.vocabulary.kinds_of(value.text)
+        if others:
+            taker = self.vocabulary.predicate_taking(others[0])
+            message = f"{predicate.name} takes a {kind}, and {value} is a {others[0]}: did you mean {taker}?"
+            self.report("argument", message, value.span)
+            return
+        near = self.vocabulary.nearest_word(value.text, kind)
+        advice = f"did you mean '{near}'?" if near else f"known are {_format_list(self.vocabulary.words[kind])}"
+        self.report("word", f"{self.vocabulary.name} has no {kind} {value}: {advice}", value.span)
+
+
+def _format_list(words: tuple[str, ...], limit: int = 12) -> str:
+    more = len(words) - limit
+    return ", ".join(words[:limit]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,296 @@
+"""Constraints of formulas: what a formula says about its variables, as narrower domains and relations between them.
+
+An atom of one variable narrows a domain, an atom of two is a relation, `exists` binds a variable to be eliminated. A
+`forall` holds where no counterexample exists, and a counterexample is an `exists` again; where its instances are known,
+it is the table of its consequent divided by them. A disjunction is a union of tables, a negation a complement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from formalimg.logic.elimination import ConstraintBlock
+from formalimg.logic.relations import (
+    AtomRelation,
+    CachedWorld,
+    Domains,
+    RelationTable,
+    StepBudget,
+    complement,
+    divide,
+    join,
+    union,
+)
+from formalimg.logic.syntax import (
+    And,
+    Atom,
+    Exists,
+    Forall,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Value,
+    Variable,
+    subformulas,
+)
+from formalimg.logic.variables import FormulaStructure
+from formalimg.logic.world import World, members
+
+Semantics: TypeAlias = Literal["strict", "classical"]
+"""How `forall` reads: `strict` requires an instance of its condition, `classical` does not."""
+
+_Claim: TypeAlias = tuple["Formula | RelationTable", bool]
+"""Something to be assumed: that a formula or table holds (True) or fails (False)."""
+
+
+class ConstraintBuilder:
+    """Translates formulas to constraints in one world, under one semantics.
+
+    Formulas must bind every name only once (see `rename_apart`), and the world must have no objection to their atoms.
+    """
+
+    def __init__(self, world: World, semantics: Semantics, style: str | None, structure: FormulaStructure) -> None:
+        self.world = world
+        self.steps = StepBudget()
+        self.strict = semantics == "strict"
+        self.style = style
+        self.everything = (1 << len(world)) - 1
+        self._cached_world = CachedWorld(world)
+        self._structure = structure
+
+    def block(self, variables: Sequence[str], formulas: Sequence[Formula], domains: Domains) -> ConstraintBlock | None:
+        """Return all that the formulas say of the variables in the domains; None if they cannot all hold.
+
+        `variables`, which range over all objects, and the variables that the formulas bind have been eliminated.
+        """
+        return self._build(variables, [(formula, True) for formula in formulas], domains)
+
+    def _build(
+        self, variables: Sequence[str], claims: Sequence[_Claim], domains: Domains, whole: str | None = None
+    ) -> ConstraintBlock | None:
+        """Return all that the claims say; None if they cannot all be true, or not for every value of `whole`."""
+        self.steps.take(len(claims) + 10)
+        block = ConstraintBlock({**domains, **dict.fromkeys(variables, self.everything)}, self.steps, variables)
+        block.whole = whole
+        for claim, holds in claims:
+            if not self._assume(claim, holds, block):
+                return None
+        for postponed, holds in block.postponed:
+            if not self._assume_complex(postponed, holds, block):
+                return None
+        return block if block.eliminate_bound() else None
+
+    def _assume(self, claim: Formula | RelationTable, holds: bool, block: ConstraintBlock) -> bool:
+        """Narrow a block by the claim that a formula or table holds (or fails); return False if that is impossible."""
+        match claim:
+            case Atom():
+                return self._assume_atom(claim, holds, block)
+            case Not(body):
+                return self._assume(body, not holds, block)
+            case And(parts) if holds:
+                return self._assume_each(parts, True, block)
+            case Or(parts) if not holds:
+                return self._assume_each(parts, False, block)
+            case Implies(antecedent, consequent) if not holds:
+                return self._assume(antecedent, True, block) and self._assume(consequent, False, block)
+            case Exists(variable, body) if holds:
+                self._bind(variable, block)
+                return self._assume(body, True, block)
+            case Forall(variable, body) if not holds and not self._needs_instance(body):
+                self._bind(variable, block)
+                return self._assume(body, False, block)
+            case RelationTable():
+                return block.add(claim if holds else complement(claim, block.domains, self.steps))
+            case _:
+                block.postponed.append((claim, holds))
+                return True
+
+    def _assume_each(self, parts: Sequence[Formula], holds: bool, block: ConstraintBlock) -> bool:
+        self.steps.left -= len(parts)
+        for part in parts:  # noqa: SIM110 (every instruction comes by here, and `all` is slower)
+            if not self._assume(part, holds, block):
+                return False
+        return True
+
+    def _assume_complex(self, claim: Formula, holds: bool, block: ConstraintBlock) -> bool:
+        match claim:
+            case And(parts) | Or(parts):
+                return self._assume_any([((), [(part, holds)]) for part in parts], block)
+            case Implies(antecedent, consequent):
+                return self._assume_any([((), [(antecedent, False)]), ((), [(consequent, True)])], block)
+            case Iff(left, right):
+                return self._assume_iff(left, right, holds, block)
+            case Forall(variable, Implies(antecedent, consequent)) if not holds:
+                return self._assume_strict_failure(variable.name, antecedent, consequent, block)
+            case Forall(variable, body) if holds:
+                return self._assume_forall(variable.name, body, claim, block)
+            case _:
+                return self._assume_all((), (), claim, holds, block)
+
+    def _needs_instance(self, body: Formula) -> bool:
+        """Return whether a `forall` over this body requires an instance of the antecedent."""
+        return self.strict and isinstance(body, Implies)
+
+    def _assume_atom(self, atom: Atom, holds: bool, block: ConstraintBlock) -> bool:
+        arguments = atom.arguments
+        first, second = arguments[0], arguments[1] if len(arguments) > 1 else None
+        if not isinstance(first, Variable):
+            return self.style_is(atom) is holds
+        if not isinstance(second, Variable):
+            objects = self.world.having(atom.predicate, second.text if second else None)
+        elif second.name != first.name:
+            block.relations.append(AtomRelation(self._cached_world, atom.predicate, (first.name, second.name), holds))
+            return True
+        else:
+            self.steps.take(len(self.world))
+            singles = [1 << obj for obj in range(len(self.world))]
+            objects = sum(self.world.seconds(atom.predicate, single, single) for single in singles)
+        return block.narrow(first.name, objects if holds else ~objects)
+
+    def style_is(self, atom: Atom) -> bool:
+        """Return whether an atom about the style holds."""
+        return atom.arguments[0] == Value(self.style or "")
+
+    def _bind(self, variable: Variable, block: ConstraintBlock) -> None:
+        block.domains[variable.name] = self.everything
+        block.bound.append(variable.name)
+
+    def _assume_any(self, choices: Sequence[tuple[tuple[str, ...], list[_Claim]]], block: ConstraintBlock) -> bool:
+        """Assume that at least one choice holds: some objects for its variables make all its claims true."""
+        tables = []
+        for variables, claims in choices:
+            table = self._table(variables, claims, block.domains)
+            if table.rows and not table.variables:
+                return True  # it holds whatever the variables stand for
+            tables.append(table)
+        return block.add(union(tables, block.domains, self.steps))
+
+    def _assume_iff(self, left: Formula, right: Formula, holds: bool, block: ConstraintBlock) -> bool:
+        one, other = (self._table((), [(side, True)], block.domains) for side in (left, right))
+        both: list[_Claim] = [(one, True), (other, holds)]
+        neither: list[_Claim] = [(one, False), (other, not holds)]
+        return self._assume_any([((), both), ((), neither)], block)
+
+    def _assume_forall(self, name: str, body: Formula, forall: Formula, block: ConstraintBlock) -> bool:
+        """Assume a `forall`; where its condition mentions only its own variable, by its instances."""
+        antecedent, consequent = (body.antecedent, body.consequent) if isinstance(body, Implies) else (None, body)
+        instances = self.everything
+        if antecedent is not None:
+            if self._free_variables(antecedent) != (name,):
+                return self._assume_all((), (), forall, True, block)
+            chosen = self._build((), [(antecedent, True)], {name: instances})
+            if chosen is None:
+                return not self.strict
+            instances = chosen.domains[name]
+        domains = {**block.domains, name: instances}
+        for variables, claims, mentioned in self._structure.groups(consequent):
+            if not variables and isinstance(claims[0][0], Atom):
+                if not self._assume_for_each(instances, name, claims[0][0], block):
+                    return False
+                continue
+            if mentioned <= {name, *variables}:  # about each instance alone: it is enough that none is lost
+                if self._build(variables, claims, {name: instances}, whole=name) is None:
+                    return False
+                continue
+            table = self._table(variables, claims, domains, last=name)
+            if not block.add(divide(table, instances) if table.variables[-1:] == (name,) else table):
+                return False
+        return True
+
+    def _assume_for_each(self, instances: int, name: str, atom: Atom, block: ConstraintBlock) -> bool:
+        """Assume an atom for each of the objects that can be put for one of its variables."""
+        variables = atom.variables
+        if name not in variables:
+            return self._assume_atom(atom, True, block)
+        if variables in ((name,), (name, name)):
+            alone = ConstraintBlock({name: instances}, self.steps)
+            return self._assume_atom(atom, True, alone) and alone.domains[name] == instances
+        first, second = variables
+        other = second if name == first else first
+        edge = AtomRelation(self._cached_world, atom.predicate, (first, second), True)
+        self.steps.take(instances.bit_count())
+        for obj in members(instances):
+            if not block.narrow(other, edge.partners(name, 1 << obj, block.domains[other], self.steps)):
+                return False
+        return True
+
+    def _assume_strict_failure(
+        self, name: str, antecedent: Formula, consequent: Formula, block: ConstraintBlock
+    ) -> bool:
+        """Assume that a strict `forall` fails: by a counterexample, or because it has no instance."""
+        known = self._once(antecedent, name, block.domains)
+        instances = self._table((name,), [(known, True)], block.domains)
+        counterexample: list[_Claim] = [(known, True), (consequent, False)]
+        return self._assume_any([((name,), counterexample), ((), [(instances, False)])], block)
+
+    def _assume_all(
+        self, variables: tuple[str, ...], given: tuple[_Claim, ...], body: Formula, holds: bool, block: ConstraintBlock
+    ) -> bool:
+        """Assume that for all objects for the variables, if the given claims are true, so is the one on the body."""
+        match body:
+            case Not(inner):
+                return self._assume_all(variables, given, inner, not holds, block)
+            case And(parts) if holds:
+                return all(self._assume_all(variables, given, part, True, block) for part in parts)
+            case Or(parts) if not holds:
+                return all(self._assume_all(variables, given, part, False, block) for part in parts)
+            case And(parts) | Or(parts):
+                *others, last = parts
+                more = tuple((part, not holds) for part in others)
+                return self._assume_all(variables, (*given, *more), last, holds, block)
+            case Implies(antecedent, consequent) if holds:
+                return self._assume_all(variables, (*given, (antecedent, True)), consequent, True, block)
+            case Forall(variable, Implies(antecedent, consequent)) if holds and self.strict:
+                inner_domains = {**block.domains, **dict.fromkeys(variables, self.everything)}
+                known = self._once(antecedent, variable.name, inner_domains)
+                instances = self._table((variable.name,), [(known, True)], inner_domains)
+                if not self._assume_none(variables, (*given, (instances, False)), block):
+                    return False
+                inner_given: tuple[_Claim, ...] = (*given, (known, True))
+                return self._assume_all((*variables, variable.name), inner_given, consequent, True, block)
+            case Forall(variable, inner) if holds:
+                return self._assume_all((*variables, variable.name), given, inner, True, block)
+            case Exists(variable, inner) if not holds:
+                return self._assume_all((*variables, variable.name), given, inner, False, block)
+            case _:
+                return self._assume_none(variables, (*given, (body, not holds)), block)
+
+    def _assume_none(self, variables: tuple[str, ...], claims: Sequence[_Claim], block: ConstraintBlock) -> bool:
+        """Assume that no objects for the variables make all claims true."""
+        if not variables and len(claims) == 1:
+            return self._assume(claims[0][0], not claims[0][1], block)
+        counterexamples = self._table(variables, claims, block.domains)
+        return block.add(complement(counterexamples, block.domains, self.steps))
+
+    # --- tables of formulas
+
+    def _table(
+        self, variables: Sequence[str], claims: Sequence[_Claim], domains: Domains, last: str | None = None
+    ) -> RelationTable:
+        """Return the values of the free variables for which objects for `variables` make all claims true.
+
+        The table covers the values within the domains. If `last` is among its variables, it is the last one.
+        """
+        free = dict.fromkeys([name for claim, _ in claims for name in self._free_variables(claim)])
+        for name in variables:
+            free.pop(name, None)
+        if last in free:
+            del free[last]
+            free[last] = None
+        block = self._build(variables, claims, {name: domains[name] for name in free})
+        return (
+            join(block.relations, tuple(free), block.domains, self.steps) if block else RelationTable(tuple(free), {})
+        )
+
+    def _once(self, formula: Formula, variable: str, domains: Domains) -> Formula | RelationTable:
+        """Return a formula that will be assumed more than once: as a table, unless it is cheaper as it is."""
+        quantified = any(isinstance(node, Exists | Forall) for node in subformulas(formula))
+        if quantified or len(self._free_variables(formula)) == 1:
+            return self._table((), [(formula, True)], {**domains, variable: self.everything})
+        return formula
+
+    def _free_variables(self, claim: Formula | RelationTable) -> tuple[str, ...]:
+        return claim.variables if isinstance(claim, RelationTable) else self._structure.free_variables(claim)

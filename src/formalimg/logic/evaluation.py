@@ -1,0 +1,168 @@
+"""Exact evaluation of formulas, with relations instead of assignments.
+
+The work grows with the number of variables that are linked at once (one or two for nearly all instructions), not with
+the number of variables. For a formula so entangled that a table would grow too large, the outermost quantifier is
+decided value by value, each value narrowing what is left. The answer is exact, or there is none: all work is counted in
+steps, and a question that takes more than MAX_STEPS of them is given up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from formalimg.logic.constraints import ConstraintBuilder, Semantics
+from formalimg.logic.errors import NOWHERE, FormulaError, Problem, SourceText, Span
+from formalimg.logic.relations import Domains, OutOfStepsError, TooWideError, join
+from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or
+from formalimg.logic.variables import FormulaStructure
+from formalimg.logic.world import World, members
+
+Binding: TypeAlias = Mapping[str, int]
+"""Which object each variable stands for."""
+
+
+class TooHardError(FormulaError):
+    """Deciding whether a formula holds in a scene takes too many steps: the answer is unknown."""
+
+
+class Evaluator:
+    """Decides formulas in one world, under one semantics, within MAX_STEPS for all questions together.
+
+    Formulas must bind every name only once (see `rename_apart`), and the world must have no objection to their atoms.
+    All methods but `holds` raise OutOfStepsError when no steps are left.
+    """
+
+    def __init__(
+        self, world: World, semantics: Semantics, style: str | None, structure: FormulaStructure | None = None
+    ) -> None:
+        """Create an evaluator.
+
+        Args:
+            world: the objects and relations.
+            semantics: how `forall` reads.
+            style: the style of the image.
+            structure: what is known of the formulas from other worlds.
+        """
+        self.world = world
+        self.semantics: Semantics = semantics
+        self.strict = semantics == "strict"
+        self.style = style
+        self._builder = ConstraintBuilder(world, semantics, style, structure or FormulaStructure())
+        self.steps = self._builder.steps
+
+    def holds(self, formula: Formula, binding: Binding) -> bool:
+        """Return whether the formula holds when its free variables stand for these objects.
+
+        Raises:
+            TooHardError: if that takes too many steps to decide.
+        """
+        try:
+            return self.satisfiable((), [formula], binding)
+        except OutOfStepsError:
+            raise TooHardError([_too_hard(formula, len(self.world))]) from None
+
+    def satisfiable(self, variables: Sequence[str], formulas: Sequence[Formula], binding: Binding) -> bool:
+        """Return whether there are objects for these variables such that all formulas hold."""
+        if not len(self.world):
+            return not variables and all(self._holds_in_empty_world(formula) for formula in formulas)
+        try:
+            block = self._builder.block(variables, formulas, _as_domains(binding))
+            return block is not None and bool(join(block.relations, tuple(binding), block.domains, self.steps).rows)
+        except TooWideError:
+            return self._satisfiable_by_value(variables, formulas, binding)
+
+    def selected(self, variable: str, others: Sequence[str], formulas: Sequence[Formula], binding: Binding) -> int:
+        """Return the objects for `variable` for which some objects for `others` make all formulas hold."""
+        try:
+            domains = {**_as_domains(binding), variable: self._builder.everything}
+            block = self._builder.block(others, formulas, domains)
+            if block is None:
+                return 0
+            table = join(block.relations, (*binding, variable), block.domains, self.steps)
+            return table.rows.get(tuple(binding.values()), 0)
+        except TooWideError:
+            objects = range(len(self.world))
+            allowed = (i for i in objects if self.satisfiable(others, formulas, {**binding, variable: i}))
+            return sum(1 << obj for obj in allowed)
+
+    def first_binding(
+        self, variables: Sequence[str], formulas: Sequence[Formula], binding: Binding
+    ) -> dict[str, int] | None:
+        """Return the first objects, in scene order, that satisfy the formulas; None if there are none."""
+        found = dict(binding)
+        for place, name in enumerate(variables):
+            possible = self.selected(name, variables[place + 1 :], formulas, found)
+            if not possible:
+                return None
+            found[name] = next(members(possible))
+        return found
+
+    # --- value by value, where tables would be too large, and for the empty world
+
+    def _satisfiable_by_value(self, variables: Sequence[str], formulas: Sequence[Formula], binding: Binding) -> bool:
+        if variables:
+            first, *rest = variables
+            objects = range(len(self.world))
+            return any(self.satisfiable(rest, formulas, {**binding, first: obj}) for obj in objects)
+        if len(formulas) > 1:
+            return all(self._holds(formula, binding) for formula in formulas)
+        return self._holds_by_value(formulas[0], binding)
+
+    def _holds(self, formula: Formula, binding: Binding) -> bool:
+        return self.satisfiable((), [formula], binding)
+
+    def _holds_by_value(self, formula: Formula, binding: Binding) -> bool:
+        match formula:
+            case Exists(variable, body):
+                return self.satisfiable([variable.name], [body], binding)
+            case Forall(variable, body):
+                objects = range(len(self.world))
+                if not all(self._holds(body, {**binding, variable.name: obj}) for obj in objects):
+                    return False
+                if not self.strict or not isinstance(body, Implies):
+                    return True
+                return self.satisfiable([variable.name], [body.antecedent], binding)
+            case _:
+                return _by_truth_table(formula, lambda part: self._holds(part, binding))
+
+    def _holds_in_empty_world(self, formula: Formula) -> bool:
+        """Return whether a closed formula holds in the empty world."""
+        match formula:
+            case Exists():
+                return False
+            case Forall():
+                return not self.strict
+            case Atom():
+                return self._builder.style_is(formula)
+            case _:
+                return _by_truth_table(formula, self._holds_in_empty_world)
+
+
+def _too_hard(formula: Formula, objects: int) -> Problem:
+    text = str(formula)
+    span = Span(SourceText(text), 0, len(text)) if formula.span is NOWHERE else formula.span
+    among = f"among {objects:,} object{'s' * (objects > 1)}"
+    advice = "use fewer variables that are linked, or a scene with fewer objects"
+    return Problem("size", f"this takes too many steps to decide {among}: {advice}", span)
+
+
+def _by_truth_table(formula: Formula, holds: Callable[[Formula], bool]) -> bool:
+    """Return whether a formula holds, given which of its parts do."""
+    match formula:
+        case Not(body):
+            return not holds(body)
+        case And(parts):
+            return all(map(holds, parts))
+        case Or(parts):
+            return any(map(holds, parts))
+        case Implies(antecedent, consequent):
+            return not holds(antecedent) or holds(consequent)
+        case Iff(left, right):
+            return holds(left) == holds(right)
+        case _:
+            raise AssertionError(f"{formula} has no truth table")
+
+
+def _as_domains(binding: Binding) -> Domains:
+    return {name: 1 << obj for name, obj in binding.items()}

@@ -1,0 +1,332 @@
+"""Prenex form: quantifiers in front, clauses behind, grouped into components; the complexity K.
+
+A formula is brought into prenex form in three steps (FormalImg, Definition 2 and appendix C.1):
+
+1. *Matrix*: negations are pushed down to the atoms and every quantifier is moved to the front, in text order, under a
+   name of its own. What remains is a tree of `and` and `or` over literals.
+2. *Clauses*: the matrix is distributed into a conjunction of disjunctions of literals.
+3. *Components*: clauses that share variables belong together and keep the quantifiers of their own variables.
+
+The prenex form is equivalent to the formula under the classical reading of `forall`, in every scene with at least one
+object. The strict reading depends on `implies`, which the prenex form no longer has; so scenes are always verified
+against the formula itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import Literal as OneOf
+from typing import NamedTuple, TypeAlias
+
+from formalimg.logic.errors import FormulaError, Problem
+from formalimg.logic.parser import as_formula
+from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or
+from formalimg.logic.variables import FreshNames, connected, rename_arguments, require_closed
+
+MAX_LITERALS = 50_000
+"""The maximum literals of a prenex form: nested `iff`s double them, an `or` of `and`s multiplies them."""
+
+ClauseKind = OneOf["object", "attribute", "relation", "condition", "style"]
+QuantifierKind = OneOf["exists", "forall"]
+
+
+class Literal(NamedTuple):
+    """An atom or its negation."""
+
+    atom: Atom
+    positive: bool
+
+    @property
+    def formula(self) -> Formula:
+        """The literal as a formula."""
+        return self.atom if self.positive else Not(self.atom, self.atom.span)
+
+
+class Quantifier(NamedTuple):
+    """One quantifier of a prefix."""
+
+    kind: QuantifierKind
+    variable: str
+
+
+class _Conjunction(NamedTuple):
+    parts: tuple[_Matrix, ...]
+
+
+class _Disjunction(NamedTuple):
+    parts: tuple[_Matrix, ...]
+
+
+_Matrix: TypeAlias = Literal | _Conjunction | _Disjunction
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One conjunct of the prenex form: a literal, or a disjunction of literals."""
+
+    literals: tuple[Literal, ...]
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables in the clause, each once, in the order of the clause."""
+        return tuple(dict.fromkeys(name for literal in self.literals for name in literal.atom.variables))
+
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        """FreshNames of the variables in the clause."""
+        return frozenset(self.names)
+
+    @cached_property
+    def predicates(self) -> tuple[str, ...]:
+        """The predicates in the clause, each once, in alphabetical order."""
+        return tuple(sorted({literal.atom.predicate for literal in self.literals}))
+
+    @property
+    def formula(self) -> Formula:
+        """The clause as a formula, its variables left free."""
+        if len(self.literals) == 1:
+            return self.literals[0].formula
+        return Or(tuple(literal.formula for literal in self.literals))
+
+    @cached_property
+    def text(self) -> str:
+        """The clause in the notation of formulas."""
+        return str(self.formula)
+
+    @cached_property
+    def kind(self) -> ClauseKind:
+        """What the clause is about.
+
+        A single literal is an `object` (its class), a `style` (no variable), an `attribute` (one variable) or a
+        `relation`; a disjunction, such as "not a watch, or below the cup", is a `condition`.
+        """
+        if len(self.literals) > 1:
+            return "condition"
+        atom = self.literals[0].atom
+        if atom.predicate == "Is":
+            return "object"
+        if not atom.variables:
+            return "style"
+        return "attribute" if len(atom.variables) == 1 else "relation"
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Component:
+    """Clauses linked by shared variables, with the quantifiers of these variables."""
+
+    prefix: tuple[Quantifier, ...]
+    clauses: tuple[Clause, ...]
+
+    @property
+    def text(self) -> str:
+        """The component in the notation of formulas."""
+        body = " ".join(clause.text for clause in self.clauses)
+        if len(self.clauses) > 1:
+            body = f"(and {body})"
+        opened = "".join(f"({kind} ?{variable} " for kind, variable in self.prefix)
+        return f"{opened}{body}{')' * len(self.prefix)}"
+
+
+@dataclass(frozen=True)
+class PrenexForm:
+    """A formula in prenex form: the conjunction of its components."""
+
+    components: tuple[Component, ...]
+
+    @property
+    def clauses(self) -> tuple[Clause, ...]:
+        """All clauses, component by component."""
+        return tuple(clause for component in self.components for clause in component.clauses)
+
+    @property
+    def text(self) -> str:
+        """The prenex form in the notation of formulas; each component parses back to a closed formula."""
+        if len(self.components) == 1:
+            return self.components[0].text
+        return f"(and {' '.join(component.text for component in self.components)})"
+
+
+def to_prenex(formula: Formula | str) -> PrenexForm:
+    """Convert a closed formula, parsed or as text, to prenex form.
+
+    Raises:
+        FormulaError: if a variable is unbound, or the form would exceed MAX_LITERALS.
+    """
+    formula = as_formula(formula)
+    prefix, matrix = _extract_quantifiers(formula)
+    expected = _size(matrix)
+    if expected.literals > MAX_LITERALS:
+        raise _too_large(
+            formula, f"{_format_count(expected.clauses)} clauses with {_format_count(expected.literals)} literals"
+        )
+    found = list(map(Clause, _distribute(matrix)))
+    groups = connected([clause.variables for clause in found])
+    return PrenexForm(
+        tuple(
+            Component(
+                tuple(quantifier for quantifier in prefix if quantifier.variable in variables),
+                tuple(found[index] for index in members),
+            )
+            for variables, members in groups
+        )
+    )
+
+
+def clauses(formula: Formula | str) -> list[Clause]:
+    """Return the clauses of a formula: the conjuncts of its prenex form."""
+    return list(to_prenex(formula).clauses)
+
+
+def complexity(formula: Formula | str) -> int:
+    """Return K: the number of variables in the largest component of the formula."""
+    return max(component_sizes(formula), default=0)
+
+
+def component_sizes(formula: Formula | str) -> list[int]:
+    """Return how many variables each component has, in text order; components without variables are left out.
+
+    Needs no clause form, so it also works for formulas with too many clauses.
+    """
+    _, matrix = _extract_quantifiers(as_formula(formula))
+    return [len(variables) for variables, _ in connected(_linked_variables(matrix)) if variables]
+
+
+# --- step 1: the matrix
+
+
+class _PrenexBuilder:
+    """Walks a formula once, collecting quantifiers and counting literals."""
+
+    def __init__(self, formula: Formula, bound: list[str]) -> None:
+        self.formula = formula
+        self.fresh = FreshNames(bound)
+        self.prefix: list[Quantifier] = []
+        self.literals = 0
+
+    def matrix(self, formula: Formula, positive: bool, names: Mapping[str, str]) -> _Matrix:
+        match formula:
+            case Atom():
+                return self.literal(formula, positive, names)
+            case Not(body):
+                return self.matrix(body, not positive, names)
+            case And(parts):
+                return _joined(positive, [self.matrix(part, positive, names) for part in parts])
+            case Or(parts):
+                return _joined(not positive, [self.matrix(part, positive, names) for part in parts])
+            case Implies(antecedent, consequent):
+                parts_ = [self.matrix(antecedent, not positive, names), self.matrix(consequent, positive, names)]
+                return _joined(not positive, parts_)
+            case Iff(left, right):
+                # Each side is needed once as it is and once negated; the copies bind names of their own.
+                one = [self.matrix(left, False, names), self.matrix(right, positive, names)]
+                other = [self.matrix(left, True, names), self.matrix(right, not positive, names)]
+                return _Conjunction((_joined(False, one), _joined(False, other)))
+            case Exists(variable, body) | Forall(variable, body):
+                kind: QuantifierKind = "exists" if isinstance(formula, Exists) is positive else "forall"
+                name = self.fresh.fresh(variable.name)
+                self.prefix.append(Quantifier(kind, name))
+                if name != variable.name or name in names:  # most names stay as they are
+                    names = {**names, variable.name: name}
+                return self.matrix(body, positive, names)
+
+    def literal(self, atom: Atom, positive: bool, names: Mapping[str, str]) -> Literal:
+        self.literals += 1
+        if self.literals > MAX_LITERALS:
+            raise _too_large(self.formula, f"more than {MAX_LITERALS:,} literals")
+        if not names:
+            return Literal(atom, positive)
+        return Literal(Atom(atom.predicate, rename_arguments(atom.arguments, names), atom.span), positive)
+
+
+_latest: tuple[Formula, list[Quantifier], _Matrix] | None = None
+"""The last formula converted, by identity: K and clauses of one formula are mostly needed together."""
+
+
+def _extract_quantifiers(formula: Formula) -> tuple[list[Quantifier], _Matrix]:
+    global _latest
+    latest = _latest
+    if latest is None or latest[0] is not formula:
+        builder = _PrenexBuilder(formula, require_closed(formula))
+        matrix = builder.matrix(formula, True, {})
+        latest = _latest = (formula, builder.prefix, matrix)
+    return latest[1], latest[2]
+
+
+def _joined(conjunction: bool, parts: list[_Matrix]) -> _Matrix:
+    """Return the conjunction or disjunction of the parts; parts of the same kind are merged into it."""
+    kind = _Conjunction if conjunction else _Disjunction
+    flat: list[_Matrix] = []
+    for part in parts:
+        flat.extend(part.parts) if isinstance(part, kind) else flat.append(part)
+    return flat[0] if len(flat) == 1 else kind(tuple(flat))
+
+
+# --- step 2: clauses
+
+
+class _Size(NamedTuple):
+    clauses: int
+    literals: int
+
+
+def _size(matrix: _Matrix) -> _Size:
+    """Return how large the clause form of a matrix will be."""
+    match matrix:
+        case _Conjunction(parts):
+            sizes = list(map(_size, parts))
+            return _Size(sum(size.clauses for size in sizes), sum(size.literals for size in sizes))
+        case _Disjunction(parts):
+            sizes = list(map(_size, parts))
+            total = prod(size.clauses for size in sizes)
+            return _Size(total, sum(size.literals * (total // size.clauses) for size in sizes))
+        case _:
+            return _Size(1, 1)
+
+
+def _distribute(matrix: _Matrix) -> list[tuple[Literal, ...]]:
+    """Return the clauses of a matrix, in text order."""
+    match matrix:
+        case Literal():
+            return [(matrix,)]
+        case _Conjunction(parts):
+            return [clause for part in parts for clause in _distribute(part)]
+        case _Disjunction(parts):
+            choices = product(*map(_distribute, parts))
+            return [tuple([literal for clause in choice for literal in clause]) for choice in choices]
+
+
+# --- step 3: components
+
+
+def _linked_variables(matrix: _Matrix) -> list[frozenset[str]]:
+    """Return sets of variables whose overlaps have the same components as the clauses.
+
+    Distributing an `or` of several parts gives clauses that each take something from every part, so that, if at least
+    two parts have variables, all of them are linked to each other.
+    """
+    match matrix:
+        case _Conjunction(parts):
+            return [variables for part in parts for variables in _linked_variables(part)]
+        case _Disjunction(parts):
+            speaking = [linked for linked in map(_linked_variables, parts) if any(linked)]
+            if len(speaking) > 1:
+                return [frozenset().union(*(variables for linked in speaking for variables in linked))]
+            return speaking[0] if speaking else []
+        case _:
+            return [frozenset(matrix.atom.variables)]
+
+
+def _too_large(formula: Formula, size: str) -> FormulaError:
+    message = f"the lifted form would have {size}, the limit is {MAX_LITERALS:,} literals: split the formula"
+    return FormulaError([Problem("size", message, formula.span)])
+
+
+def _format_count(number: int) -> str:
+    return f"{number:,}" if number < 10**12 else f"about 10^{int(number.bit_length() * 0.30103)}"

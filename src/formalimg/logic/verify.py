@@ -1,0 +1,182 @@
+"""Verify a formula in a scene: whether it holds, with a proof either way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from formalimg.errors import FormalimgError
+from formalimg.logic.constraints import Semantics
+from formalimg.logic.errors import NOWHERE, FormulaError, Problem
+from formalimg.logic.evaluation import Evaluator
+from formalimg.logic.explain import render_proof
+from formalimg.logic.parser import as_formula
+from formalimg.logic.proof import Proof, prove
+from formalimg.logic.syntax import Atom, Exists, Forall, Formula, Value, Variable, children
+from formalimg.logic.variables import FormulaStructure, rename_apart, unbound
+from formalimg.logic.world import World
+
+STYLE = "IsStyle"
+"""The predicate about the image as a whole."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Whether a formula holds in a scene. True in conditions if and only if it does."""
+
+    passed: bool
+    formula: Formula
+    scene: World
+    semantics: Semantics
+    style: str | None
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    @cached_property
+    def proof(self) -> Proof:
+        """Why: a witness for each variable, or the conflict. Computed on first access."""
+        return prove(rename_apart(self.formula), Evaluator(self.scene, self.semantics, self.style))
+
+    def explain(self) -> str:
+        """Return the proof or refutation as text, a screen or two at most.
+
+        One line, if it takes too many steps to find.
+        """
+        return render_proof(self.proof)
+
+    def to_json(self) -> dict[str, object]:
+        """Return verification and proof as plain data."""
+        return {
+            "passed": self.passed,
+            "semantics": self.semantics,
+            "style": self.style,
+            "formula": str(self.formula),
+            "proof": self.proof.to_json(),
+        }
+
+
+def verify(
+    formula: Formula | str, scene: World, semantics: Semantics = "strict", style: str | None = None
+) -> Verification:
+    """Decide exactly whether a formula holds in a scene.
+
+    Args:
+        formula: a closed formula, parsed or as text.
+        scene: a `Scene`, or any `World`.
+        semantics: `"strict"`: `(forall ?x (implies A B))` also requires some object for which A holds, and the empty
+            scene satisfies no quantifier. `"classical"`: as in textbooks.
+        style: the style of the image, which decides `(IsStyle '…')`.
+
+    Raises:
+        FormulaError: if a variable is unbound, or the scene cannot decide an atom; never a silent False.
+        TooHardError: if so many variables are linked that it takes too many steps to decide (a FormulaError with a
+            problem of the kind `size`).
+    """
+    _require_known_semantics(semantics)
+    return AnalyzedFormula(as_formula(formula)).verify(scene, semantics, style)
+
+
+def _require_known_semantics(semantics: str) -> None:
+    if semantics not in ("strict", "classical"):
+        raise FormalimgError(f"unknown semantics {semantics!r}: use 'strict' or 'classical'")
+
+
+class AnalyzedFormula:
+    """A formula to be verified in many scenes: what does not depend on the scene is computed only once."""
+
+    def __init__(self, formula: Formula) -> None:
+        """Walk through the formula once.
+
+        Args:
+            formula: any; whether it can be decided is checked when it is verified.
+        """
+        self.formula = formula
+        self._structure = FormulaStructure()
+        scan = _FormulaScan()
+        scan.visit(formula)
+        self._unbound_and_atoms = scan.unbound_and_atoms
+        self._is_open = scan.is_open
+        self._shapes = scan.shapes
+        self._named_apart = rename_apart(formula) if scan.names_repeat else formula
+
+    def verify(self, scene: World, semantics: Semantics, style: str | None) -> Verification:
+        """Verify the formula in a scene, as the function `verify`."""
+        _require_known_semantics(semantics)
+        if self._is_open or any(_objection(atom, scene, style) is not None for atom in self._shapes.values()):
+            if self.formula.span is NOWHERE:  # built by code: give the problems a position
+                return verify(str(self.formula), scene, semantics, style)
+            raise FormulaError(self._problems(scene, style))
+        passed = Evaluator(scene, semantics, style, self._structure).holds(self._named_apart, {})
+        return Verification(passed, self.formula, scene, semantics, style)
+
+    def _problems(self, world: World, style: str | None) -> list[Problem]:
+        """Return everything that keeps the formula from being decided in a world, in text order."""
+        problems = []
+        decided: set[object] = set()
+        for node in self._unbound_and_atoms:
+            if isinstance(node, Variable):
+                problems.append(unbound(node))
+            elif _shape(node) not in decided:
+                objection = _objection(node, world, style)
+                if objection is None:
+                    decided.add(_shape(node))
+                else:
+                    problems.append(Problem("undecided", objection, node.span))
+        return problems
+
+
+class _FormulaScan:
+    """One walk that finds everything which could keep a formula from being decided.
+
+    Attributes:
+        unbound_and_atoms: unbound variables, and atoms, each after its variables, in text order.
+        is_open: whether there is an unbound variable.
+        shapes: the first atom of each shape; a world that does not object to it objects to none of that shape.
+        names_repeat: whether a name is bound more than once.
+    """
+
+    def __init__(self) -> None:
+        self.unbound_and_atoms: list[Variable | Atom] = []
+        self.is_open = False
+        self.shapes: dict[object, Atom] = {}
+        self.names_repeat = False
+        self._scope: dict[str, int] = {}  # how many enclosing quantifiers bind each name seen so far
+
+    def visit(self, formula: Formula) -> None:
+        kind = type(formula)
+        if kind is Atom:
+            self.atom(formula)  # type: ignore[arg-type]
+        elif kind is Exists or kind is Forall:
+            name: str = formula.variable.name  # type: ignore[union-attr]
+            depth = self._scope.get(name)
+            self.names_repeat |= depth is not None
+            self._scope[name] = (depth or 0) + 1
+            self.visit(formula.body)  # type: ignore[union-attr]
+            self._scope[name] -= 1
+        else:
+            for part in children(formula):
+                self.visit(part)
+
+    def atom(self, atom: Atom) -> None:
+        for argument in atom.arguments:
+            if type(argument) is Variable and not self._scope.get(argument.name):
+                self.unbound_and_atoms.append(argument)
+                self.is_open = True
+        self.unbound_and_atoms.append(atom)
+        self.shapes.setdefault(_shape(atom), atom)
+
+
+def _shape(atom: Atom) -> object:
+    return (atom.predicate, *map(type, atom.arguments))
+
+
+def _objection(atom: Atom, world: World, style: str | None) -> str | None:
+    """Return why an atom cannot be decided; None if it can."""
+    if atom.predicate != STYLE:
+        return world.objection(atom)
+    if len(atom.arguments) != 1 or not isinstance(atom.arguments[0], Value):
+        return f"{STYLE} is written ({STYLE} 'word')"
+    if style is None:
+        return f"the style of the image is not known: say which it is (style={atom.arguments[0]}, …)"
+    return None

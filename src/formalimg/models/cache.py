@@ -1,0 +1,137 @@
+"""Cache of chat answers, so that the same question is paid for once."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import sqlite3
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from formalimg.errors import FormalimgError
+from formalimg.models.base import Setting, Usage
+from formalimg.models.chat import Attachment, Completion, Message
+
+CACHE_VARIABLE = "FORMALIMG_CACHE"
+"""Environment variable that names the cache folder."""
+
+CACHE_FILE = "answers.sqlite"
+
+_TABLE = """
+CREATE TABLE IF NOT EXISTS answers (
+    question TEXT PRIMARY KEY,    -- what was asked, as a hash: neither words nor pictures are kept
+    text TEXT NOT NULL,           -- the answer as it came
+    input_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    served TEXT NOT NULL,         -- JSON: what was really used
+    at REAL NOT NULL              -- seconds since 1970
+) STRICT, WITHOUT ROWID
+"""
+_LOCK_TIMEOUT = 10
+"""Seconds to wait for another process that is writing."""
+
+
+def cache_folder() -> Path:
+    """Return the cache folder: `FORMALIMG_CACHE`, or `formalimg` in the user's cache folder of this platform."""
+    variable = os.environ.get(CACHE_VARIABLE)
+    if variable:
+        return Path(variable)
+    home = Path.home()
+    match sys.platform:
+        case "darwin":
+            return home / "Library" / "Caches" / "formalimg"
+        case "win32":
+            return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "formalimg" / "Cache"
+        case _:
+            return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "formalimg"
+
+
+def cache_key(
+    name: str, settings: Mapping[str, Setting], messages: Sequence[Message], schema: Mapping[str, object]
+) -> str:
+    """Return a hash of everything that shapes an answer.
+
+    Args:
+        name: the model's name.
+        settings: its settings, with the version of how models are asked.
+        messages: the conversation; images are hashed by their bytes.
+        schema: JSON schema of the answer.
+    """
+    turns = [[message.role, [_hashable(part) for part in message.parts]] for message in messages]
+    content = [name, dict(settings), turns, schema]
+    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+
+
+def _hashable(part: str | Attachment) -> object:
+    if isinstance(part, str):
+        return part
+    return {"type": part.media_type, "sha256": hashlib.sha256(part.data).hexdigest()}
+
+
+class AnswerCache:
+    """Parseable answers by cache key, in SQLite. Safe for several threads and processes."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open the cache in this folder, or create it.
+
+        Raises:
+            FormalimgError: if it cannot be used; the message says how to go on without it.
+        """
+        self._lock = threading.Lock()
+        path = folder / CACHE_FILE
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(
+                path, timeout=_LOCK_TIMEOUT, isolation_level=None, check_same_thread=False
+            )
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+            self._connection.execute(_TABLE)
+        except (OSError, sqlite3.Error) as error:
+            raise FormalimgError(
+                f"cannot open the answer cache {path} ({error}): remove the file, name another folder with "
+                f"{CACHE_VARIABLE}, or go on without a cache by the option cache=off"
+            ) from None
+
+    def get(self, key: str) -> Completion | None:
+        """Return the cached answer, or None. Its usage is zero: it was paid for already."""
+        select = "SELECT text, served FROM answers WHERE question = ?"
+        with self._lock, contextlib.suppress(sqlite3.Error):  # an unreadable cache is a cache miss
+            row = self._connection.execute(select, (key,)).fetchone()
+            return None if row is None else Completion(row[0], served=json.loads(row[1]))
+        return None
+
+    def put(self, key: str, completion: Completion) -> None:
+        """Store a complete answer. The first one stays, so that all later callers get the same."""
+        if completion.ended != "stop":
+            raise ValueError(f"an answer that ended by {completion.ended} is not worth remembering")
+        row = (
+            key,
+            completion.text,
+            completion.usage.input_tokens,
+            completion.usage.output_tokens,
+            json.dumps(dict(completion.served)),
+            time.time(),
+        )
+        with self._lock, contextlib.suppress(sqlite3.Error):  # a full disk must not cost us the answer itself
+            self._connection.execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def delete(self, key: str) -> None:
+        """Delete an answer that cannot be used, so that the model is asked again."""
+        with self._lock, contextlib.suppress(sqlite3.Error):
+            self._connection.execute("DELETE FROM answers WHERE question = ?", (key,))
+
+    def total_usage(self) -> Usage:
+        """Return the tokens that all cached answers once used."""
+        with self._lock:
+            sums = "SELECT coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0) FROM answers"
+            return Usage(*self._connection.execute(sums).fetchone())
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()

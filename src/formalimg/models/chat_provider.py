@@ -1,0 +1,195 @@
+"""Chat providers: adds retries, rate limits, structured output, prices and the cache to a single API call."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from re import Pattern
+
+from formalimg._util.text import truncate
+from formalimg.models.base import CallError, Setting, Usage
+from formalimg.models.cache import AnswerCache, cache_folder, cache_key
+from formalimg.models.chat import Answered, AnswerType, ChatProvider, Completion, Message, Reply, Unanswered
+from formalimg.models.pricing import Price, price
+from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolicy
+from formalimg.models.secrets import redact_known_keys, redact_values
+from formalimg.models.structured_output import (
+    ParseFailure,
+    answer_schema,
+    format_instruction,
+    parse_answer,
+    with_format,
+)
+
+_VERSION = 1
+"""Incremented with every change after which models are asked, or answers are parsed, differently."""
+
+_log = logging.getLogger(__name__)
+
+
+class ProviderChatModel:
+    """The chat model of a provider.
+
+    Attributes:
+        name, concurrency: as for every chat model.
+    """
+
+    def __init__(self, provider: ChatProvider, retry_policy: RetryPolicy, limiter: RateLimiter, price: Price) -> None:
+        self.name = provider.name
+        self.concurrency = retry_policy.concurrency
+        self._provider = provider
+        self._policy = retry_policy
+        self._limiter = limiter
+        self._price = price
+        self._cache: AnswerCache | None = None
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """Everything besides the messages that shapes the answers, with the version of how models are asked."""
+        return {**self._provider.settings, "asking": _VERSION, "format": format_instruction().version}
+
+    async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:
+        """Ask, and parse the answer as a Pydantic type; retry what cannot be parsed, then return `Unanswered`."""
+        schema = answer_schema(answer_type)
+        key = cache_key(self.name, self.settings, messages, schema)
+        cached = await self._cached(key)
+        if cached is not None:
+            value = parse_answer(cached.text, answer_type)
+            if not isinstance(value, ParseFailure):
+                _log.debug("%s: answer from the cache", self.name)
+                return Answered(value, cached.text, served=cached.served, remembered=True)
+            await self._drop(key)  # the type's own checks have changed, and the first answer would stay
+        return await self._ask(key, messages, schema, answer_type)
+
+    async def forget(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> None:
+        """Remove a cached answer that has the requested form and still cannot be used."""
+        await self._drop(cache_key(self.name, self.settings, messages, answer_schema(answer_type)))
+
+    async def _ask(
+        self, key: str, messages: Sequence[Message], schema: Mapping[str, object], answer_type: type[AnswerType]
+    ) -> Reply[AnswerType]:
+        reply = Unanswered("unreadable", "nothing was asked")
+        for attempt in range(1 + self._policy.parse_retries):
+            wasted: list[Usage] = []
+            try:
+                completion = await self._limiter.call(partial(self._complete, messages, schema, wasted))
+            except CallError as error:
+                reply = self._add_usage(reply, *wasted)
+                if error.kind == "refused":
+                    return replace(reply, kind="refused", reason=error.reason)
+                return replace(reply, kind="failed", reason=f"{error.kind}: {error.reason}")
+            reply = replace(self._add_usage(reply, *wasted, completion.usage), raw=completion.text)
+            if completion.ended == "refusal":
+                reason = truncate(" ".join(completion.text.split()), 300, 50)
+                return replace(reply, kind="refused", reason=reason or "the model declined")
+            answer = _parse(completion, answer_type)
+            if not isinstance(answer, ParseFailure):
+                if self._cache is not None:
+                    await asyncio.to_thread(self._cache.put, key, completion)
+                return Answered(answer, completion.text, reply.usage, reply.cost, completion.served)
+            reply = replace(reply, reason=answer.reason)
+            # Without the reason, which quotes the answer.
+            _log.info("%s: answer %d of %d cannot be parsed", self.name, attempt + 1, 1 + self._policy.parse_retries)
+        return reply
+
+    async def _complete(
+        self, messages: Sequence[Message], schema: Mapping[str, object], wasted: list[Usage]
+    ) -> Completion:
+        """Make one call; append what it used to `wasted` if it fails.
+
+        A provider may find out during a run that its server has no structured output.
+        """
+        if not getattr(self._provider, "supports_schema", True):
+            messages = with_format(messages, schema)
+        try:
+            completion = await self._provider.complete(messages, schema)
+        except CallError as error:
+            if error.usage != Usage():  # mostly nothing was used, or nobody says how much
+                wasted.append(error.usage)
+            raise
+        text = completion.text.encode("utf-8", "replace").decode()  # half a character would fit into no file
+        return replace(completion, text=redact_known_keys(text), served=redact_values(completion.served))
+
+    def _add_usage(self, reply: Unanswered, *used: Usage) -> Unanswered:
+        costs = [reply.cost, *map(self._price.cost, used)]
+        known = [cost for cost in costs if cost is not None]
+        total = sum(known) if len(known) == len(costs) else None
+        return replace(reply, usage=sum(used, reply.usage), cost=total)
+
+    async def _cached(self, key: str) -> Completion | None:
+        if not self._policy.cache:
+            return None
+        if self._cache is None:
+            self._cache = AnswerCache(cache_folder())
+        return await asyncio.to_thread(self._cache.get, key)
+
+    async def _drop(self, key: str) -> None:
+        if self._cache is not None:
+            await asyncio.to_thread(self._cache.delete, key)
+
+
+def build_chat_model(
+    provider: ChatProvider, *, retry_policy: RetryPolicy = DEFAULT_RETRY_POLICY, limiter: RateLimiter | None = None
+) -> ProviderChatModel:
+    """Build a chat model from a provider: adds rate limits, retries, timeouts, prices, the cache and answer parsing.
+
+    Args:
+        provider: makes the calls. If its attribute `supports_schema` is False, the schema is sent as text in the
+            messages.
+        retry_policy: limits and backoff.
+        limiter: a rate limiter shared with other models; a new one if None.
+    """
+    limiter = limiter or RateLimiter(retry_policy, name=provider.name)
+    return ProviderChatModel(provider, retry_policy, limiter, price(provider.name))
+
+
+class SchemaMode:
+    """How a provider sends the schema of an answer: `json_schema`, `json_object` (any JSON) or `none`.
+
+    Falls back to `none`, with the schema as text in the messages, once the server rejects schemas.
+
+    Attributes:
+        value: the current mode.
+    """
+
+    def __init__(self, value: str, rejection: Pattern[str]) -> None:
+        """Create a mode.
+
+        Args:
+            value: the mode to begin with.
+            rejection: matches the server's reason if it rejects the schema.
+        """
+        self.value = value
+        self._rejection = rejection
+
+    async def complete(
+        self,
+        send: Callable[[Sequence[Message], Mapping[str, object] | None, str], Awaitable[Completion]],
+        messages: Sequence[Message],
+        schema: Mapping[str, object] | None,
+    ) -> tuple[Completion, bool]:
+        """Call `send(messages, schema, mode)`, and once more without the schema if the server rejects it.
+
+        Returns:
+            The completion, and whether the schema was rejected.
+        """
+        mode = "none" if schema is None else self.value
+        try:
+            return await send(messages, schema, mode), False
+        except CallError as error:
+            if mode == "none" or error.kind != "rejected" or not self._rejection.search(error.reason):
+                raise
+        self.value = "none"
+        _log.info("the server rejects JSON schemas: they are sent as text from now on")
+        # In the mode json_object the schema is in the messages already.
+        plain = with_format(messages, schema) if mode == "json_schema" and schema is not None else messages
+        return await send(plain, None, "none"), True
+
+
+def _parse(completion: Completion, answer_type: type[AnswerType]) -> AnswerType | ParseFailure:
+    if completion.ended == "length":
+        return ParseFailure("the answer was cut off by the limit on its length")
+    return parse_answer(completion.text, answer_type)

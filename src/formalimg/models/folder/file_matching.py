@@ -1,0 +1,334 @@
+"""Matching of files to items: folder listing, index of requested images, and candidate files for each image."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
+
+_MAX_FILES = 500_000
+_SYSTEM_FILES = frozenset({"thumbs.db", "desktop.ini", "__macosx", "icon\r"})
+_IMAGE = re.compile(r"\.(png|jpe?g|webp)", re.IGNORECASE)
+_OTHER_IMAGE = re.compile(r"\.(gif|bmp|tiff?|avif|heic|jxl|jp2|svg)", re.IGNORECASE)
+_DIGITS = re.compile(r"[0-9]+")
+
+
+class FolderListing(NamedTuple):
+    """A folder and the paths of all files below it, with `/` between folders, in natural sort order."""
+
+    path: str
+    files: tuple[str, ...]
+
+
+def scan_folder(path: str) -> FolderListing:
+    """List all files below a folder, without hidden and system files. Links are followed.
+
+    Raises:
+        FormalimgError: if a folder cannot be read, or there are too many files.
+    """
+    found: list[str] = []
+    pending: list[tuple[str, frozenset[tuple[int, int]]]] = [("", frozenset())]
+    while pending:
+        prefix, above = pending.pop()
+        folder = Path(path, prefix)
+        try:
+            status = folder.stat()
+            itself = (status.st_dev, status.st_ino)
+            if itself in above:
+                continue  # a link to a folder it lies in
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.name.startswith(".") or entry.name.lower() in _SYSTEM_FILES:
+                        continue
+                    if entry.is_dir():
+                        pending.append((f"{prefix}{entry.name}/", above | {itself}))
+                    elif entry.is_file():
+                        found.append(prefix + entry.name)
+        except OSError as error:
+            raise FormalimgError(f"cannot read the folder {folder}: {error.strerror}") from error
+        if len(found) > _MAX_FILES:
+            raise FormalimgError(f"{path} holds more than {_MAX_FILES:,} files: give the folder of the images itself")
+    return FolderListing(path, tuple(sorted(found, key=natural_sort_key)))
+
+
+def is_image(file: str) -> bool:
+    """Return whether a file has the extension of a supported image format."""
+    return _IMAGE.fullmatch(_extension(file)) is not None
+
+
+def is_any_image(file: str) -> bool:
+    """Return whether a file has the extension of any image format, supported or not."""
+    return is_image(file) or _OTHER_IMAGE.fullmatch(_extension(file)) is not None
+
+
+def natural_sort_key(name: str) -> tuple[str, str]:
+    """Return a natural sort key: 10.png comes after 9.png."""
+    return _DIGITS.sub(lambda number: number.group().rjust(12, "0"), name), name
+
+
+def _extension(file: str) -> str:
+    return file[max(file.rfind("."), 0) :]
+
+
+_SHOWN = 3
+_MAX_NAME = 60
+
+
+class Wanted(NamedTuple):
+    """One image that a run requests.
+
+    Attributes:
+        item: the id of the item.
+        sample: index of the image among those of the item, from 0.
+        prompt: the prompt it should have been generated from.
+        place: index of the item in its whole suite, from 0; None if only the order of the requests is known.
+        suite: the suite it belongs to; empty if unknown.
+    """
+
+    item: str
+    sample: int
+    prompt: str
+    place: int | None = None
+    suite: str = ""
+
+
+class MatchedImage(NamedTuple):
+    """A requested image and its file (or the marker file of a refusal)."""
+
+    item: str
+    sample: int
+    file: str
+
+
+@dataclass(frozen=True)
+class Matching:
+    """Result of matching files to requested images.
+
+    Attributes:
+        place: the folder or map.
+        layout: the layout it was read by.
+        found: images with a file, in the order of the requests.
+        blocked: images for which a marker says that the model refused.
+        missing: images without a file.
+        extra: files that belong to no requested image.
+        duplicates: files with the same bytes that stand for one image; the first of each group is used.
+        absent: files that metadata name for a requested image, but that do not exist.
+    """
+
+    place: str
+    layout: str
+    found: tuple[MatchedImage, ...]
+    blocked: tuple[MatchedImage, ...] = ()
+    missing: tuple[Wanted, ...] = ()
+    extra: tuple[str, ...] = ()
+    duplicates: tuple[tuple[str, ...], ...] = ()
+    absent: tuple[str, ...] = ()
+
+    def told(self) -> str:
+        """Return a summary of a few lines: number of images of each kind, and the first names."""
+        wanted = len(self.found) + len(self.blocked) + len(self.missing)
+        rows = [
+            ("found", len(self.found), f"of {wanted:,} wanted"),
+            ("blocked", len(self.blocked), _listed([_image(found) for found in self.blocked])),
+            ("missing", len(self.missing), _listed([_image(lacking) for lacking in self.missing])),
+            ("not there", len(self.absent), _listed(self.absent)),
+            ("extra", len(self.extra), _listed(self.extra)),
+            ("twice", len(self.duplicates), _listed([" = ".join(map(short_name, group)) for group in self.duplicates])),
+        ]
+        width = max(len(f"{count:,}") for _, count, _ in rows)
+        lines = [
+            f"  {title:<9}  {count:>{width},}  {names}" for title, count, names in rows if count or title == "found"
+        ]
+        return "\n".join([f"images in {short_name(self.place)} (layout {self.layout})", *lines])
+
+
+@runtime_checkable
+class Matches(Protocol):
+    """An image model with premade images, which can report beforehand which ones it has."""
+
+    def match(self, wanted: Sequence[Wanted]) -> Matching:
+        """Match files to these images, given in the order of the suite. Must be called before `generate`.
+
+        Raises:
+            FormalimgError: if none is found, or a match is ambiguous.
+        """
+        ...
+
+    def fingerprint(self, item: str, sample: int) -> str:
+        """Return a short text that changes when the file of an image does; the same for all missing ones."""
+        ...
+
+
+def short_name(name: str) -> str:
+    """Return a file's name truncated, on one line."""
+    return truncate(name, _MAX_NAME, _MAX_NAME)
+
+
+def _image(image: MatchedImage | Wanted) -> str:
+    return f"item {short_name(image.item)}" + (f" sample {image.sample}" if image.sample else "")
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(truncate(name, 2 * _MAX_NAME, _MAX_NAME) for name in names[:_SHOWN])
+    return shown + (f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else "")
+
+
+class FolderImage(NamedTuple):
+    """Key of a requested image: item and sample."""
+
+    item: str
+    sample: int
+
+
+class ItemIndex:
+    """Index of the requested images, by every name that a file may know them by.
+
+    Attributes:
+        wanted: the images, in the order of the requests.
+        items: the item ids, each once, in the order of the suite.
+        places_known: whether the indices of the items in the whole suite are known.
+        suite: the suite that they belong to; empty if unknown.
+    """
+
+    def __init__(self, wanted: Sequence[Wanted]) -> None:
+        self.wanted = {FolderImage(one.item, one.sample): one for one in wanted}
+        first = {one.item: one for one in reversed(wanted)}
+        self.items = tuple(dict.fromkeys(one.item for one in wanted))
+        self.suite = next((one.suite for one in wanted), "")
+        self.places_known = all(one.place is not None for one in wanted)
+        self._by_name = {normalize_unicode(item): item for item in self.items}
+        self._by_number: dict[str, list[str]] = {}
+        self._by_prompt: dict[str, list[str]] = {}
+        self._by_place: dict[int, str] = {}
+        for order, item in enumerate(self.items):
+            if is_number(item):
+                self._by_number.setdefault(_without_zeros(item), []).append(item)
+            self._by_prompt.setdefault(first[item].prompt, []).append(item)
+            place = first[item].place if self.places_known else order
+            if place is not None:
+                self._by_place[place] = item
+
+    def item_called(self, name: str) -> str | None:
+        """Return the item of exactly this id."""
+        return self._by_name.get(normalize_unicode(name))
+
+    def item_numbered(self, name: str) -> str | None:
+        """Return the item of this id up to leading zeros, if it is the only one: `007` is item 7, unless 007 exists."""
+        exactly = self.item_called(name)
+        if exactly is not None or not is_number(name):
+            return exactly
+        same = self._by_number.get(_without_zeros(name), [])
+        return same[0] if len(same) == 1 else None
+
+    def items_with(self, prompt: str | None) -> Sequence[str]:
+        """Return the items that have exactly this prompt."""
+        return () if prompt is None else self._by_prompt.get(prompt, ())
+
+    def item_at(self, place: int) -> str | None:
+        """Return the item at this index of the suite, from 0."""
+        return self._by_place.get(place)
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text consists of ASCII digits only."""
+    return text.isascii() and text.isdigit()
+
+
+def normalize_unicode(text: str) -> str:
+    """Normalize a text to NFC: file systems differ in this."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def _without_zeros(number: str) -> str:
+    return number.lstrip("0") or "0"
+
+
+_SHOWN_DUPLICATES = 3
+
+
+class CandidateFile(NamedTuple):
+    """A file that may be the image of an item.
+
+    Attributes:
+        file: its path relative to the folder.
+        image: the image it claims to be; None if it was not requested.
+        blocked: whether it is only the marker of a refusal.
+        exists: whether the file exists.
+    """
+
+    file: str
+    image: FolderImage | None
+    blocked: bool = False
+    exists: bool = True
+
+
+def resolve_candidates(
+    candidates: Iterable[CandidateFile], index: ItemIndex, folder: str, place: str, layout: str
+) -> Matching:
+    """Assign each requested image its file.
+
+    Args:
+        candidates: the candidate files.
+        index: the requested images.
+        folder: the folder that the paths are relative to.
+        place: its name as the user wrote it.
+        layout: the layout it was read by.
+
+    Raises:
+        FormalimgError: if different files stand for the same image.
+    """
+    files: dict[FolderImage, list[str]] = {}
+    markers: dict[FolderImage, str] = {}
+    absent: list[str] = []
+    extra: list[str] = []
+    for file, image, blocked, exists in dict.fromkeys(candidates):
+        if image is None or image not in index.wanted:
+            extra.extend([file] if exists else [])
+        elif not exists:
+            absent.append(file)
+        elif blocked:
+            markers[image] = file
+        else:
+            files.setdefault(image, []).append(file)
+    several = {image: tuple(names) for image, names in files.items() if len(names) > 1}
+    _reject_differing(several, folder)
+    return Matching(
+        place,
+        layout,
+        found=tuple(MatchedImage(*image, files[image][0]) for image in index.wanted if image in files),
+        # An image beside its marker was made at a later attempt.
+        blocked=tuple(MatchedImage(*one, markers[one]) for one in index.wanted if one in markers and one not in files),
+        missing=tuple(request for one, request in index.wanted.items() if one not in files and one not in markers),
+        extra=tuple(extra),
+        duplicates=tuple(several.values()),
+        absent=tuple(absent),
+    )
+
+
+def _reject_differing(several: dict[FolderImage, tuple[str, ...]], folder: str) -> None:
+    differing = [image for image, names in several.items() if not _same_bytes([Path(folder, n) for n in names])]
+    if not differing:
+        return
+    shown = ", ".join(
+        f"{' and '.join(map(short_name, several[image]))} (item {short_name(image.item)}, sample {image.sample})"
+        for image in differing[:_SHOWN_DUPLICATES]
+    )
+    more = f" and {len(differing) - _SHOWN_DUPLICATES:,} more" if len(differing) > _SHOWN_DUPLICATES else ""
+    raise FormalimgError(f"different files for the same image in {short_name(folder)}: {shown}{more}; keep one of each")
+
+
+def _same_bytes(paths: Sequence[Path]) -> bool:
+    try:
+        if len({path.stat().st_size for path in paths}) > 1:
+            return False
+        first = paths[0].read_bytes()
+        return all(path.read_bytes() == first for path in paths[1:])
+    except OSError as error:
+        raise FormalimgError(f"cannot read {error.filename}: {error.strerror}") from error

@@ -1,0 +1,99 @@
+"""Image providers: adds retries, rate limits, timeouts and prices to a provider's single API call."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from formalimg.models.base import CallError, Named, Setting, Usage
+from formalimg.models.image import Answer, Failed, Generated, ImageRequest, Refused
+from formalimg.models.pricing import Price, price
+from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolicy
+from formalimg.models.secrets import redact_values
+
+
+@dataclass(frozen=True)
+class ImageCompletion:
+    """An image as a provider returned it.
+
+    Attributes:
+        data: the file as received.
+        served: what was actually used (model id, size, seed, revised prompt …), as far as the provider reports it.
+        usage: tokens or images used.
+    """
+
+    data: bytes
+    served: Mapping[str, Setting] = field(default_factory=dict)
+    usage: Usage = field(default_factory=lambda: Usage(images=1))
+
+
+class ImageProvider(Named, Protocol):
+    """One API call to an image model. Retries, rate limits and prices are added by `build_image_model`."""
+
+    @property
+    def takes_images(self) -> bool:
+        """Whether it accepts a reference image beside the prompt."""
+        ...
+
+    async def complete(self, request: ImageRequest) -> ImageCompletion:
+        """Send one request.
+
+        Raises:
+            CallError: if no image was received.
+            FormalimgError: if no call can succeed: an invalid key, an unknown model.
+        """
+        ...
+
+
+class ProviderImageModel:
+    """The image model of a provider. A failed call is a result with its reason.
+
+    Attributes:
+        name, settings, batch, concurrency, sees_spec: as for every image model.
+        takes_images: whether it accepts a reference image beside the prompt.
+    """
+
+    batch = 1
+    sees_spec = False
+
+    def __init__(self, provider: ImageProvider, limiter: RateLimiter, concurrency: int, price: Price) -> None:
+        self.name = provider.name
+        self.concurrency = concurrency
+        self.takes_images = provider.takes_images
+        self._provider = provider
+        self._limiter = limiter
+        self._price = price
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """Everything besides the request that shapes the images."""
+        return self._provider.settings
+
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[Answer]:
+        """Yield one result per request, in order."""
+        for request in requests:
+            yield await self._generate_one(request)
+
+    async def _generate_one(self, request: ImageRequest) -> Answer:
+        if request.reference is not None and not self.takes_images:
+            return Failed(f"{self.name} takes words only, but an image was to go with them")
+        try:
+            completion = await self._limiter.call(lambda: self._provider.complete(request))
+        except CallError as error:
+            return Refused(error.reason) if error.kind == "refused" else Failed(f"{error.kind}: {error.reason}")
+        return Generated(completion.data, redact_values(completion.served), self._price.cost(completion.usage))
+
+
+def build_image_model(
+    provider: ImageProvider, *, retry_policy: RetryPolicy = DEFAULT_RETRY_POLICY, limiter: RateLimiter | None = None
+) -> ProviderImageModel:
+    """Build an image model from a provider: adds rate limits, retries, timeouts and prices.
+
+    Args:
+        provider: makes the calls.
+        retry_policy: limits and backoff.
+        limiter: a rate limiter shared with other models; a new one if None.
+    """
+    limiter = limiter or RateLimiter(retry_policy, name=provider.name)
+    return ProviderImageModel(provider, limiter, retry_policy.concurrency, price(provider.name))

@@ -1,0 +1,290 @@
+"""Transformers chat models: vision-language models and text-only models that transformers can load."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeAlias
+
+from formalimg.errors import FormalimgError
+from formalimg.models.base import CallError, Setting, Usage
+from formalimg.models.chat import Attachment, ChatModel, Completion, Message
+from formalimg.models.chat_provider import build_chat_model
+from formalimg.models.local.checkpoint import INSTALL_LOCAL, Checkpoint, hush, read_checkpoint
+from formalimg.models.local.device_pool import DevicePool, inference_allowed, read_devices
+from formalimg.models.local.memory import AdaptiveBatcher, free_memory, is_out_of_memory
+from formalimg.models.options import Options, parse_extra_fields
+from formalimg.models.registry import needs, require_modules
+from formalimg.models.retry import RetryPolicy, chat_retry_policy
+
+ChatOutcome: TypeAlias = Completion | Exception
+"""An answer, or why there is none."""
+
+_HOURS = 4 * 3600.0
+_GREEDY_POLICY = RetryPolicy(timeout=_HOURS, max_attempts=1, parse_retries=0)
+"""A local model is never busy, and what it fails at once it fails at again."""
+_SAMPLING_POLICY = RetryPolicy(timeout=_HOURS, max_attempts=1)
+"""But where answers are sampled, the next one may be parseable."""
+
+
+class ChatPrompt(NamedTuple):
+    """A conversation to complete.
+
+    Attributes:
+        turns: its messages in the form of chat templates, with decoded images.
+        images: number of images in it.
+    """
+
+    turns: Sequence[Mapping[str, Any]]
+    images: int
+
+    @classmethod
+    def from_messages(cls, messages: Sequence[Message]) -> ChatPrompt:
+        """Convert messages."""
+        turns = [{"role": message.role, "content": [_content(part) for part in message.parts]} for message in messages]
+        return cls(turns, sum(isinstance(part, Attachment) for message in messages for part in message.parts))
+
+    def text_turns(self) -> list[dict[str, Any]]:
+        """Return the turns as plain text, for text-only models."""
+        return [{**turn, "content": "\n".join(part["text"] for part in turn["content"])} for turn in self.turns]
+
+
+class LoadedChatModel:
+    """A chat model that has been loaded. For one thread at a time."""
+
+    def __init__(
+        self,
+        name: str,
+        checkpoint: Checkpoint,
+        processor_options: Mapping[str, object],
+        generate_options: Mapping[str, object],
+    ) -> None:
+        """Load the model, which takes a while.
+
+        Args:
+            name: name of the model, for messages.
+            checkpoint: weights and device.
+            processor_options: other arguments of the processor.
+            generate_options: arguments of `generate`.
+
+        Raises:
+            FormalimgError: if it cannot be loaded, or has no chat template.
+        """
+        from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, AutoProcessor
+        from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
+
+        hush("transformers")
+        source, arguments = checkpoint.source, checkpoint.loading()
+        with checkpoint.being_loaded(name):
+            model_type = AutoConfig.from_pretrained(source, **arguments).model_type
+            self._has_vision = model_type in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
+            self._processor: Any = AutoProcessor.from_pretrained(source, **arguments, **processor_options)
+            family = AutoModelForImageTextToText if self._has_vision else AutoModelForCausalLM
+            model = family.from_pretrained(source, **arguments, dtype=checkpoint.torch_dtype())
+        if getattr(self._processor, "chat_template", None) is None:
+            raise FormalimgError(f"{name} has no chat template, so it cannot be asked: give a model made for chats")
+        self._name = name
+        self._model: Any = model.to(checkpoint.device).eval()
+        self._generate_options = generate_options
+        self._eos_tokens = _token_set(generate_options.get("eos_token_id", self._model.generation_config.eos_token_id))
+        self._served = checkpoint.served("config.json", "transformers")
+        self._batcher = AdaptiveBatcher()
+
+    def complete(self, prompts: Sequence[ChatPrompt]) -> list[ChatOutcome]:
+        """Return one outcome per prompt; all must have the same number of images.
+
+        Raises:
+            FormalimgError: if it is a text-only model and there are images.
+        """
+        if prompts[0].images and not self._has_vision:
+            raise FormalimgError(f"{self._name} reads words only: give a model that can see")
+        return self._batcher.run(self._complete_batch, prompts, _out_of_memory())
+
+    def _complete_batch(self, prompts: Sequence[ChatPrompt]) -> list[ChatOutcome]:
+        if len(prompts) > 1:
+            try:
+                return [*self._generate(prompts)]
+            except Exception as error:
+                if is_out_of_memory(error):
+                    raise
+        # Also where something goes wrong with one of them: the others are not to blame.
+        return [self._complete_one(prompt) for prompt in prompts]
+
+    def _complete_one(self, prompt: ChatPrompt) -> ChatOutcome:
+        try:
+            return self._generate([prompt])[0]
+        except Exception as error:
+            if not is_out_of_memory(error):
+                return error
+        free_memory()
+        return _out_of_memory()
+
+    def _generate(self, prompts: Sequence[ChatPrompt]) -> list[Completion]:
+        import torch
+
+        with inference_allowed(), torch.inference_mode():
+            inputs = self._tokenize(prompts).to(self._model.device)
+            if self._has_vision and "pixel_values" in inputs:
+                inputs["pixel_values"] = inputs["pixel_values"].to(self._model.dtype)
+            length = inputs["input_ids"].shape[1]
+            lengths = inputs["attention_mask"].sum(dim=1).tolist() if len(prompts) > 1 else [length]
+            outputs = self._model.generate(**inputs, **self._generate_options)[:, length:].tolist()
+        return [self._completion(count, tokens) for count, tokens in zip(lengths, outputs, strict=True)]
+
+    def _tokenize(self, prompts: Sequence[ChatPrompt]) -> Any:
+        chats = [prompt.turns if self._has_vision else prompt.text_turns() for prompt in prompts]
+        template = self._processor.apply_chat_template
+        form = {"add_generation_prompt": True, "tokenize": True, "return_dict": True, "return_tensors": "pt"}
+        if len(chats) == 1:
+            return template(chats[0], **form)
+        tokenizer = getattr(self._processor, "tokenizer", self._processor)
+        tokenizer.padding_side = "left"  # answers begin where prompts end, which must be the same position for all
+        if tokenizer.pad_token is None:
+            tokenizer.pad_token = tokenizer.eos_token
+        padding: dict[str, Any] = {"padding": True}
+        if "padding" not in inspect.signature(template).parameters:
+            padding = {"processor_kwargs": padding}
+        return template(chats, **form, **padding)
+
+    def _completion(self, prompt_tokens: int, tokens: list[int]) -> Completion:
+        end = next((index for index, token in enumerate(tokens, 1) if token in self._eos_tokens), None)
+        answer = tokens[:end]  # beyond its end, a short answer is padded to the length of the longest
+        return Completion(
+            self._processor.decode(answer, skip_special_tokens=True).strip(),
+            "length" if end is None else "stop",
+            Usage(prompt_tokens, len(answer)),
+            self._served,
+        )
+
+
+class TransformersChat:
+    """A chat model of the transformers library. It is loaded at the first request, on each device once.
+
+    Attributes:
+        name, settings: as for every chat provider.
+        supports_schema: False; the schema of an answer is sent as text.
+    """
+
+    supports_schema = False
+
+    def __init__(
+        self,
+        name: str,
+        checkpoint: Checkpoint,
+        *,
+        max_new_tokens: int = 4096,
+        temperature: float = 0.0,
+        processor_options: Mapping[str, object] | None = None,
+        generate_options: Mapping[str, object] | None = None,
+        batch: int = 1,
+        devices: Sequence[str] = (),
+    ) -> None:
+        """Create a model that is not loaded yet.
+
+        Args:
+            name: name as users write it.
+            checkpoint: the weights.
+            max_new_tokens: maximum length of an answer.
+            temperature: 0 for greedy decoding.
+            processor_options: other arguments of the processor, such as the maximum number of pixels of an image.
+            generate_options: other arguments of `generate`.
+            batch: maximum batch size.
+            devices: devices to use at the same time; that of the checkpoint if there are none.
+        """
+        self.name = name
+        self.settings: Mapping[str, Setting] = {
+            **checkpoint.settings,
+            "max_new_tokens": max_new_tokens,
+            "temperature": temperature,
+            **{f"processor.{key}": str(value) for key, value in (processor_options or {}).items()},
+            **{f"generate.{key}": str(value) for key, value in (generate_options or {}).items()},
+        }
+        self._checkpoint = checkpoint
+        self._processor_options = dict(processor_options or {})
+        self._generate_options = {
+            "max_new_tokens": max_new_tokens,
+            **_sampling(temperature),
+            **(generate_options or {}),
+        }
+        self._pool = DevicePool[ChatPrompt, ChatOutcome](
+            "transformers",
+            tuple(devices) or (checkpoint.device,),
+            self._load_on,
+            max_batch=batch,
+            batch_key=lambda prompt: prompt.images,
+        )
+
+    async def complete(self, messages: Sequence[Message], schema: Mapping[str, object] | None) -> Completion:
+        """Generate one completion; the schema is ignored."""
+        prompt = await asyncio.to_thread(ChatPrompt.from_messages, messages)
+        outcome = await self._pool.run(prompt)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    def _load_on(self, device: str) -> Callable[[Sequence[ChatPrompt]], list[ChatOutcome]]:
+        checkpoint = replace(self._checkpoint, device=device)
+        return LoadedChatModel(self.name, checkpoint, self._processor_options, self._generate_options).complete
+
+
+@needs(modules=("torch", "transformers"), install=INSTALL_LOCAL)
+def open_transformers_chat(model: str, options: Mapping[str, str]) -> ChatModel:
+    """A chat model in a folder or on the Hugging Face hub, run here: transformers/FOLDER or transformers/OWNER/NAME.
+
+    Args:
+        model: the folder of a saved model, or its id on the hub.
+        options: `device`, `devices`, `dtype`, `revision`, `offline`, `trust_remote_code`; `batch` (maximum batch
+            size); `max_new_tokens`, `temperature`; `processor.NAME` (such as `processor.max_pixels`) and
+            `generate.NAME` are passed on as they are; and those of all chat models, such as `cache`.
+
+    Raises:
+        FormalimgError: if an option is wrong, there is no such folder, or a library is missing.
+    """
+    require_modules("transformers", open_transformers_chat)
+    name = f"transformers/{model}"
+    given = Options(name, options)
+    devices = read_devices(given)
+    checkpoint = read_checkpoint(model, given, devices=devices)
+    batch = given.integer("batch", 1, least=1, most=1024)
+    temperature = given.number("temperature", 0.0, least=0, most=5)
+    # One batch waits while another is answered, so that no device is ever idle.
+    default = replace(_GREEDY_POLICY if temperature == 0 else _SAMPLING_POLICY, concurrency=2 * batch * len(devices))
+    retry_policy = chat_retry_policy(given, default)
+    provider = TransformersChat(
+        name,
+        checkpoint,
+        max_new_tokens=given.integer("max_new_tokens", 4096, least=1),
+        temperature=temperature,
+        processor_options=parse_extra_fields(name, given.with_prefix("processor.")),
+        generate_options=parse_extra_fields(name, given.with_prefix("generate.")),
+        batch=batch,
+        devices=devices,
+    )
+    given.done()
+    return build_chat_model(provider, retry_policy=retry_policy)
+
+
+def _out_of_memory() -> ChatOutcome:
+    return CallError("rejected", "out of memory: see the options dtype, max_new_tokens and processor.NAME")
+
+
+def _token_set(token: object) -> frozenset[object]:
+    return frozenset(token) if isinstance(token, list | tuple) else frozenset([token])
+
+
+def _content(part: str | Attachment) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    from PIL import Image
+
+    return {"type": "image", "image": Image.open(io.BytesIO(part.data)).convert("RGB")}
+
+
+def _sampling(temperature: float) -> dict[str, object]:
+    if temperature > 0:
+        return {"do_sample": True, "temperature": temperature}
+    # What checkpoints bring along for sampling would only cause warnings.
+    return {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}

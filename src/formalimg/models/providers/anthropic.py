@@ -1,0 +1,215 @@
+"""Anthropic chat models, by the messages API."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from formalimg.errors import FormalimgError
+from formalimg.models.base import CallError, Setting, Usage
+from formalimg.models.chat import Attachment, ChatModel, Completion, Message
+from formalimg.models.chat_provider import SchemaMode, build_chat_model
+from formalimg.models.options import (
+    Options,
+    parse_extra_fields,
+    read_temperature,
+    server_api_key,
+    with_base_url,
+    without_none,
+)
+from formalimg.models.providers.http import Endpoint, plain_fields, sum_counts
+from formalimg.models.providers.sdk import SdkClient
+from formalimg.models.registry import needs
+from formalimg.models.retry import chat_retry_policy
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+
+_AnthropicClient: TypeAlias = "SdkClient[AsyncAnthropic]"
+
+_KEY_NAME = "ANTHROPIC_API_KEY"
+_DEFAULT_URL = "https://api.anthropic.com"
+_STOP_REASONS: Mapping[object, Literal["stop", "length", "refusal"]] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "refusal",
+}
+_ABOUT_SCHEMA = re.compile(r"output_config|output_format|json_schema|structured.?output|schema", re.IGNORECASE)
+
+
+class AnthropicChat:
+    """Messages API: one call per `complete`.
+
+    Attributes:
+        name, settings: as for every chat provider.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        server: _AnthropicClient,
+        *,
+        max_tokens: int = 8192,
+        schema: str = "json_schema",
+        effort: str | None = None,
+        fields: Mapping[str, object] | None = None,
+        settings: Mapping[str, Setting] | None = None,
+    ) -> None:
+        """Create a provider.
+
+        Args:
+            model: id of the model on the server.
+            server: client of the server.
+            max_tokens: maximum length of an answer, thinking included.
+            schema: how the schema of an answer is sent: `json_schema` or `none`.
+            effort: reasoning effort, for models that take it.
+            fields: other fields to send.
+            settings: settings to record.
+        """
+        self.name = f"anthropic/{model}"
+        self.settings: Mapping[str, Setting] = dict(settings or {})
+        self._model = model
+        self._server = server
+        self._schema = SchemaMode(schema, _ABOUT_SCHEMA)
+        self._max_tokens = max_tokens
+        self._effort = effort
+        self._fields = dict(fields or {})
+
+    @property
+    def supports_schema(self) -> bool:
+        """Whether the server enforces the schema of an answer."""
+        return self._schema.value == "json_schema"
+
+    async def complete(self, messages: Sequence[Message], schema: Mapping[str, object] | None) -> Completion:
+        """Send one request; a second one, with the schema as text, if the model rejects schemas."""
+        return (await self._schema.complete(self._send, messages, schema))[0]
+
+    async def _send(self, messages: Sequence[Message], schema: Mapping[str, object] | None, mode: str) -> Completion:
+        fields = {**self._fields, **self._output_config(schema if mode == "json_schema" else None)}
+        system = [_encode_part(part) for message in messages if message.role == "system" for part in message.parts]
+        if system:
+            fields["system"] = system
+        turns = [
+            {"role": message.role, "content": [_encode_part(part) for part in message.parts]}
+            for message in messages
+            if message.role != "system"
+        ]
+
+        def send(client: AsyncAnthropic) -> Awaitable[Any]:
+            # Most fields go past the library: which of them it knows by name differs between versions.
+            return client.messages.with_raw_response.create(
+                model=self._model,
+                max_tokens=self._max_tokens,
+                messages=turns,  # type: ignore[arg-type]  # plain values, not the library's types
+                extra_body=fields,
+            )
+
+        answer, request_id = await self._server.call(send)
+        served = plain_fields(answer, "model", "id")
+        if request_id:
+            served["request_id"] = request_id
+        return _parse(answer, served)
+
+    def _output_config(self, schema: Mapping[str, object] | None) -> dict[str, object]:
+        config: dict[str, object] = {"effort": self._effort} if self._effort else {}
+        if schema is not None:
+            from anthropic import transform_schema
+
+            # Bounds and lengths are not understood there; the library moves them into the descriptions.
+            config["format"] = {"type": "json_schema", "schema": transform_schema(dict(schema))}
+        return {"output_config": config} if config else {}
+
+
+@needs(
+    modules=["anthropic"],
+    install="pip install 'formalimg[anthropic]'",
+    keys=[_KEY_NAME],
+    unless="for a server of your own",
+)
+def open_anthropic_chat(model: str, options: Mapping[str, str]) -> ChatModel:
+    """A chat model of Anthropic.
+
+    Args:
+        model: id of the model, such as `claude-sonnet-5`.
+        options: `base_url`; `max_tokens`, `temperature` (none is sent unless given: the newer models take none),
+            `effort`, `thinking` (`adaptive`, `disabled`, or a budget in tokens); `schema` (`json_schema`, `none`);
+            `extra.NAME` sends any other field; and those of all remote chat models, such as `concurrency`.
+
+    Raises:
+        FormalimgError: if an option is wrong, or the library or the key is missing.
+    """
+    name = f"anthropic/{model}"
+    given = Options(name, with_base_url(options, "ANTHROPIC_BASE_URL"))
+    retry_policy = chat_retry_policy(given)
+    base_url = given.url("base_url", None)
+    server = _connect(name, base_url, retry_policy.timeout)
+    max_tokens = given.integer("max_tokens", 8192, least=1)
+    temperature = read_temperature(given, name, None, most=1.0)
+    effort = given.text("effort", None)
+    thinking = given.text("thinking", None)
+    schema = given.choice("schema", ("json_schema", "none"), "json_schema")
+    extras = given.with_prefix("extra.")
+    given.done()
+    optional: dict[str, Setting] = {
+        "temperature": temperature,
+        "effort": effort,
+        "thinking": thinking,
+        "base_url": base_url,
+    }
+    settings: dict[str, Setting] = {"max_tokens": max_tokens, "schema": schema, **without_none(optional)}
+    settings |= {f"extra.{field}": text for field, text in extras.items()}
+    fields = parse_extra_fields(name, extras)
+    fields |= {} if temperature is None else {"temperature": temperature}
+    fields |= {} if thinking is None else {"thinking": _thinking(name, thinking)}
+    provider = AnthropicChat(
+        model, server, max_tokens=max_tokens, schema=schema, effort=effort, fields=fields, settings=settings
+    )
+    return build_chat_model(provider, retry_policy=retry_policy)
+
+
+def _connect(model: str, base_url: str | None, timeout: float) -> _AnthropicClient:
+    try:
+        import anthropic
+    except ImportError:
+        raise FormalimgError(f"{model} needs the anthropic library: pip install 'formalimg[anthropic]'") from None
+    key = server_api_key(model, [_KEY_NAME], base_url)
+    url = base_url or _DEFAULT_URL
+
+    def connect() -> AsyncAnthropic:
+        return anthropic.AsyncAnthropic(api_key=key, base_url=url, timeout=timeout, max_retries=0)
+
+    return SdkClient(anthropic, Endpoint(model, _KEY_NAME, url), connect)
+
+
+def _thinking(model: str, text: str) -> dict[str, object]:
+    if text in ("adaptive", "disabled"):
+        return {"type": text}
+    tokens = Options(model, {"thinking": text}).integer("thinking", None, least=1024)
+    return {"type": "enabled", "budget_tokens": tokens}
+
+
+def _encode_part(part: str | Attachment) -> dict[str, object]:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    data = base64.b64encode(part.data).decode()
+    return {"type": "image", "source": {"type": "base64", "media_type": part.media_type, "data": data}}
+
+
+def _parse(answer: Mapping[str, Any], served: Mapping[str, Setting]) -> Completion:
+    blocks, reason, used = answer.get("content"), answer.get("stop_reason"), answer.get("usage")
+    if not isinstance(blocks, list):
+        raise CallError("wrong", "there is no message in the answer")
+    input_tokens = sum_counts(used, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    usage = Usage(input_tokens, sum_counts(used, "output_tokens"))
+    if not isinstance(reason, str) or reason not in _STOP_REASONS:
+        raise CallError("wrong", f"the answer ended in an unknown way: {reason!r:.60}", usage=usage)
+    texts = [block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
+    text = "".join(part for part in texts if isinstance(part, str))
+    ended = _STOP_REASONS[reason]
+    if ended == "stop" and not text.strip():
+        raise CallError("wrong", "there is no text in the answer", usage=usage)
+    return Completion(text, ended, usage, served)

@@ -1,0 +1,201 @@
+"""HTTP error responses, Retry-After headers and downloads: shared by all providers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from http.client import HTTPException
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
+from formalimg.models.base import CallError, CallErrorKind, Setting
+from formalimg.models.secrets import redacted
+
+_REFUSAL_CODES = {
+    "content_filter",
+    "content_policy_violation",
+    "image_content_policy_violation",
+    "invalid_prompt",
+    "moderation_blocked",
+    "responsibleaipolicyviolation",
+}
+_REFUSAL_TEXT = re.compile(
+    r"safety system|content policy|content management policy|usage polic(y|ies)|flagged by moderation",
+    re.IGNORECASE,
+)
+_QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error"}
+_QUOTA_TEXT = re.compile(r"credit balance is too low|exceeded your current quota", re.IGNORECASE)
+_TRANSIENT_STATUSES = {408, 409, 425}
+_HTML = re.compile(r"\s*<(!doctype|html|head|body|\?xml)", re.IGNORECASE)
+_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+_MAX_BYTES = 256 * 1024 * 1024
+_DOWNLOAD_DELAYS = (0.5, 2.0)
+"""Seconds before each retry of a download: the image is paid for, and generating it again would cost another one."""
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """The model and server of a call, for messages.
+
+    Attributes:
+        model: name as users write it.
+        key_name: environment variable that holds the API key.
+        url: address of the server.
+    """
+
+    model: str
+    key_name: str
+    url: str
+
+
+@dataclass(frozen=True)
+class ErrorResponse:
+    """A response with an error status.
+
+    Attributes:
+        status: the HTTP status.
+        code: the provider's name of the error.
+        message: the provider's description.
+        headers: the response headers, by lower-case names or in a case-insensitive mapping.
+    """
+
+    status: int
+    code: str
+    message: str
+    headers: Mapping[str, str]
+
+
+def error_from_response(response: ErrorResponse, endpoint: Endpoint) -> CallError | FormalimgError:
+    """Translate an error response: an error of this call, or a reason to end the run because no call can succeed."""
+    status, code = response.status, response.code.lower()
+    reason = f"{status}: {one_line(response.message) or one_line(code) or 'no reason given'}"
+    if 400 <= status < 500 and status != 429 and (code in _REFUSAL_CODES or _REFUSAL_TEXT.search(response.message)):
+        return CallError("refused", reason)
+    if status == 402 or code in _QUOTA_CODES or _QUOTA_TEXT.search(response.message):
+        return FormalimgError(
+            f"the account for {endpoint.model} is out of money or quota ({reason}): top it up, then resume"
+        )
+    if status == 401:
+        # The server's message is left out: it may show parts of the key.
+        return FormalimgError(f"{endpoint.url} does not accept the key for {endpoint.model}: check {endpoint.key_name}")
+    if status == 403:
+        return FormalimgError(
+            f"the key in {endpoint.key_name} may not use {endpoint.model} at {endpoint.url} ({reason})"
+        )
+    if status in (404, 405):
+        return FormalimgError(f"{endpoint.url} does not know {endpoint.model} ({reason}): check the name, or base_url")
+    if status in (429, 529):
+        return CallError("busy", reason, retry_after(response.headers))
+    if status >= 500 or status in _TRANSIENT_STATUSES:
+        return CallError("unavailable", reason, retry_after(response.headers))
+    return CallError("rejected", reason)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds of a Retry-After header; None if there is none."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        text = headers.get(name)
+        if text is None:
+            continue
+        try:
+            seconds = float(text) * unit
+        except ValueError:
+            seconds = _seconds_until(text)
+        if math.isfinite(seconds):
+            return max(0.0, seconds)
+    return None
+
+
+def json_object(body: bytes) -> dict[str, object]:
+    """Parse a response body that must be a JSON object.
+
+    Raises:
+        CallError: if it is something else.
+    """
+    if not body.strip():
+        raise CallError("wrong", "the answer is empty")
+    if _HTML.match(body[:100].decode("latin-1")):
+        raise CallError("wrong", "the answer is an HTML page, not JSON")
+    try:
+        value = json.loads(body)
+        if _SURROGATE_ESCAPE.search(body):  # which JSON can spell, but no file can hold
+            value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        raise CallError("wrong", f"the answer is no JSON, or cut off ({len(body):,} bytes)") from None
+    if not isinstance(value, dict):
+        raise CallError("wrong", f"the answer is JSON, but a {type(value).__name__} instead of an object")
+    return value
+
+
+def plain_fields(body: Mapping[str, object], *names: str) -> dict[str, Setting]:
+    """Return the fields of these names whose values are plain."""
+    return {name: value for name in names if isinstance(value := body.get(name), str | int | float | bool)}
+
+
+def sum_counts(body: object, *names: str) -> int:
+    """Return the sum of the counts under these names; missing ones are 0."""
+    if not isinstance(body, Mapping):
+        return 0
+    found = [body.get(name) for name in names]
+    return sum(value for value in found if isinstance(value, int) and not isinstance(value, bool) and value > 0)
+
+
+def one_line(text: str) -> str:
+    """Return a server's message on one line, truncated, without API keys and without a page of HTML."""
+    if _HTML.match(text):
+        return "an HTML page"
+    return truncate(" ".join(redacted(text).split()), 240, 60)
+
+
+async def download(url: str, timeout: float, delays: Sequence[float] = _DOWNLOAD_DELAYS) -> bytes:
+    """Download an image that a provider returned by its URL; retry after each of the delays.
+
+    The provider's library is not used, because it would send the key along, and images often lie with
+    somebody else. The URL is in no message: whoever has it can fetch the image.
+
+    Raises:
+        CallError: if the download fails, or is too large for an image.
+    """
+    if urlsplit(url).scheme not in ("http", "https"):
+        raise CallError("wrong", "the address of the image is none of the web")
+    try:
+        data = await asyncio.to_thread(_read, url, timeout)
+    except CallError:
+        if not delays:
+            raise
+        await asyncio.sleep(delays[0])
+        return await download(url, timeout, delays[1:])
+    if len(data) > _MAX_BYTES:
+        raise CallError("wrong", "what lies at the address of the image is too large")
+    return data
+
+
+def _read(url: str, timeout: float) -> bytes:
+    try:
+        with urlopen(url, timeout=timeout) as response:
+            data: bytes = response.read(_MAX_BYTES + 1)
+            return data
+    except HTTPError as error:
+        status = error.code
+        error.close()
+    except (OSError, HTTPException, ValueError) as error:
+        raise CallError("unavailable", f"the image could not be fetched: {type(error).__name__}") from None
+    kind: CallErrorKind = "unavailable" if status >= 500 or status == 429 else "wrong"
+    raise CallError(kind, f"the image could not be fetched from its address: {status}")
+
+
+def _seconds_until(date: str) -> float:
+    """Return the seconds from now to an HTTP date."""
+    try:
+        return parsedate_to_datetime(date).timestamp() - time.time()
+    except ValueError:
+        return math.nan

@@ -1,0 +1,311 @@
+"""OpenAI chat and image models, and those of compatible servers: vLLM, SGLang, Ollama, gateways."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from formalimg._util.images import image_type
+from formalimg.models.base import CallError, Setting, Usage
+from formalimg.models.chat import ChatModel, Completion, Message
+from formalimg.models.chat_provider import SchemaMode, build_chat_model
+from formalimg.models.image import ImageModel, ImageRequest
+from formalimg.models.image_provider import ImageCompletion, build_image_model
+from formalimg.models.options import Options, parse_extra_fields, read_temperature, with_base_url, without_none
+from formalimg.models.providers.http import download, plain_fields, sum_counts
+from formalimg.models.providers.openai_client import (
+    OpenAIClient,
+    connect_openai,
+    encode_message,
+    image_model_spec,
+    requires_openai,
+    response_format,
+)
+from formalimg.models.retry import chat_retry_policy, image_retry_policy
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+_REASONING_MODEL = re.compile(r"o\d|gpt-[5-9](?!.*chat)")
+"""OpenAI's reasoning models: they take no temperature, and have another name for the token limit."""
+
+_FINISH_REASONS: Mapping[object, Literal["stop", "length", "refusal"]] = {
+    "stop": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "end_turn": "stop",
+    None: "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "refusal",
+    "safety": "refusal",
+}
+_ABOUT_SCHEMA = re.compile(r"response_format|json_schema|json_object|structured.?output|guided|grammar", re.IGNORECASE)
+_IMAGE_FIELDS = ("quality", "output_format", "background", "moderation", "style", "input_fidelity")
+_SERVED_FIELDS = ("model", "created", "size", "quality", "output_format", "background", "seed")
+
+
+class OpenAIChat:
+    """Chat completions: one call per `complete`.
+
+    Attributes:
+        name, settings: as for every chat provider.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        server: OpenAIClient,
+        *,
+        schema: str = "json_schema",
+        detail: str | None = None,
+        fields: Mapping[str, object] | None = None,
+        settings: Mapping[str, Setting] | None = None,
+    ) -> None:
+        """Create a provider.
+
+        Args:
+            model: id of the model on the server.
+            server: client of the server.
+            schema: how the schema of an answer is sent: `json_schema`, `json_object` (any JSON), `none`.
+            detail: resolution at which images are processed: `low`, `high`, `auto`.
+            fields: other fields to send.
+            settings: settings to record.
+        """
+        self.name = f"openai/{model}"
+        self.settings: Mapping[str, Setting] = dict(settings or {})
+        self._model = model
+        self._server = server
+        self._schema = SchemaMode(schema, _ABOUT_SCHEMA)
+        self._detail = detail
+        self._fields = dict(fields or {})
+
+    @property
+    def supports_schema(self) -> bool:
+        """Whether the server enforces the schema of an answer."""
+        return self._schema.value == "json_schema"
+
+    async def complete(self, messages: Sequence[Message], schema: Mapping[str, object] | None) -> Completion:
+        """Send one request; a second one, with the schema as text, if the server rejects schemas."""
+        return (await self._schema.complete(self._send, messages, schema))[0]
+
+    async def _send(self, messages: Sequence[Message], schema: Mapping[str, object] | None, mode: str) -> Completion:
+        # Most fields go past the library: servers know more of them than it has names for, and in messages it
+        # would look at every value, to find the same.
+        fields = {**self._fields, "messages": [encode_message(message, self._detail) for message in messages]}
+        if (form := response_format(mode, schema)) is not None:
+            fields["response_format"] = form
+
+        def send(client: AsyncOpenAI) -> Awaitable[Any]:
+            return client.chat.completions.with_raw_response.create(model=self._model, messages=[], extra_body=fields)
+
+        answer, request_id = await self._server.call(send)
+        served = plain_fields(answer, "model", "id", "created", "system_fingerprint", "service_tier")
+        if request_id:
+            served["request_id"] = request_id
+        used = answer.get("usage")
+        return _parse(answer, Usage(sum_counts(used, "prompt_tokens"), sum_counts(used, "completion_tokens")), served)
+
+
+class OpenAIImages:
+    """Image generations, and edits if there is a reference image: one call per `complete`.
+
+    Attributes:
+        name, settings, takes_images: as for every image provider.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        server: OpenAIClient,
+        *,
+        size: str | None = None,
+        send_seed: bool = False,
+        response_format: str = "auto",
+        fields: Mapping[str, object] | None = None,
+        settings: Mapping[str, Setting] | None = None,
+        timeout: float = 120.0,
+    ) -> None:
+        """Create a provider.
+
+        Args:
+            model: id of the model on the server.
+            server: client of the server.
+            size: size to send; None for the one closest to the request's that the model accepts.
+            send_seed: whether to send the request's seed; OpenAI's own models take no seeds.
+            response_format: `b64_json`, `url`, `none` to send no such field, `auto` for what fits the model.
+            fields: other fields to send.
+            settings: settings to record.
+            timeout: seconds for downloading an image by its URL.
+        """
+        self.name = f"openai/{model}"
+        self.settings: Mapping[str, Setting] = dict(settings or {})
+        self._model = model
+        self._server = server
+        self._size = size
+        self._send_seed = send_seed
+        self._fields = dict(fields or {})
+        self._timeout = timeout
+        self._spec = image_model_spec(model)
+        self.takes_images = self._spec.edits
+        if response_format == "auto":
+            response_format = "b64_json" if self._spec.asks_for_data else "none"
+        if response_format != "none":
+            self._fields["response_format"] = response_format
+
+    async def complete(self, request: ImageRequest) -> ImageCompletion:
+        """Generate one image."""
+        answer, request_id = await self._server.call(lambda client: self._send(client, request))
+        entries = answer.get("data")
+        first = entries[0] if isinstance(entries, list) and entries else None
+        if not isinstance(first, dict):
+            raise CallError("wrong", "there is no image in the answer")
+        data = await self._image(first)
+        if image_type(data) is None:
+            raise CallError("wrong", f"what came is no PNG, JPEG or WebP file ({len(data):,} bytes)")
+        served = {"asked_size": self._size or self._spec.size(request.size), **plain_fields(answer, *_SERVED_FIELDS)}
+        served |= plain_fields(first, "revised_prompt", "seed")
+        if self._send_seed:
+            served.setdefault("seed", request.seed)
+        if request_id:
+            served["request_id"] = request_id
+        used = answer.get("usage")
+        usage = Usage(sum_counts(used, "input_tokens"), sum_counts(used, "output_tokens"), 1)
+        return ImageCompletion(data, served, usage)
+
+    def _send(self, client: AsyncOpenAI, request: ImageRequest) -> Awaitable[Any]:
+        # Most fields go past the library: which of them it knows by name differs between versions and methods.
+        fields = {**self._fields, "seed": request.seed} if self._send_seed else self._fields
+        size = self._size or self._spec.size(request.size)
+        images = client.images.with_raw_response
+        if request.reference is None:
+            return images.generate(model=self._model, prompt=request.prompt, size=size, extra_body=fields)
+        image = ("reference.png", request.reference, "image/png")
+        return images.edit(model=self._model, prompt=request.prompt, size=size, image=image, extra_body=fields)
+
+    async def _image(self, entry: Mapping[str, object]) -> bytes:
+        encoded, url = entry.get("b64_json"), entry.get("url")
+        if isinstance(url, str) and url.startswith("data:"):
+            encoded = url.partition(",")[2]
+        if isinstance(encoded, str) and encoded:
+            try:
+                return base64.b64decode(encoded, validate=True)
+            except (binascii.Error, ValueError):
+                raise CallError("wrong", "the image in the answer is no base64") from None
+        if isinstance(url, str) and url:
+            return await download(url, self._timeout)
+        raise CallError("wrong", "there is neither an image nor its address in the answer")
+
+
+@requires_openai
+def open_openai_chat(model: str, options: Mapping[str, str]) -> ChatModel:
+    """A chat model of OpenAI, or of a server that speaks as OpenAI does: vLLM, SGLang, Ollama, gateways.
+
+    Args:
+        model: id of the model on the server, such as `gpt-5.5` or `Qwen/Qwen3-VL-8B-Instruct`.
+        options: `base_url`; `temperature` (0 unless the model takes none; `default` sends none), `top_p`, `seed`,
+            `max_tokens` and `max_tokens_field` (its name on the server: `max_tokens` or `max_completion_tokens`),
+            `reasoning_effort`; `schema` (`json_schema`, `json_object`, `none`); `detail` of images; `extra.NAME` sends
+            any other field; and those of all remote chat models, such as `concurrency`.
+
+    Raises:
+        FormalimgError: if an option is wrong, or the library or the key is missing.
+    """
+    name = f"openai/{model}"
+    given = Options(name, with_base_url(options, "OPENAI_BASE_URL"))
+    given.accept_old_name("limit", "max_tokens_field")
+    retry_policy = chat_retry_policy(given)
+    base_url = given.url("base_url", None)
+    server = connect_openai(name, base_url, retry_policy.timeout)
+    is_reasoning = _REASONING_MODEL.match(model.rpartition("/")[2]) is not None
+    limit = given.choice(
+        "max_tokens_field",
+        ("max_tokens", "max_completion_tokens"),
+        "max_completion_tokens" if is_reasoning else "max_tokens",
+    )
+    found: dict[str, float | int | str | None] = {
+        "temperature": read_temperature(given, name, None if is_reasoning else 0.0, most=2.0),
+        limit: given.integer("max_tokens", 16384 if is_reasoning else 4096, least=1),
+        "top_p": given.number("top_p", None, least=0, most=1),
+        "seed": given.integer("seed", None),
+        "reasoning_effort": given.text("reasoning_effort", None),
+    }
+    schema = given.choice("schema", ("json_schema", "json_object", "none"), "json_schema")
+    detail = given.choice("detail", ("auto", "low", "high"), None)
+    extras = given.with_prefix("extra.")
+    given.done()
+    sent: dict[str, float | int | str] = without_none(found)
+    settings: dict[str, Setting] = {**sent, "schema": schema}
+    settings |= {f"extra.{field}": text for field, text in extras.items()}
+    settings |= without_none({"detail": detail, "base_url": base_url})
+    fields = {**sent, **parse_extra_fields(name, extras)}
+    provider = OpenAIChat(model, server, schema=schema, detail=detail, fields=fields, settings=settings)
+    return build_chat_model(provider, retry_policy=retry_policy)
+
+
+@requires_openai
+def open_openai_images(model: str, options: Mapping[str, str]) -> ImageModel:
+    """An image model of OpenAI, or of a server that speaks as OpenAI does.
+
+    Args:
+        model: id of the model on the server, such as `gpt-image-2`.
+        options: `base_url`; `size` (`1536x1024`, `auto`), `quality`, `output_format`, `output_compression`,
+            `background`, `moderation`, `style`, `input_fidelity`; `send_seed=on` sends each request's seed;
+            `response_format`; `extra.NAME` sends any other field; and those of all remote models, such as
+            `concurrency`.
+
+    Raises:
+        FormalimgError: if an option is wrong, or the library or the key is missing.
+    """
+    name = f"openai/{model}"
+    given = Options(name, with_base_url(options, "OPENAI_BASE_URL"))
+    given.accept_old_name("seeded", "send_seed")
+    retry_policy = image_retry_policy(given)
+    base_url = given.url("base_url", None)
+    server = connect_openai(name, base_url, retry_policy.timeout)
+    size = given.text("size", None)
+    send_seed = given.flag("send_seed", False)
+    response_format = given.choice("response_format", ("auto", "b64_json", "url", "none"), "auto")
+    fields: dict[str, object] = without_none({field: given.text(field, None) for field in _IMAGE_FIELDS})
+    compression = given.integer("output_compression", None, least=0, most=100)
+    if compression is not None:
+        fields["output_compression"] = compression
+    extras = given.with_prefix("extra.")
+    given.done()
+    settings: dict[str, Setting] = {field: str(value) for field, value in fields.items()}
+    settings |= {f"extra.{field}": text for field, text in extras.items()}
+    settings |= {"size": size} if size else {}
+    settings |= {"seeded": True} if send_seed else {}  # runs are stored under this name
+    settings |= {"base_url": base_url} if base_url else {}
+    provider = OpenAIImages(
+        model,
+        server,
+        size=size,
+        send_seed=send_seed,
+        response_format=response_format,
+        fields={**fields, **parse_extra_fields(name, extras)},
+        settings=settings,
+        timeout=retry_policy.timeout,
+    )
+    return build_image_model(provider, retry_policy=retry_policy)
+
+
+def _parse(answer: Mapping[str, Any], usage: Usage, served: Mapping[str, Setting]) -> Completion:
+    choices = answer.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    message = first.get("message") if isinstance(first, dict) else None
+    if not isinstance(first, dict) or not isinstance(message, dict):
+        raise CallError("wrong", "there is no message in the answer")
+    text, refusal, reason = message.get("content"), message.get("refusal"), first.get("finish_reason")
+    if isinstance(refusal, str) and refusal:
+        return Completion(refusal, "refusal", usage, served)
+    if not isinstance(reason, str | None) or reason not in _FINISH_REASONS:
+        raise CallError("wrong", f"the answer ended in an unknown way: {reason!r:.60}", usage=usage)
+    ended = _FINISH_REASONS[reason]
+    if ended == "stop" and not (isinstance(text, str) and text.strip()):
+        raise CallError("wrong", "there is no text in the answer", usage=usage)
+    return Completion(text if isinstance(text, str) else "", ended, usage, served)

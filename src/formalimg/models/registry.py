@@ -1,0 +1,235 @@
+"""Registry of model providers: from a name such as `openai/gpt-4o` to a model, by entry points; install lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from typing import Any, TypeAlias, TypeVar
+
+from formalimg.errors import FormalimgError
+from formalimg.models.chat import ChatModel
+from formalimg.models.image import ImageModel
+from formalimg.models.secrets import find_api_key
+
+IMAGE_MODELS = "formalimg.image_models"
+"""Entry-point group of image models. An entry is named after the provider and loads an `ImageModelFactory`."""
+
+CHAT_MODELS = "formalimg.chat_models"
+"""Entry-point group of chat models. An entry is named after the provider and loads a `ChatModelFactory`."""
+
+ImageModelFactory: TypeAlias = Callable[[str, Mapping[str, str]], ImageModel]
+"""Creates an image model from the rest of the name and the options."""
+
+ChatModelFactory: TypeAlias = Callable[[str, Mapping[str, str]], ChatModel]
+"""Creates a chat model from the rest of the name and the options."""
+
+Model = TypeVar("Model")
+Factory = TypeVar("Factory", bound=Callable[..., Any])
+
+_ATTRIBUTE = "__formalimg_needs__"
+
+
+def open_image_model(name: str, options: Mapping[str, str] | None = None) -> ImageModel:
+    """Return the image model of this name, `provider/model`.
+
+    Args:
+        name: as users write it, such as `builtin/oracle` or `folder/path/to/images`.
+        options: options of the model, as the provider defines them.
+
+    Raises:
+        FormalimgError: if the provider or model is unknown, a requirement is missing, or an option is wrong.
+    """
+    provider, model = _split(name, "builtin/reader")
+    known = image_model_providers()
+    if provider not in known and provider in chat_model_providers():
+        raise FormalimgError(f"{provider}/… makes no images: its models answer questions, as judges or planners")
+    factory: ImageModelFactory = _load(provider, model, known)
+    return factory(model, options or {})
+
+
+def open_chat_model(name: str, options: Mapping[str, str] | None = None) -> ChatModel:
+    """Return the chat model of this name, `provider/model`.
+
+    Args:
+        name: as users write it, such as `openai/gpt-4o` or `openai/Qwen/Qwen3-VL-8B-Instruct`.
+        options: options of the model, as the provider defines them.
+
+    Raises:
+        FormalimgError: if the provider or model is unknown, a requirement is missing, or an option is wrong.
+    """
+    provider, model = _split(name, "openai/gpt-4o")
+    known = chat_model_providers()
+    if provider not in known and provider in image_model_providers():
+        raise FormalimgError(f"{provider}/… answers no questions: its models make images")
+    factory: ChatModelFactory = _load(provider, model, known)
+    return factory(model, options or {})
+
+
+def image_model_providers() -> dict[str, EntryPoint]:
+    """Return the entry points of all installed providers of image models, by name."""
+    return {entry.name: entry for entry in entry_points(group=IMAGE_MODELS)}
+
+
+def chat_model_providers() -> dict[str, EntryPoint]:
+    """Return the entry points of all installed providers of chat models, by name."""
+    return {entry.name: entry for entry in entry_points(group=CHAT_MODELS)}
+
+
+@dataclass(frozen=True)
+class Provider:
+    """An installed provider of models.
+
+    Attributes:
+        name: prefix of the names of its models.
+        images: whether it has image models.
+        answers: whether it has chat models, for judges, planners and writers.
+        package: the distribution it comes with.
+        summary: what it offers, one line each.
+        missing: what to do before it can be used.
+    """
+
+    name: str
+    images: bool
+    answers: bool
+    package: str
+    summary: tuple[str, ...]
+    missing: tuple[str, ...]
+
+    def to_json(self) -> dict[str, object]:
+        """Return the provider as plain data."""
+        return {
+            "name": self.name,
+            "images": self.images,
+            "answers": self.answers,
+            "package": self.package,
+            "summary": list(self.summary),
+            "missing": list(self.missing),
+            "ready": not self.missing,
+        }
+
+
+def installed_providers() -> list[Provider]:
+    """Return all installed providers, by name. Their modules are loaded, but no model is called."""
+    images, chats = image_model_providers(), chat_model_providers()
+    return [_provider(name, images.get(name), chats.get(name)) for name in sorted({*images, *chats})]
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """What must be installed and set before a provider can be used.
+
+    Attributes:
+        modules: modules that are imported when the model is used.
+        install: the command that installs them.
+        keys: environment variables, one of which must hold an API key.
+        unless: when no key is needed.
+    """
+
+    modules: tuple[str, ...] = ()
+    install: str = ""
+    keys: tuple[str, ...] = ()
+    unless: str = ""
+
+    def missing_modules(self) -> list[str]:
+        """Return the modules that are not installed."""
+        return [module for module in self.modules if not _is_installed(module)]
+
+    def missing(self) -> list[str]:
+        """Return what is still to be done; empty if the provider can be used."""
+        found = [self.install or f"install {', '.join(self.modules)}"] if self.missing_modules() else []
+        if self.keys and find_api_key(self.keys) is None:
+            found.append(f"set {' or '.join(self.keys)}" + (f" (not needed {self.unless})" if self.unless else ""))
+        return found
+
+
+def needs(
+    *, modules: Sequence[str] = (), install: str = "", keys: Sequence[str] = (), unless: str = ""
+) -> Callable[[Factory], Factory]:
+    """Declare the requirements of a model factory; `formalimg models` shows them.
+
+    Missing modules are reported before the factory is called. Missing keys are not: the user's own server may need
+    none.
+
+    Args:
+        modules: modules that are imported when the model is used.
+        install: the command that installs them, such as `pip install 'formalimg[openai]'`.
+        keys: environment variables, one of which must hold an API key.
+        unless: when no key is needed, in a few words, such as `for a server of your own`.
+    """
+
+    def decorate(factory: Factory) -> Factory:
+        setattr(factory, _ATTRIBUTE, Requirements(tuple(modules), install, tuple(keys), unless))
+        return factory
+
+    return decorate
+
+
+def requirements_of(factory: Callable[..., Any]) -> Requirements:
+    """Return the requirements that `needs` declared; none if it was not used."""
+    found = getattr(factory, _ATTRIBUTE, None)
+    return found if isinstance(found, Requirements) else Requirements()
+
+
+def require_modules(provider: str, factory: Callable[..., Any]) -> None:
+    """Check that the modules a factory requires are installed.
+
+    Raises:
+        FormalimgError: if one is missing; the message contains the install command.
+    """
+    required = requirements_of(factory)
+    absent = required.missing_modules()
+    if absent:
+        advice = required.install or f"install {', '.join(absent)}"
+        raise FormalimgError(f"{provider}/… needs {', '.join(absent)}: {advice}")
+
+
+def _split(name: str, example: str) -> tuple[str, str]:
+    provider, slash, model = name.partition("/")
+    if not slash or not model:
+        raise FormalimgError(f"cannot read the model {name!r}: write provider/model, as in {example}")
+    return provider, model
+
+
+def _load(provider: str, model: str, known: Mapping[str, EntryPoint]) -> Callable[[str, Mapping[str, str]], Model]:
+    if provider not in known:
+        near = get_close_matches(provider, known, 1)
+        advice = f"did you mean {near[0]}/{model}?" if near else f"known are {', '.join(sorted(known))}"
+        raise FormalimgError(f"unknown provider {provider!r}: {advice}")
+    try:
+        factory: Callable[[str, Mapping[str, str]], Model] = known[provider].load()
+    except (ImportError, AttributeError) as error:
+        raise FormalimgError(
+            f"the provider {provider!r} cannot be loaded from {known[provider].value} ({error}): install it again"
+        ) from error
+    require_modules(provider, factory)
+    return factory
+
+
+def _provider(name: str, images: EntryPoint | None, chats: EntryPoint | None) -> Provider:
+    entries = [entry for entry in (images, chats) if entry is not None]
+    summary: list[str] = []
+    missing: list[str] = []
+    for entry in entries:
+        try:
+            factory = entry.load()
+        except Exception as error:  # somebody else's package may be broken in any way, and the others are not
+            missing.append(f"mend {entry.value}, which cannot be loaded ({type(error).__name__}: {error})")
+            continue
+        summary.append((factory.__doc__ or "").strip().partition("\n")[0])
+        missing.extend(requirements_of(factory).missing())
+    package = entries[0].dist.name if entries[0].dist else ""
+    return Provider(name, images is not None, chats is not None, package, _unique(summary), _unique(missing))
+
+
+def _unique(lines: list[str]) -> tuple[str, ...]:
+    return tuple(line for line in dict.fromkeys(lines) if line)
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):  # a parent package is not installed
+        return False

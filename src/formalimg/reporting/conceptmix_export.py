@@ -1,0 +1,151 @@
+"""Export a run of ConceptMix in the layout of its published scripts: images, results and scores."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from formalimg._util.io import atomic_folder, atomic_write
+from formalimg.errors import FormalimgError
+from formalimg.judges import Verdict
+from formalimg.runs import Judged, StoredRun
+from formalimg.suites import ConceptSpec, Item, ScoredImage, scores_text
+
+_MAX_NAME = 50
+_SCORES = "all_ind_scores"
+_NO_CONCEPTS = "the verdict does not say which concepts are shown"
+"""The reason for images that have a verdict but no scores."""
+
+
+class Exported(NamedTuple):
+    """The result of an export.
+
+    Attributes:
+        folder: the folder.
+        images: the number of images.
+        scored: the number of images with scores.
+        without: the number of images that are missing or have no scores, by reason.
+    """
+
+    folder: Path
+    images: int
+    scored: int
+    without: Mapping[str, int]
+
+
+class _ExportedImage(NamedTuple):
+    """An image of the run, its name in the export, and what it was made for."""
+
+    judged: Judged
+    level: int
+    name: str
+    prompt: str
+    spec: ConceptSpec
+
+
+def export_concepts(run: StoredRun, folder: str | Path, name: str) -> Exported:
+    """Write a run of ConceptMix as `<folder>/<name>/<k>/…`, with scores in `<folder>/all_ind_scores/`.
+
+    The layout has no place for images without scores: they are listed in `<name>_unscored.json` beside the scores. So
+    are those that fail by a verdict that does not say which concepts are missing.
+
+    Args:
+        run: the run; the verdicts are those of its last judge.
+        folder: the folder; other models may be there already.
+        name: the name of the model there.
+
+    Raises:
+        FormalimgError: if it is a run of another suite, or the model is there already.
+    """
+    if run.manifest.suite != "conceptmix":
+        raise FormalimgError(f"{run.folder} is a run of {run.manifest.suite}: only runs of conceptmix can be exported")
+    place = Path(folder)
+    if not re.fullmatch(r"[\w.-]{1,100}", name) or name in (".", "..", _SCORES):
+        raise FormalimgError(f"{name!r} cannot be a folder: name the model with letters, digits, . _ -")
+    items = {item.id: item for item in run.suite_items()}
+    judged = list(run.judged())
+    kept = list(_exported_images(judged, items))
+    scored = [(entry, scores) for entry in kept if (scores := _scores(entry)) is not None]
+    with atomic_folder(place / name) as new:
+        _write_images(kept, new, place / name)
+    planned = Counter(each.outcome.level for each in judged)
+    for level in sorted({entry.level for entry, _ in scored}):
+        text = scores_text(_scored(*each, place / name) for each in scored if each[0].level == level)
+        _write(place / _SCORES / f"k_results_{planned[level]}" / f"{name}_k={level}_score.json", text)
+    unscored = [each.outcome for each in judged if not isinstance(each.verdict, Verdict)]
+    unscored += [
+        entry.judged.outcome._replace(reason=_NO_CONCEPTS)
+        for entry in kept
+        if isinstance(entry.judged.verdict, Verdict) and _scores(entry) is None
+    ]
+    if unscored:
+        records = [{**outcome._asdict(), "prompt": items[outcome.item].prompt} for outcome in unscored]
+        _write(place / _SCORES / f"{name}_unscored.json", json.dumps(records, indent=4))
+    return Exported(place, len(kept), len(scored), Counter(outcome.reason for outcome in unscored))
+
+
+def _exported_images(images: Sequence[Judged], items: Mapping[str, Item[object]]) -> Iterator[_ExportedImage]:
+    """Yield the images that exist, each with the name that the published scripts give it."""
+    indexes: dict[int, dict[str, int]] = {}
+    for judged in images:
+        outcome = judged.outcome
+        places = indexes.setdefault(outcome.level, {})
+        index = places.setdefault(outcome.item, len(places) + 1)
+        item = items[outcome.item]
+        assert isinstance(item.spec, ConceptSpec), "a run of conceptmix has no others"
+        if judged.image is not None:
+            prompt = re.sub(r"\W", "", item.prompt[:_MAX_NAME].replace(" ", "_"))
+            sample = f"_{outcome.sample}" if outcome.sample else ""
+            name = f"{outcome.level}/{index}{prompt}{sample}{judged.image.suffix}"
+            yield _ExportedImage(judged, outcome.level, name, item.prompt, item.spec)
+
+
+def _write_images(kept: Sequence[_ExportedImage], new: Path, place: Path) -> None:
+    """Copy the images, and write `result.json` beside those of each level; `place` is where they will lie."""
+    records: dict[int, list[dict[str, object]]] = {}
+    for entry in kept:
+        assert entry.judged.image is not None
+        (new / entry.name).parent.mkdir(exist_ok=True)
+        try:
+            (new / entry.name).write_bytes(entry.judged.image.read_bytes())
+        except OSError as error:
+            raise FormalimgError(f"cannot copy {entry.judged.image}: {error.strerror}") from error
+        asked = entry.spec.concepts
+        records.setdefault(entry.level, []).append(
+            {
+                "num_skills": entry.level,
+                "prompt": entry.prompt,
+                "image_path": str(place / entry.name),
+                "categories": [each.category for each in asked],
+                "skill": [each.value for each in asked],
+                "question": [each.question for each in asked],
+            }
+        )
+    for level, those in records.items():
+        (new / str(level) / "result.json").write_text(json.dumps(those, indent=4), encoding="utf-8")
+
+
+def _scores(entry: _ExportedImage) -> tuple[int, ...] | None:
+    """Return 1 or 0 for each concept; None if there is no verdict, or it does not say which concepts are shown."""
+    verdict = entry.judged.verdict
+    if not isinstance(verdict, Verdict):
+        return None
+    asked = [each.question for each in entry.spec.concepts]
+    shown = {part.name: int(part.score >= 1) for part in verdict.parts}
+    if not verdict.parts and (verdict.passed or "rule" in verdict.evidence):
+        # What passes shows all; what fails by rule, such as one flat colour, shows nothing, without a question.
+        return (int(verdict.passed),) * len(asked)
+    return tuple(shown[question] for question in asked) if shown.keys() >= set(asked) else None
+
+
+def _scored(entry: _ExportedImage, scores: tuple[int, ...], place: Path) -> ScoredImage:
+    return ScoredImage(str(place / entry.name), tuple(each.question for each in entry.spec.concepts), scores)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    atomic_write(path, [text.encode()])

@@ -1,0 +1,170 @@
+"""Scores of CF-World: the gate, means by level, and the rules that captions state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from formalimg.analysis import counterfactual_specs, image_score
+from formalimg.reporting.labels import level_head, rule_text
+from formalimg.reporting.model import GradedImage, HowCounted, SeenImage
+from formalimg.runs import RunRecord
+from formalimg.stats import (
+    Band,
+    Gate,
+    MeanScore,
+    Missing,
+    Rate,
+    ScoreObservation,
+    ScoreRatio,
+    ScoreSummary,
+    Summary,
+    apply_gate,
+    gates,
+    summarize_scores,
+)
+from formalimg.suites import PASS_MARK, Profile, Suite
+
+
+def scoring_rules(
+    suite: Suite, missing: Missing, threshold: float, profile: Profile, *, with_ratios: bool = True
+) -> Iterator[str]:
+    """Yield the scoring rules, sentence by sentence."""
+    yield rule_text(missing, of_scores=True)
+    if suite.bands:
+        unknown = {
+            "paper": "; where L1 has no score, they have none either",
+            "official-code": ", or has no score",
+        }
+        yield f"L2 and L3 count as 0 where L1 of their group is below the threshold of {threshold:g}{unknown[profile]}"
+        if with_ratios:
+            yield "PRR = L2/√L1, RRR = L3/√L2"
+    else:
+        yield "There is no gate, so that gated scores do not compare with these"
+    if profile == "official-code":
+        rounded = "; PRR and RRR are of means rounded to two decimals" if suite.bands and with_ratios else ""
+        yield f"As in the published code, each question has its full weight{rounded} (profile: official-code)"
+
+
+def describe_levels(suite: Suite) -> str:
+    """Return what the levels are, where their names do not say it."""
+    kinds = {1: "factual", 2: "explicit counterfactual", 3: "implicit counterfactual"}
+    if not suite.bands:
+        return ""
+    return " (" + ", ".join(f"{level_head(suite, level)} {what}" for level, what in kinds.items()) + ")"
+
+
+GATE_UNKNOWN = "gate unknown"
+NO_FACTUAL = "level 1 is not part of the run"
+"""Reasons why an image does not count although it has a score."""
+
+WHY_NOT_COUNTED = {
+    GATE_UNKNOWN: "the factual image of the group has no score",
+    NO_FACTUAL: "so it is unknown whether the gate is open; run all levels",
+}
+"""These reasons explained."""
+
+NO_QUESTIONS = "no questions"
+"""The reason for images of items that have no questions."""
+
+
+def graded_images(
+    run: RunRecord, images: Sequence[SeenImage], suite: Suite, how: HowCounted
+) -> tuple[GradedImage, ...]:
+    """Return the images of a run with their groups and scores, in the order of the run."""
+    specs = counterfactual_specs(run)
+    seen = [
+        ScoreObservation(
+            specs[one.item].group,
+            one.level,
+            one.sample,
+            None if one.score is None else image_score(run, one.item, one.score, one.parts, how.profile),
+        )
+        for one in images
+    ]
+    threshold = threshold_of(suite, how)
+    before: Sequence[Gate] = ["open"] * len(seen)
+    counting = seen
+    if threshold is not None:
+        before = gates(seen, threshold, profile=how.profile)
+        counting = apply_gate(seen, threshold, profile=how.profile)
+    return tuple(
+        GradedImage(
+            one.item,
+            raw.group,
+            one.level,
+            one.sample,
+            raw.score,
+            counts.score,
+            gate == "closed" and raw.score is not None,
+            one.parts,
+            frozenset(asked.dimension for asked in specs[one.item].questions),
+            run.items[one.item].tags,
+            "" if counts.score is not None else _why(one, raw.score, gate, bool(specs[one.item].questions)),
+        )
+        for one, raw, counts, gate in zip(images, seen, counting, before, strict=True)
+    )
+
+
+def threshold_of(suite: Suite, how: HowCounted) -> float | None:
+    """Return the score that opens the gate of a group; None for suites without a gate."""
+    return how.threshold if has_gate(suite) else None
+
+
+def has_gate(suite: Suite) -> bool:
+    """Return whether factual images decide if others count: in CF-World they do; its probes have no gate."""
+    return suite.kind == "counterfactual" and bool(suite.bands)
+
+
+def _why(image: SeenImage, score: float | None, gate: Gate, has_questions: bool) -> str:
+    if score is not None:
+        return NO_FACTUAL if gate == "not in the run" else GATE_UNKNOWN
+    return image.reason if has_questions else NO_QUESTIONS
+
+
+def score_summary(images: Sequence[GradedImage], suite: Suite, how: HowCounted) -> Summary:
+    """Return the means by level as rates, and PRR and RRR as bands."""
+    numbers = gated_means(images, suite, how)
+    overall = means(images, how, of_all_levels=True).levels.get(1, MeanScore(None, None, 0, 0, 0))
+    ratios = {"PRR": numbers.prr, "RRR": numbers.rrr}
+    return Summary(
+        {level: _rate(mean, [one for one in images if one.level == level]) for level, mean in numbers.levels.items()},
+        _rate(overall, images),
+        {name: _band(levels, ratios[name], numbers) for name, levels in suite.bands.items()},
+        None,
+        how.missing,
+        how.confidence,
+    )
+
+
+def gated_means(images: Iterable[GradedImage], suite: Suite, how: HowCounted) -> ScoreSummary:
+    """Return the means of whole groups. The gate is applied here, so that intervals account for it too."""
+    return summarize_scores(
+        (ScoreObservation(one.group, one.level, one.sample, one.score) for one in images),
+        threshold=threshold_of(suite, how),
+        missing=how.missing,
+        confidence=how.confidence,
+        profile=how.profile,
+    )
+
+
+def means(images: Iterable[GradedImage], how: HowCounted, *, of_all_levels: bool = False) -> ScoreSummary:
+    """Return the means of the scores that count; the gate was applied before."""
+    return summarize_scores(
+        (ScoreObservation(one.group, 1 if of_all_levels else one.level, one.sample, one.counting) for one in images),
+        threshold=None,
+        missing=how.missing,
+        confidence=how.confidence,
+        profile=how.profile,
+    )
+
+
+def _rate(mean: MeanScore, images: Sequence[GradedImage]) -> Rate:
+    passed = sum(one.counting is not None and round(one.counting, 9) >= PASS_MARK for one in images)
+    return Rate(passed, mean.scored, mean.expected, mean.value, mean.interval)
+
+
+def _band(levels: tuple[int, ...], ratio: ScoreRatio, numbers: ScoreSummary) -> Band:
+    there = [numbers.levels[level] for level in levels if level in numbers.levels]
+    expected = sum(mean.expected for mean in there)
+    coverage = sum(mean.scored for mean in there) / expected if expected else 0.0
+    return Band(levels, ratio.value, ratio.interval, coverage)

@@ -1,1 +1,0 @@
-"""Figures of what items are made of, one file for each kind of suite."""

@@ -1,1 +1,0 @@
-"""Figures of studies, one file for each kind of study."""

@@ -1,0 +1,196 @@
+"""Reports as data: CSV in long format, one line per run and number, and JSON with everything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+
+from formalimg.reporting.counterfactual_scores import has_gate
+from formalimg.reporting.main_table import main_table
+from formalimg.reporting.model import Comparison, PublishedRow, Row, Section, Tally
+from formalimg.reporting.notes import caption, remarks
+from formalimg.stats import Band, Interval, Rate, Summary
+from formalimg.tables import INCOMPLETE_NOTE, Table, TableRow, csv_rows, csv_text, json_number, json_table
+
+CSV_COLUMNS = (
+    "suite",
+    "run",
+    "model",
+    "task",
+    "condition",
+    "judge",
+    "samples",
+    "seed",
+    "size",
+    "figure",
+    "name",
+    "passed",
+    "scored",
+    "expected",
+    "value",
+    "low",
+    "high",
+    "missing",
+    "confidence",
+    "profile",
+    "threshold",
+)
+"""The columns of CSV reports. `figure` is level, band, overall or generalizability, or the name of another table;
+`name` says which of them. `threshold` is empty for suites without a gate."""
+
+_KNOWN = {"level", "band", "overall", "generalizability"}
+"""Numbers of the main table that JSON reports have under names of their own."""
+
+
+def comparison_csv(comparison: Comparison) -> str:
+    """Return one line for each run and number, with counts and intervals; rates are 0 to 1, unknown values empty."""
+    return csv_text(CSV_COLUMNS, (line for section in comparison.sections for line in _lines(section, comparison)))
+
+
+def _lines(section: Section, comparison: Comparison) -> Iterator[dict[str, object]]:
+    runs = {row.name: _run_fields(row, section, comparison) for row in section.rows}
+    for table in (main_table(section, comparison), *section.tables):
+        for row in table.rows:
+            ours = None if row.is_published else runs.get(row.run)  # others may have published under the same name
+            # Published numbers, or numbers of the items alone.
+            common = ours or {"suite": section.suite.name, "run": row.run, "model": row.model, "judge": row.judge}
+            yield from ({**common, **line} for line in _numbers(table, row))
+
+
+def _numbers(table: Table, row: TableRow) -> list[dict[str, object]]:
+    """Return the lines of a row; files of earlier versions have generalizability after the overall rate."""
+    return sorted(csv_rows(table, row), key=lambda line: line["figure"] == "generalizability")
+
+
+def _run_fields(row: Row, section: Section, comparison: Comparison) -> dict[str, object]:
+    manifest = row.manifest
+    return {
+        "suite": section.suite.name,
+        "run": row.name,
+        "model": manifest.model.name,
+        "task": manifest.task,
+        "condition": manifest.condition,
+        "judge": manifest.judge.name if manifest.judge else None,
+        "samples": manifest.samples,
+        "seed": manifest.seed,
+        "size": manifest.size,
+        "missing": comparison.missing,
+        "confidence": comparison.confidence,
+        "profile": comparison.profile,
+        "threshold": comparison.threshold if has_gate(section.suite) else None,
+    }
+
+
+def comparison_json(comparison: Comparison, **more: object) -> str:
+    """Return everything a comparison has as JSON; rates are 0 to 1, unknown values null. `more` is added at the end."""
+    data = {
+        "missing": comparison.missing,
+        "confidence": comparison.confidence,
+        "threshold": comparison.threshold,
+        "profile": comparison.profile,
+        "sections": [_section(section, comparison) for section in comparison.sections],
+        **more,
+    }
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def _section(section: Section, comparison: Comparison) -> dict[str, object]:
+    table = main_table(section, comparison)
+    runs = [row for row in table.rows if not row.is_published]
+    return {
+        "suite": section.suite.name,
+        "title": section.suite.title,
+        "epsilon": section.epsilon,
+        "caption": caption(section, comparison) + (f" {INCOMPLETE_NOTE}" if table.is_incomplete else ""),
+        "remarks": remarks(section),
+        "runs": [{**_run(row), **_other_numbers(table, cells)} for row, cells in zip(section.rows, runs, strict=True)],
+        "published": [_published(row) for row in section.published],
+        "tables": [json_table(table) for table in section.tables],
+    }
+
+
+def _other_numbers(table: Table, row: TableRow) -> dict[str, object]:
+    """Return the numbers of the main table that `_run` does not know, by figure and name."""
+    found: dict[str, dict[str, object]] = {}
+    for n, column in enumerate(table.columns):
+        number = table.number(row, n)
+        if number is not None and column.figure not in _KNOWN:
+            found.setdefault(column.figure or column.head, {})[column.name or column.head] = json_number(number, column)
+    return dict(found)
+
+
+def _run(row: Row) -> dict[str, object]:
+    manifest = row.manifest
+    return {
+        "name": row.name,
+        "folder": str(row.folder),
+        "suite_version": manifest.suite_version,
+        "items_digest": manifest.items_digest,
+        "items": row.items,
+        "pictures_of_each": row.images_of_each._asdict(),
+        "model": asdict(manifest.model),
+        "judge": asdict(manifest.judge) if manifest.judge else None,
+        "samples": manifest.samples,
+        "seed": manifest.seed,
+        "size": manifest.size,
+        "task": manifest.task,
+        "condition": manifest.condition,
+        "style": manifest.style,
+        "prompts": manifest.prompts,
+        "layouts": manifest.layouts,
+        "created": manifest.created,
+        "made_with": manifest.made_with,
+        **_summary(row.summary),
+        "gated": len(row.gated),
+        "unscored": dict(row.unscored),
+        "unscored_details": {reason: detail._asdict() for reason, detail in row.details.items()},
+        "failed_by_rule": dict(row.by_rule),
+        "clauses_by_kind": _tallies(row.kinds),
+        "clauses_by_predicate": _tallies(row.predicates),
+        "cost": row.spent._asdict(),
+    }
+
+
+def _summary(summary: Summary) -> dict[str, object]:
+    held = summary.generalizability
+    return {
+        "levels": {str(level): _rate(rate) for level, rate in summary.levels.items()},
+        "bands": {name: _band(band) for name, band in summary.bands.items()},
+        "overall": _rate(summary.overall),
+        "generalizability": held._asdict() if held else None,
+    }
+
+
+def _rate(rate: Rate) -> dict[str, object]:
+    counts = {"passed": rate.passed, "scored": rate.scored, "expected": rate.expected}
+    return {**counts, "value": rate.value, "interval": _interval(rate.interval)}
+
+
+def _band(band: Band) -> dict[str, object]:
+    return {
+        "levels": list(band.levels),
+        "value": band.value,
+        "interval": _interval(band.interval),
+        "coverage": band.coverage,
+    }
+
+
+def _interval(interval: Interval | None) -> list[float] | None:
+    return list(interval) if interval else None
+
+
+def _tallies(tallies: Mapping[str, Tally]) -> dict[str, dict[str, int]]:
+    return {name: tally._asdict() for name, tally in tallies.items()}
+
+
+def _published(row: PublishedRow) -> dict[str, object]:
+    return {
+        "name": row.name,
+        "model": row.model,
+        "judge": row.judge or None,
+        "source": row.source,
+        "levels": {str(level): rate for level, rate in row.rates.items()},
+        "bands": dict(row.bands),
+        "generalizability": row.generalizability,
+    }

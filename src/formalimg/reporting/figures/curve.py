@@ -1,0 +1,217 @@
+"""The curve of a report page: rates or scores over the levels, as SVG, with intervals, epsilon and published lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from formalimg.reporting.figures.series import run_tones
+from formalimg.reporting.figures.svg import Markup, element, join, short_names, spread_labels
+from formalimg.reporting.labels import (
+    axis_label,
+    epsilon_text,
+    generalizability_text,
+    level_head,
+    level_name,
+    level_word,
+    number_type,
+    shorten,
+    unit_of,
+)
+from formalimg.reporting.model import PublishedRow, Row, Section
+from formalimg.stats import Rate
+from formalimg.suites import Suite
+from formalimg.tables import NOTHING, format_interval, format_value
+
+_WIDTH, _HEIGHT = 920, 430
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 220, 16, 44
+_DODGE = 5.0
+"""The distance between points of several runs at one level, so that intervals do not overlap; less for many runs."""
+_LINE = 15.0
+"""The minimal distance between labels."""
+_MAX_NAME = 21
+"""Longer names are shortened in the figure; the cards have them whole."""
+
+
+class _Plane(NamedTuple):
+    levels: tuple[int, ...]
+
+    @property
+    def step(self) -> float:
+        return (_WIDTH - _LEFT - _RIGHT) / len(self.levels)
+
+    def x(self, level: int) -> float:
+        return _LEFT + self.step * (self.levels.index(level) + 0.5)
+
+    def y(self, rate: float) -> float:
+        return _TOP + (_HEIGHT - _TOP - _BOTTOM) * (1 - rate)
+
+
+class _CurveLabel(NamedTuple):
+    height: float
+    text: str
+    tone: str
+
+
+def curve(section: Section) -> Markup:
+    """Return one line for each run with its intervals; floor, ceiling and published numbers are less prominent."""
+    if not section.levels:
+        return join()
+    if not section.published and not any(row.summary.overall.scored for row in section.rows):
+        return element("p", "No image has a verdict yet.", class_="quiet")
+    plane = _Plane(section.levels)
+    tones = run_tones(section.rows)
+    lines = [_run_line(row, number, tones[number], section, plane) for number, row in enumerate(section.rows)]
+    return element(
+        "svg",
+        element("title", _title(section)),
+        element("desc", _description(section)),
+        _axes(section, plane),
+        "" if section.epsilon is None else _threshold(section.epsilon, plane),
+        (_published_line(row.rates, row.name, plane) for row in _published_shown(section)),
+        reversed(lines),  # the first run lies on top
+        "" if section.epsilon is None else _threshold_label(section.epsilon, plane),
+        _labels(section, plane),
+        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
+        role="img",
+        class_="curve",
+    )
+
+
+def _title(section: Section) -> str:
+    if number_type(section.suite) == "score":
+        return "Mean score of images, by level"
+    return f"Rate of images that pass, by {section.suite.level}"
+
+
+def _description(section: Section) -> str:
+    suite = section.suite
+    runs = (
+        f"{row.name}: "
+        + ", ".join(
+            f"{level_name(suite, level)} {format_value(rate.value, number_type(suite))}"
+            for level, rate in row.summary.levels.items()
+        )
+        for row in section.rows
+    )
+    return "; ".join(runs)
+
+
+def _axes(section: Section, plane: _Plane) -> Markup:
+    right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
+    parts = []
+    for tick in range(0, 101, 20):
+        y = plane.y(tick / 100)
+        parts.append(element("line", x1=_LEFT, x2=right, y1=y, y2=y, class_="grid" if tick else "axis"))
+        parts.append(element("text", axis_label(tick / 100, section.suite), x=_LEFT - 8, y=y + 4, class_="tick end"))
+    parts += [
+        element("text", level_head(section.suite, level), x=plane.x(level), y=bottom + 18, class_="tick middle")
+        for level in plane.levels
+    ]
+    parts.append(
+        element("text", level_word(section.suite), x=(_LEFT + right) / 2, y=bottom + 37, class_="tick middle name")
+    )
+    return element("g", parts, class_="axes")
+
+
+def _threshold(epsilon: float, plane: _Plane) -> Markup:
+    y = plane.y(epsilon)
+    return element("line", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=y, y2=y, class_="threshold")
+
+
+def _threshold_label(epsilon: float, plane: _Plane) -> Markup:
+    """Return the label of the threshold. It is drawn last: an interval of the first level would strike it out."""
+    return element("text", f"ε = {epsilon_text(epsilon)}", x=_LEFT + 4, y=plane.y(epsilon) - 5, class_="tick")
+
+
+def _run_line(row: Row, number: int, tone: str, section: Section, plane: _Plane) -> Markup:
+    runs = len(section.rows)
+    shift = min(_DODGE, 0.6 * plane.step / runs) * (number - (runs - 1) / 2)
+    points = {
+        level: (plane.x(level) + shift, rate) for level, rate in row.summary.levels.items() if rate.value is not None
+    }
+    held = row.summary.generalizability
+    marks: list[Markup] = []
+    for level, (x, rate) in points.items():
+        marks.extend(_point(x, rate, plane, f"{row.name}, {level_name(section.suite, level)}", section.suite))
+        if held is not None and held.value == level and rate.value is not None:
+            marks.append(element("circle", cx=x, cy=plane.y(rate.value), r=8, class_="held"))
+    return element(
+        "g",
+        _strokes({level: (x, rate.value or 0.0) for level, (x, rate) in points.items()}, plane),
+        marks,
+        class_=f"run {tone}",
+    )
+
+
+def _point(x: float, rate: Rate, plane: _Plane, what: str, suite: Suite) -> Iterator[Markup]:
+    if rate.value is None:
+        return
+    passed = f"{rate.passed} of {rate.scored} scored" if unit_of(suite) else f"{rate.scored} scored"
+    value = f"{format_value(rate.value, number_type(suite))}{unit_of(suite)}"
+    title = f"{what}: {value}, {passed}, {rate.expected} expected"
+    if rate.interval is not None:
+        low, high = plane.y(rate.interval.low), plane.y(rate.interval.high)
+        yield element("path", d=f"M{x:.1f} {low:.1f}V{high:.1f}", class_="whisker")
+        title += f"; interval {format_interval(rate.interval, number_type(suite))}"
+    kind = "point" if rate.coverage >= 1 else "point partial"
+    yield element("circle", element("title", title), cx=x, cy=plane.y(rate.value), r=3.5, class_=kind)
+
+
+def _strokes(points: Mapping[int, tuple[float, float]], plane: _Plane) -> list[Markup]:
+    """Return a line through the points, broken where a level has no number."""
+    drawn, command = "", "M"
+    for level in plane.levels:
+        if level in points:
+            x, rate = points[level]
+            drawn += f"{command}{x:.1f} {plane.y(rate):.1f}"
+        command = "L" if level in points else "M"
+    return [element("path", d=drawn, class_="stroke")] if drawn else []
+
+
+def _published_shown(section: Section) -> list[PublishedRow]:
+    """Return the published numbers by the first of their judges; lines of the same models by another would crowd it."""
+    return [row for row in section.published if row.judge == section.published[0].judge]
+
+
+def _published_line(rates: Mapping[int, float], name: str, plane: _Plane) -> Markup:
+    points = {level: (plane.x(level), rate) for level, rate in rates.items()}
+    return element("g", element("title", f"{name} (published)"), _strokes(points, plane), class_="run published")
+
+
+def _labels(section: Section, plane: _Plane) -> list[Markup]:
+    """Return a name at the end of each line, moved apart where they would overlap."""
+    names = short_names([row.name for row in section.rows], _MAX_NAME)
+    ends = [
+        _CurveLabel(plane.y(end), _label_text(name, row, section), tone)
+        for name, tone, row in zip(names, run_tones(section.rows), section.rows, strict=True)
+        if (end := _end((level, rate.value) for level, rate in row.summary.levels.items())) is not None
+    ]
+    ends += [
+        _CurveLabel(plane.y(end), shorten(row.name, _MAX_NAME), "published")
+        for row in _published_shown(section)
+        if (end := _end(row.rates.items())) is not None
+    ]
+    ends.sort(key=lambda label: label.height)
+    heights = spread_labels([label.height for label in ends], _LINE, _TOP, _HEIGHT - 6)
+    x = _WIDTH - _RIGHT
+    return [
+        element(
+            "g",
+            element("path", d=f"M{x - 6} {label.height:.1f}L{x + 8} {height:.1f}", class_="leader"),
+            element("text", label.text, x=x + 12, y=height + 4),
+            class_=f"label {label.tone}",
+        )
+        for label, height in zip(ends, heights, strict=True)
+    ]
+
+
+def _label_text(name: str, row: Row, section: Section) -> str:
+    held = generalizability_text(row.summary.generalizability)
+    return name if section.epsilon is None or held == NOTHING else f"{name} · G {held}"
+
+
+def _end(numbers: Iterable[tuple[int, float | None]]) -> float | None:
+    """Return the last number of a line."""
+    known: Sequence[float] = [value for _, value in numbers if value is not None]
+    return known[-1] if known else None

@@ -1,0 +1,118 @@
+"""The main table of a report: pass rates or mean scores by level and band, generalizability, and coverage.
+
+A new column is added here: it then appears in every format, also in CSV and JSON files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from formalimg.reporting.labels import epsilon_text, level_head, level_name, level_word, number_type, words_of
+from formalimg.reporting.model import Comparison, PublishedRow, Row, Section
+from formalimg.reporting.notes import caption, interval_note, remarks
+from formalimg.stats import Interval
+from formalimg.tables import NOTHING, Cell, Column, Number, Table, TableRow
+
+
+class _MainColumn(NamedTuple):
+    """A column of the main table, and how its cells follow from a run and from published numbers.
+
+    A cell that is a dash is not known to the run at all; an unknown number of the run is None.
+    """
+
+    column: Column
+    of_run: Callable[[Row], Cell]
+    of_published: Callable[[PublishedRow], Cell]
+
+
+def main_table(section: Section, comparison: Comparison) -> Table:
+    """Return the main table of a section: one row for each run, then the published ones."""
+    columns = tuple(_columns(section))
+    rows = [
+        *(TableRow(tuple(one.of_run(row) for one in columns), row.name) for row in section.rows),
+        *(
+            TableRow(tuple(one.of_published(row) for one in columns), row.name, row.model, row.judge, row.source)
+            for row in section.published
+        ),
+    ]
+    return Table(
+        section.suite.name,
+        section.suite.title,
+        tuple(one.column for one in columns),
+        tuple(rows),
+        (caption(section, comparison, intervals=False), *remarks(section)),
+        "result",
+        f"{interval_note(section, comparison)}.",
+    )
+
+
+def _columns(section: Section) -> Iterator[_MainColumn]:
+    yield _MainColumn(Column("run"), lambda row: row.name, lambda row: row.name)
+    for level in section.levels:
+        yield _level_column(section, level)
+    for n, band in enumerate(section.suite.bands):
+        yield _band_column(section, band, is_first=n == 0)
+    if section.epsilon is not None:
+        epsilon = epsilon_text(section.epsilon)
+        yield _MainColumn(
+            Column("G", "level", subscript=epsilon, starts=True, figure="generalizability", name=epsilon),
+            _generalizability,
+            lambda row: row.generalizability,
+        )
+    yield _MainColumn(
+        Column("scored", "scored", figure="overall", name="all images"),
+        lambda row: Number.of(row.summary.overall),
+        lambda _: "published",
+    )
+
+
+def _level_column(section: Section, level: int) -> _MainColumn:
+    suite = section.suite
+    column = Column(
+        level_name(suite, level),
+        number_type(suite),
+        # Scores that stand for the whole suite have their intervals beside them in every format.
+        interval="full" if number_type(suite) == "score" and not suite.bands else "compact",
+        short=level_head(suite, level),
+        group=level_word(suite),
+        figure="level",
+        name=str(level),
+    )
+
+    def of_run(row: Row) -> Cell:
+        return Number.of(row.summary.levels[level]) if level in row.summary.levels else NOTHING
+
+    return _MainColumn(column, of_run, lambda row: row.rates.get(level, NOTHING))
+
+
+def _band_column(section: Section, band: str, *, is_first: bool) -> _MainColumn:
+    suite = section.suite
+    column = Column(
+        band,
+        number_type(suite),
+        interval="full" if number_type(suite) == "score" else "compact",
+        group=words_of(suite).bands,
+        starts=is_first,
+        figure="band",
+        name=band,
+    )
+    return _MainColumn(column, lambda row: _band(row, band), lambda row: row.bands[band])
+
+
+def _band(row: Row, name: str) -> Cell:
+    """Return a band with the counts of its levels; its coverage is its own, as levels count alike in it."""
+    band = row.summary.bands.get(name)
+    if band is None:
+        return NOTHING
+    rates = [row.summary.levels[level] for level in band.levels if level in row.summary.levels]
+    passed, scored, expected = (sum(getattr(rate, of) for rate in rates) for of in ("passed", "scored", "expected"))
+    return Number(band.value, band.interval, None, passed, scored, expected, band.coverage)
+
+
+def _generalizability(row: Row) -> Cell:
+    held = row.summary.generalizability
+    if held is None:
+        return NOTHING
+    has_interval = held.low is not None and held.high is not None
+    return Number(held.value, Interval(held.low or 0, held.high or 0) if has_interval else None)

@@ -1,0 +1,246 @@
+"""Names, captions and notes of runs side by side: what tells them apart, and what limits a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from formalimg.analysis import judge_names
+from formalimg.reporting.counterfactual_scores import describe_levels, scoring_rules
+from formalimg.reporting.labels import epsilon_text, join_counts, number_type, rule_text, shorten
+from formalimg.reporting.model import Comparison, PublishedRow, Row, Section
+from formalimg.runs import Identity, PlannedItem, RunManifest, RunRecord, StoredRun
+from formalimg.tables import count_noun, format_value, join_names
+
+_MAX_DETAIL = 100
+
+# --- names
+
+
+def identity_text(identity: Identity | None) -> str:
+    """Return a model or judge with all its settings, such as `icons (judging_rules=1)`; `none` if there is none."""
+    if identity is None:
+        return "none"
+    settings = settings_text(identity.settings)
+    return f"{identity.name} ({settings})" if settings else identity.name
+
+
+def settings_text(settings: Mapping[str, object]) -> str:
+    """Return settings by name, such as `guidance=3.5, steps=20`."""
+    return ", ".join(f"{key}={value}" for key, value in sorted(settings.items()))
+
+
+def run_names(runs: Sequence[RunRecord]) -> tuple[str, ...]:
+    """Return a name for each run: its model, and as many of its settings as it takes to make the name unique."""
+    names = [_model_and_task(run.manifest) for run in runs]
+    for aspect in (_differing_settings, *_ASPECTS):
+        for name in sorted(set(names)):
+            alike = [number for number, other in enumerate(names) if other == name]
+            if len(alike) > 1:
+                found = aspect([runs[number] for number in alike])
+                if len(set(found)) > 1:
+                    for number, text in zip(alike, found, strict=True):
+                        names[number] = ", ".join(filter(None, [name, text]))
+    repeated = {name for name in names if names.count(name) > 1}
+    return tuple(
+        f"{name} ({names[: number + 1].count(name)})" if name in repeated else name for number, name in enumerate(names)
+    )
+
+
+def _model_and_task(manifest: RunManifest) -> str:
+    task = f"{manifest.task} task" if manifest.task != "image" else ""
+    return ", ".join(filter(None, [manifest.model.name, task, manifest.condition]))
+
+
+def _differing_settings(runs: Sequence[RunRecord]) -> list[str]:
+    settings = [run.manifest.model.settings for run in runs]
+    keys = sorted({key for one in settings for key in one})
+    differing = [key for key in keys if len({repr(one.get(key)) for one in settings}) > 1]
+    return [" ".join(f"{key}={one[key]}" for key in differing if key in one) for one in settings]
+
+
+def _differing_judges(runs: Sequence[RunRecord]) -> list[str]:
+    """Return who judged; where judges of one name differ, in which setting."""
+    names = iter(judge_names([run.manifest.judge for run in runs if run.manifest.judge]))
+    return [f"by {next(names)}" if run.manifest.judge else "not judged" for run in runs]
+
+
+def _aspect(text_of: Callable[[RunManifest], str]) -> Callable[[Sequence[RunRecord]], list[str]]:
+    return lambda runs: [text_of(run.manifest) for run in runs]
+
+
+_ASPECTS: tuple[Callable[[Sequence[RunRecord]], list[str]], ...] = (
+    _aspect(lambda manifest: f"layouts by {manifest.layouts.partition(' sha256')[0]}" if manifest.layouts else ""),
+    _aspect(lambda manifest: f"{manifest.style} style text" if manifest.style != "none" else "no style text"),
+    _differing_judges,
+    _aspect(lambda manifest: f"{manifest.size} px"),
+    _aspect(lambda manifest: f"seed {manifest.seed}"),
+    lambda runs: [run.folder.name for run in runs],
+)
+
+# --- captions
+
+
+def caption(section: Section, comparison: Comparison, *, intervals: bool = True) -> str:
+    """Return the caption of the main table: what its numbers are, who judged, and by which rules they were made."""
+    sentences = _score_caption if number_type(section.suite) == "score" else _rate_caption
+    return f"{'. '.join(sentences(section, comparison, interval_note(section, comparison) if intervals else ''))}."
+
+
+def interval_note(section: Section, comparison: Comparison) -> str:
+    """Return what the intervals of the main table are."""
+    over = ", over groups" if number_type(section.suite) == "score" else ""
+    return f"Intervals: {100 * comparison.confidence:g} %{over}"
+
+
+def _rate_caption(section: Section, comparison: Comparison, intervals: str) -> Iterator[str]:
+    yield f"{section.suite.title}: images that show all that was asked, in percent, by {section.suite.level}"
+    yield from _extent_and_judge(section)
+    yield rule_text(comparison.missing)
+    if intervals:
+        yield intervals
+    if section.epsilon is not None:
+        yield (
+            f"G{epsilon_text(section.epsilon)}: the largest {section.suite.level} up to which at least "
+            f"{format_value(section.epsilon, 'percent').removesuffix('.0')} % of images pass"
+        )
+
+
+def _score_caption(section: Section, comparison: Comparison, intervals: str) -> Iterator[str]:
+    yield f"{section.suite.title}: mean scores of images, from 0 to 1{describe_levels(section.suite)}"
+    yield from _extent_and_judge(section)
+    yield from scoring_rules(section.suite, comparison.missing, comparison.threshold, comparison.profile)
+    if intervals:
+        yield intervals
+
+
+def _extent_and_judge(section: Section) -> Iterator[str]:
+    """Yield how many images there are, and who judged; where judges differ, the notes say so."""
+    yield "; ".join(dict.fromkeys(map(extent, section.rows)))
+    judges = [row.manifest.judge for row in section.rows]
+    if judges[0] is not None and judges.count(judges[0]) == len(judges):
+        yield f"Judged by {judges[0].name}"
+
+
+def extent(row: Row) -> str:
+    """Return how many images a run has: `20 items, 2 images of each`, or `1 to 2 images of each, 32 in all`."""
+    fewest, most = row.images_of_each
+    if fewest == most:
+        return f"{count_noun(row.items, 'item')}, {count_noun(most, 'image')} of each"
+    return (
+        f"{count_noun(row.items, 'item')}, {fewest} to {count_noun(most, 'image')} of each, "
+        f"{row.summary.overall.expected:,} in all"
+    )
+
+
+def remarks(section: Section) -> list[str]:
+    """Return remarks on the main table: how the runs differ, which images are unscored and why, what failed by rule."""
+    found = list(section.notes)
+    for row in section.rows:
+        overall = row.summary.overall
+        if row.unscored:
+            found.append(
+                f"{row.name}: {overall.expected - overall.scored:,} of {count_noun(overall.expected, 'image')} "
+                f"unscored: {_reasons(row)}."
+            )
+        if row.by_rule:
+            failed = count_noun(sum(row.by_rule.values()), "image")
+            found.append(f"{row.name}: {failed} failed by rule: {join_counts(row.by_rule)}.")
+    return found
+
+
+def _reasons(row: Row) -> str:
+    """Return each reason with its count and the most common of its details."""
+    found = []
+    for reason, count in row.unscored.items():
+        detail = row.details.get(reason)
+        often = "" if detail is None or detail.times == count else "most often "
+        found.append(f"{count:,} {reason}" + (f" ({often}{shorten(detail.text, _MAX_DETAIL)})" if detail else ""))
+    return "; ".join(found)
+
+
+# --- notes
+
+
+def comparison_notes(
+    runs: Sequence[RunRecord], rows: Sequence[Row], published: Sequence[PublishedRow], computed: Sequence[str]
+) -> Iterator[str]:
+    """Yield how the runs differ besides their models, and what else limits a comparison of their numbers.
+
+    Args:
+        runs: the runs.
+        rows: their rows, in the same order.
+        published: published numbers beside them.
+        computed: those among the published numbers that were computed here from the others.
+    """
+    if len({run.manifest.items_digest for run in runs}) > 1:
+        shared = len(set.intersection(*({_item_key(item) for item in run.items.values()} for run in runs)))
+        counts = _by_value(rows, lambda row: f"{row.items:,}")
+        yield f"The runs are over different items: {counts}; {shared:,} are the same in all. Compare them with care."
+    for what, value_of in _DIFFERENCES.items():
+        if len({value_of(row) for row in rows}) > 1:
+            yield f"The runs differ in their {what}: {_by_value(rows, value_of)}."
+    yield from _note_on_judges(rows)
+    for row in rows:
+        if row.manifest.judge is None:
+            yield f"{row.name}: the images have not been judged yet."
+    yield from _note_on_hidden_judges(runs, rows)
+    if published:
+        sources = "; ".join(dict.fromkeys(row.source for row in published))
+        verb = "is" if len(computed) == 1 else "are"
+        made = f" Only {join_names(computed)} {verb} computed from them here." if computed else ""
+        yield f"Published numbers are as their authors gave them, on their items and by their judge: {sources}.{made}"
+
+
+def _note_on_judges(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield that judges differ; and who judged which run, unless the names of the runs say it."""
+    judges = [row.manifest.judge for row in rows if row.manifest.judge]
+    names = dict(zip(map(identity_text, judges), judge_names(judges), strict=True))
+
+    def judge_of(row: Row) -> str:
+        return names[identity_text(row.manifest.judge)] if row.manifest.judge else "none"
+
+    if len(set(map(judge_of, rows))) > 1:
+        is_known = all(row.name.endswith(f"by {judge_of(row)}") for row in rows)
+        yield f"The runs differ in their judges{'' if is_known else f': {_by_value(rows, judge_of)}'}."
+
+
+def _note_on_hidden_judges(runs: Sequence[RunRecord], rows: Sequence[Row]) -> Iterator[str]:
+    """Yield whose verdicts are stored but not shown: a run shows those of one judge."""
+    shown = {(run.folder, identity_text(run.manifest.judge)) for run in runs}
+    hidden: dict[str, str] = {}
+    for run, row in zip(runs, rows, strict=True):
+        others = [
+            judge
+            for judge in (run.judges() if isinstance(run, StoredRun) else ())
+            if (run.folder, identity_text(judge)) not in shown
+        ]
+        if others:
+            names = judge_names([*others, *([row.manifest.judge] if row.manifest.judge else [])])
+            hidden[row.name] = join_names(list(dict.fromkeys(names[: len(others)])))
+    if hidden:
+        found = _by_value([row for row in rows if row.name in hidden], lambda row: hidden[row.name])
+        yield f"Verdicts of other judges are there, and not shown: {found}. See all with formalimg report --judges all."
+
+
+def _item_key(item: PlannedItem) -> tuple[str, str, str]:
+    return item.id, item.prompt, item.formula
+
+
+_DIFFERENCES: dict[str, Callable[[Row], str]] = {
+    "tasks": lambda row: row.manifest.task,
+    "conditions": lambda row: row.manifest.condition or "words alone",
+    "style texts": lambda row: row.manifest.style,
+    "layouts": lambda row: row.manifest.layouts or "none",
+    "versions of the suite": lambda row: row.manifest.suite_version or "unknown",
+    "images per item": lambda row: str(row.manifest.samples),
+    "sizes of images": lambda row: f"{row.manifest.size} px",
+    "seeds": lambda row: str(row.manifest.seed),
+}
+
+
+def _by_value(rows: Sequence[Row], value_of: Callable[[Row], str]) -> str:
+    """Return each value once, with the runs that have it."""
+    names: dict[str, list[str]] = {}
+    for row in rows:
+        names.setdefault(value_of(row), []).append(row.name)
+    return "; ".join(f"{value} for {join_names(those)}" for value, those in names.items())

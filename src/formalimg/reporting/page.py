@@ -1,0 +1,306 @@
+"""The HTML report: one self-contained page from Jinja2 templates, with a content security policy."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from itertools import starmap
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from formalimg._util.templates import render_template
+from formalimg.reporting.examples import Exhibit
+from formalimg.reporting.figures.curve import curve
+from formalimg.reporting.figures.series import run_tones
+from formalimg.reporting.figures.svg import Markup
+from formalimg.reporting.gallery import gallery
+from formalimg.reporting.labels import (
+    FAILURES_COUNTED,
+    generalizability_text,
+    level_name,
+    level_word,
+    number_type,
+    unit_of,
+    words_of,
+)
+from formalimg.reporting.main_table import main_table
+from formalimg.reporting.model import Comparison, Row, Section, Tally
+from formalimg.reporting.notes import extent, identity_text, settings_text
+from formalimg.reporting.ratings import rating_tables
+from formalimg.stats import Band, Rate
+from formalimg.suites import CATEGORIES, DIMENSIONS
+from formalimg.tables import Column, Number, Table, cell_text, count_noun, join_names, render_html
+
+if TYPE_CHECKING:
+    from formalimg.analysis import StudyOfPeople
+
+Gallery: TypeAlias = Mapping[str, Mapping[int, Sequence[Exhibit]]]
+"""The images to show, by suite and by the run's position in its section."""
+
+_KINDS = {
+    "formula": ("object", "attribute", "relation", "condition", "style", "formula"),
+    "concepts": CATEGORIES,
+    "counterfactual": DIMENSIONS,
+}
+"""The order of kinds; others follow by name."""
+
+_MAX_BARS = 24
+"""Further lines of a chart of failures are collapsed."""
+
+
+class _PagePart(NamedTuple):
+    """A part of the page: its name in the navigation, its heading, and its content."""
+
+    name: str
+    heading: str
+    content: str
+
+    @property
+    def anchor(self) -> str:
+        """The start of its id."""
+        return self.name.replace(" ", "-")
+
+
+def html_page(
+    comparison: Comparison, images: Gallery | None = None, studied: Sequence[StudyOfPeople] = (), remark: str = ""
+) -> str:
+    """Return the comparison as one HTML page.
+
+    Args:
+        comparison: the comparison.
+        images: the images to show, if any.
+        studied: human ratings of the images, if there are any.
+        remark: a note on the choice of images.
+    """
+    sections = []
+    for section in comparison.sections:
+        studies = [study for study in studied if study.suite == section.suite.name]
+        shown = gallery(section, (images or {}).get(section.suite.name, {}), remark)
+        parts = [*_parts(section, comparison, studies), _PagePart("images", "Images", shown)]
+        sections.append((section, _cards(section), [part for part in parts if part.content]))
+    rows = [row for section in comparison.sections for row in section.rows]
+    expected, scored = (sum(getattr(row.summary.overall, of) for row in rows) for of in ("expected", "scored"))
+    page = render_template(
+        "formalimg.reporting",
+        "page.html",
+        title=" and ".join(section.suite.title for section in comparison.sections),
+        lead=f"{join_names([row.name for row in rows])}: {count_noun(expected, 'image')}, {scored:,} scored",
+        sections=sections,
+        policy=_policy(),
+        style=page_style(),
+        scripts=(theme_script(), _asset("page.js")),
+    )
+    return f"{page}\n"
+
+
+def _parts(section: Section, comparison: Comparison, studies: Sequence[StudyOfPeople]) -> Iterator[_PagePart]:
+    labels, level = words_of(section.suite), level_word(section.suite) or "level"
+    heading = f"{labels.figures} by {level}"
+    main = render_template(
+        "formalimg.reporting",
+        "main.html",
+        label=heading,
+        curve=curve(section),
+        table=Markup(table(section, comparison)),
+    )
+    yield _PagePart(labels.figures.lower(), heading, main)
+    yield _PagePart("more tables", labels.more, "".join(more_table(one, section) for one in section.tables))
+    yield _PagePart("what fails", "What fails", _failures(section))
+    yield _PagePart("people", "Compared with people", "".join(_ratings(study, section) for study in studies))
+
+
+def table(section: Section, comparison: Comparison) -> str:
+    """Return the main table of a section as HTML, with its caption and remarks."""
+    return render_html(main_table(section, comparison), _tones(section), heading=False)
+
+
+def more_table(table: Table, section: Section) -> str:
+    """Return a table of a section as HTML, with its title above and its caption below."""
+    return render_html(table, _tones(section))
+
+
+def _tones(section: Section) -> dict[str, str]:
+    return dict(zip((row.name for row in section.rows), run_tones(section.rows), strict=True))
+
+
+# --- cards
+
+
+class _Fact(NamedTuple):
+    name: str
+    text: str
+
+
+class _RunCard(NamedTuple):
+    """A run with what is particular to it. `headline` are its most important numbers, with what follows them."""
+
+    name: str
+    tone: str
+    headline: list[tuple[str, str]]
+    facts: list[_Fact]
+
+
+def _cards(section: Section) -> str:
+    """Return a card for each run with what is particular to it, and once what all have in common."""
+    facts = [_facts(row) for row in section.rows]
+    common = [fact for fact in facts[0] if all(fact in others for others in facts)] if len(facts) > 1 else []
+    cards = [
+        _RunCard(row.name, tone, list(_headline(row, section)), [fact for fact in those if fact not in common])
+        for row, tone, those in zip(section.rows, run_tones(section.rows), facts, strict=True)
+    ]
+    return render_template("formalimg.reporting", "cards.html", cards=cards, common=common)
+
+
+def _facts(row: Row) -> list[_Fact]:
+    manifest, spent = row.manifest, row.spent
+    style = f"{manifest.style} style text" if manifest.style != "none" else ""
+    unknown = f"; {count_noun(spent.unpriced, 'call')} at unknown prices" if spent.unpriced else ""
+    facts = [
+        ("judge", identity_text(manifest.judge) if manifest.judge else "none yet"),
+        ("settings", settings_text(manifest.model.settings) or "none"),
+        ("items", extent(row)),
+        ("task", manifest.task if manifest.task != "image" else ""),
+        ("condition", ", ".join(filter(None, [manifest.condition, style]))),
+        ("layouts", manifest.layouts),
+        ("texts", manifest.prompts),
+        ("seed", str(manifest.seed)),
+        ("size", f"{manifest.size} px"),
+        ("suite", f"{manifest.suite} {manifest.suite_version}".strip()),
+        ("digest", manifest.items_digest),
+        ("begun", manifest.created),
+        ("made with", manifest.made_with),
+        ("cost", f"${spent.dollars:,.2f}{unknown}" if spent.dollars or spent.unpriced else ""),
+    ]
+    # What is empty is as usual; the others are always there.
+    always = ("judge", "settings", "items", "seed", "size", "suite", "digest", "begun")
+    return list(starmap(_Fact, (fact for fact in facts if fact[1] or fact[0] in always)))
+
+
+def _headline(row: Row, section: Section) -> Iterator[tuple[str, str]]:
+    """Yield the mean over all levels and the generalizability; of suites of scores their ratios, or all levels."""
+    column = Column("", number_type(section.suite), interval="compact")
+    for name, number in _headline_numbers(row, section):
+        yield cell_text(Number.of(number), column), f"{unit_of(section.suite)} {name}"
+    if row.summary.generalizability is not None:
+        yield generalizability_text(row.summary.generalizability), " G"
+
+
+def _headline_numbers(row: Row, section: Section) -> list[tuple[str, Rate | Band]]:
+    bands, levels = row.summary.bands, row.summary.levels
+    if number_type(section.suite) == "score":
+        if bands:
+            return [*bands.items()]
+        return [(level_name(section.suite, level), rate) for level, rate in levels.items()]
+    last = [(name.lower(), band) for name, band in bands.items()][-1:]
+    return [*last] or [("all images", row.summary.overall)]
+
+
+# --- failures
+
+
+class _FailureChart(NamedTuple):
+    """Shares of failures by name: `lines` are shown, `more` collapsed."""
+
+    title: str
+    by: str
+    lines: list[tuple[str, list[Tally | None]]]
+    more: list[tuple[str, list[Tally | None]]]
+
+
+def _failures(section: Section) -> str:
+    """Return bars for the share of parts that failed, by kind and by word, side by side for all runs."""
+    if not any(row.kinds or row.predicates for row in section.rows):
+        return ""
+    labels = words_of(section.suite)
+    return render_template(
+        "formalimg.reporting",
+        "failures.html",
+        charts=[
+            chart
+            for chart in (
+                _failure_chart(f"by {labels.kind}", section, lambda row: row.kinds, _kind_order(section)),
+                _failure_chart(f"by {labels.about}", section, lambda row: row.predicates, _word_order(section)),
+            )
+            if chart.lines
+        ],
+        runs=list(zip((row.name for row in section.rows), run_tones(section.rows), strict=True)),
+        note=FAILURES_COUNTED,
+    )
+
+
+def _failure_chart(
+    by: str, section: Section, tallies_of: Callable[[Row], Mapping[str, Tally]], names: Sequence[str]
+) -> _FailureChart:
+    labels = words_of(section.suite)
+    lines = [(name, [tallies_of(row).get(name) for row in section.rows]) for name in names]
+    title = f"{labels.part.capitalize()}s {labels.failed}, {by}"
+    return _FailureChart(title, by, lines[:_MAX_BARS], lines[_MAX_BARS:])
+
+
+def _kind_order(section: Section) -> list[str]:
+    found = {kind for row in section.rows for kind in row.kinds}
+    known: tuple[str, ...] = _KINDS[section.suite.kind]
+    return sorted(found, key=lambda kind: (known.index(kind) if kind in known else len(known), kind))
+
+
+def _word_order(section: Section) -> list[str]:
+    """Return words by the share that failed, the largest first."""
+
+    def share(name: str) -> float:
+        tallies = [row.predicates[name] for row in section.rows if name in row.predicates]
+        return Tally(sum(tally.failed for tally in tallies), sum(tally.asked for tally in tallies)).share
+
+    return sorted({name for row in section.rows for name in row.predicates}, key=lambda name: (-share(name), name))
+
+
+# --- human ratings
+
+
+def _ratings(study: StudyOfPeople, section: Section) -> str:
+    """Return the results of a study of human ratings, its figures side by side, then its other tables."""
+    from formalimg.reporting.figures.studies import drawings_of_study  # here, so that other pages are made faster
+
+    tables = rating_tables(study)
+    return render_template(
+        "formalimg.reporting",
+        "ratings.html",
+        results=[Markup(more_table(one, section)) for one in tables if one.placement == "result"],
+        others=[Markup(more_table(one, section)) for one in tables if one.placement != "result"],
+        # Each figure is an image of its own: it is drawn on white, for papers, and stays so in dark colours.
+        figures=[(figure, b64encode(figure.svg("").encode()).decode("ascii")) for figure in drawings_of_study(study)],
+    )
+
+
+# --- head
+
+
+def page_style() -> Markup:
+    """Return the style of the page, for other pages that show parts of it."""
+    return _asset("page.css")
+
+
+def theme_script() -> Markup:
+    """Return the script of the button for light and dark colours, for other pages that have one."""
+    return _asset("theme.js")
+
+
+def _policy() -> str:
+    """Escaping keeps foreign text from becoming markup; should it ever fail, the browser still runs nothing of it."""
+    ours = " ".join(map(_digest, (theme_script(), _asset("page.js"))))
+    # Images are in the page, or in a folder beside it: `'self'` where it is served, `file:` where it is opened.
+    return (
+        f"default-src 'none'; style-src {_digest(page_style())}; script-src {ours}; img-src data: 'self' file:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(inline: str) -> str:
+    return f"'sha256-{b64encode(sha256(inline.encode()).digest()).decode('ascii')}'"
+
+
+@cache
+def _asset(name: str) -> Markup:
+    """Return a style or script of ours; it has nothing that would end its element."""
+    return Markup((files("formalimg.reporting") / "templates" / name).read_text(encoding="utf-8"))

@@ -1,0 +1,55 @@
+"""Human ratings in reports: the tables, CSV lines and data of studies of raters."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from formalimg.tables import Table
+
+if TYPE_CHECKING:
+    from formalimg.analysis import StudyOfPeople
+
+_NUMBERS = ("value", "low", "high", "n", "left_out", "kappa")
+
+
+def rating_tables(study: StudyOfPeople) -> tuple[Table, ...]:
+    """Return the tables of a study; its results first."""
+    from formalimg.analysis import people_tables  # here, so that other reports are made faster
+
+    return tuple(people_tables(study))
+
+
+def rating_lines(study: StudyOfPeople) -> Iterator[dict[str, object]]:
+    """Yield one CSV line for each number of a study, in the columns that reports have.
+
+    `figure` is `people`, and `name` says which number and of what; `scored` counts the cases behind it, and `expected`
+    also those that were left out.
+    """
+    from formalimg.analysis import people_text
+
+    for line in csv.DictReader(io.StringIO(people_text([study], "csv"))):
+        labels = (label for column, label in line.items() if column not in (*_NUMBERS, "run") and label)
+        n, left_out = line.get("n"), line.get("left_out")
+        yield {
+            "suite": study.suite,
+            "run": line.get("run"),
+            "figure": "people",
+            "name": ", ".join(labels),
+            "scored": n,
+            "expected": int(n) + int(left_out) if n and left_out else None,
+            "value": line.get("value"),
+            "low": line.get("low"),
+            "high": line.get("high"),
+            "confidence": study.confidence,
+        }
+
+
+def rating_data(studies: Sequence[StudyOfPeople]) -> object:
+    """Return everything studies have, as plain data for JSON."""
+    from formalimg.analysis import people_text
+
+    return json.loads(people_text(studies, "json"))

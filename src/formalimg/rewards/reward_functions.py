@@ -1,0 +1,158 @@
+"""Reward functions: rewards in one call, and in the form in which RL trainers (Flow-GRPO) call for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
+
+from formalimg.errors import FormalimgError
+from formalimg.rewards.images import ImageLike
+from formalimg.rewards.result import Scored
+from formalimg.rewards.scorer import Scorer
+from formalimg.rewards.tasks import FORMS, TaskLike
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Missing: TypeAlias = Literal["none", "nan", "zero", "error"]
+"""The value for an image that cannot be scored: None, NaN, 0, or an error."""
+
+_MISSING_VALUES: Mapping[Missing, float | None] = {"none": None, "nan": float("nan"), "zero": 0.0}
+
+
+class TrainerRewards(NamedTuple):
+    """The result of a reward function.
+
+    Attributes:
+        scores: one number for each image.
+        details: `passed`, `reason` and `parts` of each image, and `unscored`: how many have no score of their own.
+    """
+
+    scores: NDArray[np.float64]
+    details: dict[str, Any]
+
+
+class BatchScorer(Protocol):
+    """Anything that scores batches: a `Scorer` in process, or a client of a reward server."""
+
+    def score_all(self, pairs: Iterable[tuple[ImageLike, TaskLike]], *, parts: bool = True) -> list[Scored]:
+        """Return the rewards of images, in their order, with their parts or without."""
+        ...
+
+
+class RewardFunction(Protocol):
+    """The function that trainers of the Flow-GRPO kind call with images, their prompts, and their metadata."""
+
+    def __call__(
+        self, images: Iterable[ImageLike], prompts: Sequence[str], metadata: Sequence[Mapping[str, Any]]
+    ) -> TrainerRewards:
+        """Return the rewards of a batch."""
+        ...
+
+
+def reward(
+    images: Iterable[ImageLike],
+    items: Iterable[TaskLike],
+    *,
+    scorer: BatchScorer | None = None,
+    missing: Missing = "none",
+) -> list[float | None]:
+    """Return the dense rewards of images: from 0 to 1, and 1 if and only if an image passes.
+
+    Args:
+        images: images (bytes, paths, PIL images, arrays, tensors, also a batch of them as one), or scenes.
+        items: what each is to show: an item, suite and id, a formula, or questions.
+        scorer: the scorer; None for one with the built-in grounder, which reads drawings by formalimg only.
+        missing: the value for an image that cannot be scored. None by default: a 0 would teach a model to avoid
+            images that the judge cannot read.
+
+    Raises:
+        FormalimgError: if an argument is not valid; with `missing="error"`, also for an image that cannot be scored.
+    """
+    scored = _score(images, items, scorer, parts=False)
+    return [_value(one, missing, index) for index, one in enumerate(scored)]
+
+
+def reward_function(
+    scorer: BatchScorer | None = None, *, missing: Literal["nan", "zero", "error"] = "error", parts: bool = True
+) -> RewardFunction:
+    """Return a function for trainers of the Flow-GRPO kind: `(images, prompts, metadata)` in, `(scores, details)` out.
+
+    The metadata of an image say what it is to show: `suite` and `id`, or `formula` and `vocabulary`, or `questions`.
+    Other keys in them are ignored, and so are the prompts.
+
+    Args:
+        scorer: the scorer; None for one with the built-in grounder.
+        missing: the value for an image that cannot be scored. An error by default: a training should not go on with
+            made-up numbers.
+        parts: whether the details have parts and reasons. Without, the scores are the same and come sooner.
+    """
+    _require_known(missing, ("nan", "zero", "error"))
+    return _TrainerFunction(scorer, missing, parts)
+
+
+@dataclass(frozen=True)
+class _TrainerFunction:
+    """A reward function that can be pickled, for processes that load data."""
+
+    scorer: BatchScorer | None
+    missing: Missing
+    parts: bool
+
+    def __call__(
+        self, images: Iterable[ImageLike], prompts: Sequence[str], metadata: Sequence[Mapping[str, Any]]
+    ) -> TrainerRewards:
+        import numpy as np
+
+        tasks = [_task_of_metadata(entry, index) for index, entry in enumerate(metadata)]
+        found = _score(images, tasks, self.scorer, parts=self.parts)
+        scores = [_value(scored, self.missing, index) for index, scored in enumerate(found)]
+        details = {
+            "passed": [scored.passed for scored in found],
+            "reason": [scored.reason for scored in found],
+            "parts": [[part.to_json() for part in scored.parts] for scored in found],
+            "unscored": sum(scored.score is None for scored in found),
+        }
+        return TrainerRewards(np.asarray(scores, np.float64), details)
+
+
+def _score(
+    images: Iterable[ImageLike], tasks: Iterable[TaskLike], scorer: BatchScorer | None, *, parts: bool
+) -> list[Scored]:
+    if isinstance(images, str | bytes | bytearray | Mapping) or not isinstance(images, Iterable):
+        raise FormalimgError("give a list of images, even for one")
+    if isinstance(tasks, str | bytes | Mapping):
+        raise FormalimgError("give a list of items, one for each image")
+    images, tasks = list(images), list(tasks)
+    if len(images) != len(tasks):
+        raise FormalimgError(f"{len(images)} images and {len(tasks)} items: give one item for each image")
+    return (scorer or _default_scorer()).score_all(zip(images, tasks, strict=True), parts=parts)
+
+
+@cache
+def _default_scorer() -> Scorer:
+    return Scorer()
+
+
+def _value(scored: Scored, missing: Missing, index: int) -> float | None:
+    _require_known(missing, get_args(Missing))
+    if scored.score is not None:
+        return scored.score
+    if missing == "error":
+        raise FormalimgError(f"image {index} has no reward: {scored.reason}")
+    return _MISSING_VALUES[missing]
+
+
+def _require_known(missing: str, known: Sequence[str]) -> None:
+    if missing not in known:
+        raise FormalimgError(f"unknown value {missing!r} for missing rewards: use {', '.join(known)}")
+
+
+def _task_of_metadata(metadata: Mapping[str, Any], index: int) -> TaskLike:
+    for form, keys in FORMS.items():
+        if form in metadata and (form != "id" or "suite" in metadata):
+            return {key: metadata[key] for key in keys if key in metadata}
+    raise FormalimgError(f"metadata {index} do not say what the image is to show: give suite and id, or a formula")

@@ -1,0 +1,90 @@
+"""Admission control: the limits of the server, and how many requests are processed or wait at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+_HELD_REQUESTS = 8
+"""Number of requests of the maximum size that may be held in memory at the same time."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of the server: sizes, concurrency and timeouts.
+
+    Attributes:
+        max_body_bytes: maximum length of a request body.
+        max_items: maximum number of images in a request.
+        max_concurrency: number of requests that are processed concurrently.
+        max_waiting: maximum number of further requests that wait; others get 503.
+        max_wait: seconds that a request waits before it gets 503.
+        timeout: seconds that a client has to send the head of a request, its body, and to read an answer; and how
+            long an idle connection is kept.
+        shutdown_timeout: seconds that requests under way may take once the server shuts down.
+        max_connections: maximum number of connections; beyond it, only health checks and metrics are answered.
+    """
+
+    max_body_bytes: int = 64 * 1024 * 1024
+    max_items: int = 256
+    max_concurrency: int = 16
+    max_waiting: int = 256
+    max_wait: float = 30.0
+    timeout: float = 30.0
+    shutdown_timeout: float = 60.0
+    max_connections: int = 512
+
+    @property
+    def max_held_bytes(self) -> int:
+        """Maximum number of bytes of request bodies held in memory, of all requests together."""
+        return _HELD_REQUESTS * self.max_body_bytes
+
+
+class ServerBusyError(Exception):
+    """A request is not admitted for now."""
+
+
+class AdmissionControl:
+    """Admits requests up to a concurrency limit. Belongs to one event loop.
+
+    Attributes:
+        in_flight: number of requests that are processed.
+        waiting: number of requests that wait.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.in_flight, self.waiting = 0, 0
+        self._free = asyncio.Semaphore(limits.max_concurrency)
+        self._max_waiting, self._max_wait = limits.max_waiting, limits.max_wait
+
+    @asynccontextmanager
+    async def admitted(self) -> AsyncIterator[None]:
+        """Wait for admission and hold it for the duration of the block.
+
+        Raises:
+            ServerBusyError: if too many requests wait already, or admission took too long.
+        """
+        await self._acquire()
+        self.in_flight += 1
+        try:
+            yield
+        finally:
+            self.in_flight -= 1
+            self._free.release()
+
+    async def _acquire(self) -> None:
+        if not self._free.locked():  # the usual case, which needs no clock
+            await self._free.acquire()
+            return
+        if self.waiting >= self._max_waiting:
+            raise ServerBusyError(f"{self.waiting:,} requests wait already: come back later")
+        self.waiting += 1
+        try:
+            async with asyncio.timeout(self._max_wait):
+                await self._free.acquire()
+        except TimeoutError as error:
+            raise ServerBusyError(f"the server was busy for {self._max_wait:g} seconds: come back later") from error
+        finally:
+            self.waiting -= 1

@@ -1,0 +1,93 @@
+"""Authentication: clients need the token; without one, only programs on this machine are served, and no web pages."""
+
+from __future__ import annotations
+
+import secrets
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from formalimg.errors import FormalimgError
+from formalimg.rewards.server.http_errors import RequestError
+from formalimg.web import host_name, is_loopback
+
+OVER_CONNECTION_LIMIT = "formalimg.over_connection_limit"
+"""A key in the ASGI scope of requests over connections beyond the limit."""
+
+_OPEN_PATHS = ("/healthz", "/readyz")
+"""Paths that need no token: they say nothing but that the server is there."""
+
+_MONITORING_PATHS = (*_OPEN_PATHS, "/metrics")
+"""Paths that are answered however many connections there are: that is when they are needed most."""
+
+_MIN_TOKEN = 16
+
+
+class Authentication:
+    """ASGI middleware that refuses requests without the token, of other hosts, and of web pages."""
+
+    def __init__(self, app: ASGIApp, token: str | None) -> None:
+        """Guard an application.
+
+        Args:
+            app: the application.
+            token: what a client must send, as `Authorization: Bearer …`; None for a server that only this machine can
+                reach, which then answers to no other name than localhost, 127.0.0.1 and ::1.
+        """
+        self._app, self._token = app, token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse the request, or pass it on."""
+        if scope["type"] == "http":
+            error = self._error(scope)
+            if error is not None:
+                await error.response()(scope, receive, send)
+                return
+        elif scope["type"] != "lifespan":
+            return
+        await self._app(scope, receive, send)
+
+    def _error(self, scope: Scope) -> RequestError | None:
+        if OVER_CONNECTION_LIMIT in scope and scope["path"] not in _MONITORING_PATHS:
+            return RequestError(503, "there are too many connections: come back later", retry_after=1, closes=True)
+        headers = Headers(scope=scope)
+        if self._token is None:
+            if not is_loopback(host_name(headers.get("host", ""))):
+                return RequestError(403, "this server answers only on this machine: ask http://127.0.0.1", closes=True)
+        elif scope["path"] not in _OPEN_PATHS and not _equal(headers.get("authorization", ""), f"Bearer {self._token}"):
+            return RequestError(401, "send the server's token, as in Authorization: Bearer TOKEN", closes=True)
+        # A page that the user happens to visit may send requests here, and each may cost money.
+        origin = headers.get("origin")
+        if origin is not None and _site(origin) != headers.get("host", ""):
+            return RequestError(403, "this was sent by a page of another site", closes=True)
+        return None
+
+
+def check_token(token: str | None, host: str) -> str | None:
+    """Return the token if it is good enough for a server that listens on this address.
+
+    Raises:
+        FormalimgError: if one is needed and there is none, or it could be guessed or not be sent.
+    """
+    if token is None:
+        if not is_loopback(host):
+            raise FormalimgError(
+                f"whoever can reach {host} could use this server: set a token in FORMALIMG_TOKEN, or with --token-file"
+            )
+        return None
+    if len(token) < _MIN_TOKEN or not token.isascii() or any(not "!" <= character <= "~" for character in token):
+        raise FormalimgError(f"a token has at least {_MIN_TOKEN} characters, all of them ASCII, and no spaces")
+    return token
+
+
+def _site(origin: str) -> str | None:
+    """Return the host and port of an origin; None if it has none or is not a URL."""
+    try:
+        return urlsplit(origin).netloc or None
+    except ValueError:
+        return None
+
+
+def _equal(found: str, expected: str) -> bool:
+    return secrets.compare_digest(found.encode("utf-8", "replace"), expected.encode())

@@ -1,0 +1,56 @@
+"""HTTP errors: a status, one line that says what to fix and where, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from starlette.responses import JSONResponse
+
+from formalimg._util.text import truncate
+from formalimg.logic import Problem
+
+_HEAD, _TAIL = 400, 100
+"""Characters kept from the beginning and the end of a message: it may quote the request."""
+
+
+class RequestError(Exception):
+    """A request that is refused, and why."""
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        where: str | None = None,
+        problems: Sequence[Problem] = (),
+        retry_after: int | None = None,
+        closes: bool = False,
+    ) -> None:
+        """Create the error.
+
+        Args:
+            status: the HTTP status.
+            message: what to do, in one line.
+            where: the place in the request, as in `items[3].formula`.
+            problems: what is wrong with a formula.
+            retry_after: seconds after which the request may be retried.
+            closes: whether the connection is closed, because the rest of the request is not read.
+        """
+        super().__init__(message)
+        self.status, self.where, self.problems = status, where, tuple(problems)
+        self.retry_after, self.closes = retry_after, closes
+
+    def response(self) -> JSONResponse:
+        """Return the error as JSON: `error`, and `where` and `problems` where there are any."""
+        message = f"{self.where}: {self}" if self.where else str(self)
+        body: dict[str, object] = {"error": truncate(message, _HEAD, _TAIL)}
+        if self.where:
+            body["where"] = self.where
+        if self.problems:
+            body["problems"] = [problem.to_json() for problem in self.problems]
+        headers: Mapping[str, str] = {
+            **({"Retry-After": str(self.retry_after)} if self.retry_after is not None else {}),
+            **({"Connection": "close"} if self.closes else {}),
+            **({"WWW-Authenticate": "Bearer"} if self.status == 401 else {}),
+        }
+        return JSONResponse(body, self.status, headers)

@@ -1,0 +1,160 @@
+"""Request bodies: read up to a limit and in time, as JSON or as multipart."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import Message, Receive
+
+from formalimg._util.strict_json import reject_constant
+from formalimg.rewards.server.admission import Limits
+from formalimg.rewards.server.http_errors import RequestError
+
+_JSON_PART = "request"
+"""The part of a multipart request that holds the JSON."""
+
+_JSON, _MULTIPART = "application/json", "multipart/form-data"
+
+_UTF_8 = re.compile('charset="?utf-?8')
+"""The one charset a multipart request may name: it would be decoded by any that Python has, however slow or odd."""
+
+
+class RequestBody(NamedTuple):
+    """The body of a request, not yet parsed.
+
+    Attributes:
+        text: the JSON.
+        files: the uploaded files, by the name of their part.
+    """
+
+    text: bytes
+    files: Mapping[str, bytes]
+
+
+class HeldBytes:
+    """The number of bytes of bodies in memory, of all requests that are read or processed."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+
+class BodyReader:
+    """Reads the body of one request; a context manager that releases its bytes from the count of all bodies."""
+
+    def __init__(self, limits: Limits, held: HeldBytes) -> None:
+        self._limits, self._held, self._length = limits, held, 0
+
+    def __enter__(self) -> BodyReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._held.bytes -= self._length
+
+    async def read(self, request: Request) -> RequestBody:
+        """Return the whole body.
+
+        Raises:
+            RequestError: if it is too large, comes too slowly, or is neither JSON nor multipart.
+            ClientDisconnect: if the client has disconnected.
+        """
+        media_type, _, options = request.headers.get("content-type", "").lower().partition(";")
+        kind = media_type.strip()
+        if kind not in (_JSON, _MULTIPART):
+            raise RequestError(415, f"send {_JSON}, or {_MULTIPART}", closes=True)
+        if kind == _MULTIPART and "charset" in _UTF_8.sub("", options):
+            raise RequestError(415, "send it in UTF-8, and leave the charset out", closes=True)
+        if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+            raise RequestError(415, "send it as it is, without Content-Encoding", closes=True)
+        length = request.headers.get("content-length", "")
+        if length.isdecimal() and int(length) > self._limits.max_body_bytes:
+            raise self._too_large()
+        receive = self._counting(request.receive)
+        try:
+            async with asyncio.timeout(self._limits.timeout):
+                if kind == _MULTIPART:
+                    return await _read_multipart(Request(request.scope, receive), self._limits)
+                return await _read_json(receive)
+        except TimeoutError as error:
+            message = f"the request was not sent in {self._limits.timeout:g} seconds"
+            raise RequestError(408, message, closes=True) from error
+
+    def _counting(self, receive: Receive) -> Receive:
+        async def counting() -> Message:
+            message = await receive()
+            if message["type"] == "http.request":
+                length = len(message.get("body", b""))
+                self._length += length
+                self._held.bytes += length
+                if self._length > self._limits.max_body_bytes:
+                    raise self._too_large()
+                if self._held.bytes > self._limits.max_held_bytes:
+                    text = "too much is being sent at the same time: come back later"
+                    raise RequestError(503, text, retry_after=1, closes=True)
+            return message
+
+        return counting
+
+    def _too_large(self) -> RequestError:
+        message = f"this is too large: send no more than {self._limits.max_body_bytes:,} bytes at once"
+        return RequestError(413, message, closes=True)
+
+
+async def _read_json(receive: Receive) -> RequestBody:
+    chunks: list[bytes] = []
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        chunks.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return RequestBody(b"".join(chunks), {})
+
+
+async def _read_multipart(request: Request, limits: Limits) -> RequestBody:
+    try:
+        async with request.form(
+            max_files=limits.max_items + 1, max_fields=1, max_part_size=limits.max_body_bytes
+        ) as form:
+            parts: dict[str, bytes] = {}
+            for name, part in form.multi_items():
+                if name in parts:
+                    raise RequestError(400, f"the part {name[:40]!r} is there twice")
+                parts[name] = await part.read() if isinstance(part, UploadFile) else part.encode("utf-8", "replace")
+    except HTTPException as error:  # not multipart
+        detail = error.detail.rstrip(".")
+        message = f"{detail}: send the JSON as the field {_JSON_PART!r}, and images as files with a filename"
+        raise RequestError(400, message, closes=True) from error
+    if _JSON_PART not in parts:
+        raise RequestError(400, f"a multipart request needs a part {_JSON_PART!r} with the JSON")
+    return RequestBody(parts.pop(_JSON_PART), parts)
+
+
+def parse_json_object(text: bytes) -> Mapping[str, object]:
+    """Return the JSON object of a request.
+
+    Raises:
+        RequestError: if it is not one.
+    """
+    try:
+        found = json.loads(text, parse_constant=reject_constant, object_pairs_hook=_reject_duplicates)
+    except (ValueError, RecursionError) as error:  # also for what is not UTF-8
+        raise RequestError(400, "this is not JSON that can be read") from error
+    if not isinstance(found, dict):
+        raise RequestError(400, "send a JSON object, with items and images")
+    return found
+
+
+def _reject_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):  # JSON parsers do not agree on which counts
+        [(twice, _)] = Counter(name for name, _ in pairs).most_common(1)
+        raise RequestError(400, f"the key {twice[:40]!r} occurs twice in one JSON object")
+    return found

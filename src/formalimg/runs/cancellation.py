@@ -1,0 +1,124 @@
+"""Cancellation of runs: the first Ctrl-C ends a run cleanly, the second aborts it; also in a notebook."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from formalimg.runs.progress import Progress
+
+if TYPE_CHECKING:
+    from formalimg.runs.engine import Engine
+    from formalimg.runs.messages import ImageToJudge, PlannedImage
+
+_log = logging.getLogger(__name__)
+
+
+class NotStartedError(Exception):
+    """The run was stopped before work on a request began: the request is left for when the run is resumed."""
+
+
+@runtime_checkable
+class WatchesProgress(Protocol):
+    """A model or judge that may have to wait before it begins, and does not begin if the run is stopped meanwhile."""
+
+    def watch_progress(self, progress: Progress) -> None:
+        """Raise `NotStartedError` instead of beginning anything once `progress.stopped` is set."""
+        ...
+
+
+def share_progress(progress: Progress, *parties: object) -> None:
+    """Hand the progress to those models and judges that watch it."""
+    for party in parties:
+        if isinstance(party, WatchesProgress):
+            party.watch_progress(progress)
+
+
+def run_until_stopped(engine: Engine, to_make: Sequence[PlannedImage], to_judge: Sequence[ImageToJudge]) -> Progress:
+    """Run the engine to its end or until it is stopped, also where an event loop is already running."""
+    stop = _StopHandler(engine)
+
+    async def work() -> Progress:
+        with stop.on_signals():
+            try:
+                return await engine.run(to_make, to_judge)
+            except asyncio.CancelledError:
+                if not stop.aborted:
+                    raise
+                return engine.progress
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work())
+    found: list[Progress] = []
+    errors: list[BaseException] = []
+    ended = threading.Event()
+
+    def run() -> None:
+        try:
+            found.append(asyncio.run(work()))
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            ended.set()
+
+    with stop.on_interrupt():
+        threading.Thread(target=run, name="formalimg-run").start()
+        ended.wait()
+    if errors:
+        raise errors[0]
+    return found[0]
+
+
+class _StopHandler:
+    """Stops the engine when called once, aborts it when called again; from any thread, or as a signal handler."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[object] | None = None
+        self.aborted = False
+
+    def __call__(self) -> None:
+        if self._engine.progress.stopped and self._loop is not None and self._task is not None:
+            self.aborted = True
+            self._loop.call_soon_threadsafe(self._task.cancel)
+        _log.info("run %s by the user", "aborted" if self.aborted else "stopped")
+        self._engine.stop()
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop has just ended
+                self._loop.call_soon_threadsafe(self._engine.report)
+
+    @contextlib.contextmanager
+    def on_interrupt(self) -> Iterator[None]:
+        """Handle a notebook's stop button: a KeyboardInterrupt could be raised between any two lines."""
+        if threading.current_thread() is not threading.main_thread():  # signals of other threads are not ours
+            yield
+            return
+        before = signal.signal(signal.SIGINT, lambda number, frame: self())
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    @contextlib.contextmanager
+    def on_signals(self) -> Iterator[None]:
+        """Handle SIGINT and SIGTERM in the event loop, where this thread can receive them."""
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+        handled = []
+        if threading.current_thread() is threading.main_thread():
+            with contextlib.suppress(NotImplementedError):  # on Windows, Ctrl-C aborts at once
+                for number in (signal.SIGINT, signal.SIGTERM):
+                    self._loop.add_signal_handler(number, self)
+                    handled.append(number)
+        try:
+            yield
+        finally:
+            for number in handled:
+                self._loop.remove_signal_handler(number)

@@ -1,0 +1,244 @@
+"""Run configuration: `RunConfig` with its limits, and the one builder that the command line and `evaluate` share."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar
+
+from formalimg.errors import FormalimgError
+from formalimg.models import Engaged, ImageModel
+from formalimg.runs.manifest import Identity, RunManifest, require_storable_settings, utc_now
+from formalimg.runs.plan import RequestBuilder, Selection, require_covered, style_for
+from formalimg.scenes import Scene
+from formalimg.suites import Condition, Item, load
+
+MIN_SIZE, MAX_SIZE = 16, 16_384
+"""Limits of the requested width and height, in pixels."""
+
+_MAX_NAME = 80
+
+TaskName = Literal["image", "layout"]
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """The configuration of a run.
+
+    Attributes:
+        items: the whole suite, in its order.
+        model: the image model.
+        selection: which items to take.
+        samples: images per item.
+        seed: the base seed from which the seeds of all images follow.
+        size: width and height to request, in pixels.
+        made_with: the version of formalimg, for the record.
+        condition: how an item is presented to the model.
+        layouts: the layouts of the items, by id, if the condition needs them.
+        budget: spending limit of this run folder in US dollars; None for no limit.
+        task: what the model is asked for: an image, or a layout.
+        layouts_from: where the layouts come from, for the record.
+        images: the URL on an object store for the images; empty for the run folder, or for where existing ones are.
+    """
+
+    items: Sequence[Item[object]]
+    model: ImageModel
+    selection: Selection = field(default_factory=Selection)
+    samples: int = 1
+    seed: int = 1
+    size: int = 1024
+    made_with: str = ""
+    condition: Condition = field(default_factory=Condition)
+    layouts: Mapping[str, Scene] = field(default_factory=dict)
+    budget: float | None = None
+    task: TaskName = "image"
+    layouts_from: str = ""
+    images: str = ""
+
+    def __post_init__(self) -> None:
+        if self.samples < 1:
+            raise FormalimgError(f"{self.samples} samples cannot be made: ask for 1 or more")
+        if not isinstance(self.size, int) or not MIN_SIZE <= self.size <= MAX_SIZE:
+            raise FormalimgError(f"a size of {self.size!r} cannot be requested: give {MIN_SIZE} to {MAX_SIZE} pixels")
+        require_budget(self.budget)
+        if self.images:
+            _check_url(self.images)
+        suites = {item.suite for item in self.items}
+        if len(suites) != 1:
+            raise FormalimgError("a run takes items of one suite" if suites else "there are no items to run")
+        if self.condition.style != "none" and suites != {"knolling"}:
+            raise FormalimgError("only knolling has a text about its style: use the style none for other suites")
+        require_covered(self.model, self.items[0].suite)
+        require_storable_settings(Identity(self.model.name, self.model.settings))
+        if self.condition.form == "image-layout" and not getattr(self.model, "takes_images", False):
+            raise FormalimgError(
+                f"{self.model.name} cannot be given an image to go by: choose another condition than image-layout"
+            )
+
+    @property
+    def requests(self) -> RequestBuilder:
+        """Builds the requests to the model."""
+        return RequestBuilder(self.model, self.condition, self.layouts, self.size)
+
+    def manifest(self, stored: RunManifest | None = None) -> RunManifest:
+        """Return the manifest of the run, merged with the one that the folder already has."""
+        first = self.items[0]
+        manifest = RunManifest(
+            suite=first.suite,
+            suite_version=first.version,
+            items_digest="",  # the store knows all items that were ever planned
+            model=Identity(self.model.name, self.model.settings),
+            judge=None,
+            samples=self.samples,
+            seed=self.seed,
+            size=self.size,
+            created=utc_now(),
+            made_with=self.made_with,
+            condition=self.condition.name,
+            style=self.condition.style,
+            prompts=", ".join(f"{name} ({version})" for name, version in self.condition.versions.items()),
+            task=self.task,
+            layouts=self.layouts_from if self.condition.needs_layout else "",
+            images=self.images,
+        )
+        if stored is None:
+            return manifest
+        samples = max(manifest.samples, stored.samples)
+        return replace(manifest, judge=stored.judge, created=stored.created, samples=samples, images=stored.images)
+
+
+@dataclass(frozen=True)
+class RunBuilder:
+    """Builds the `RunConfig` and the folder of each model's run, from the options that the runs of a call share.
+
+    Attributes:
+        suite: the benchmark.
+        source: where the items are, or the items; None for the default suite.
+        levels, per_level: which items to take, as in `Selection`.
+        condition: how items are presented to models; None for the prompt alone.
+        auto_style: whether the style text of the condition is replaced by the one that suits the model.
+        layouts: the layouts of the items, by id, if the condition needs them; None for the solver's witnesses.
+        layouts_from: where given layouts come from, for the record.
+        images: the URL on an object store below which each run has its images; None for the run folder.
+        made_with, samples, seed, size, budget, task: as in `RunConfig`.
+    """
+
+    suite: str
+    made_with: str
+    source: str | Path | Iterable[Item[Any]] | None = None
+    levels: Collection[int] | None = None
+    per_level: int | None = None
+    samples: int = 1
+    seed: int = 1
+    size: int = 1024
+    condition: Condition | None = None
+    auto_style: bool = False
+    layouts: Mapping[str, Scene] | None = None
+    layouts_from: str = "given"
+    budget: float | None = None
+    task: TaskName = "image"
+    images: str | None = None
+
+    @cached_property
+    def items(self) -> Sequence[Item[Any]]:
+        """The whole suite, loaded on first access."""
+        if self.source is None or isinstance(self.source, str | Path):
+            return load(self.suite, self.source)
+        return list(self.source)
+
+    @property
+    def selection(self) -> Selection:
+        """Which items to take."""
+        return Selection(self.levels, self.per_level)
+
+    def folder(self, model: ImageModel, runs: Path) -> Path:
+        """Return the folder of a model's run, named after suite, model and condition."""
+        condition = self.condition.name if self.condition else ""
+        return runs / run_name(self.suite, model.name, "layout" if self.task == "layout" else condition)
+
+    def config(self, model: ImageModel, folder: Path) -> RunConfig:
+        """Return the configuration of a model's run in this folder.
+
+        Raises:
+            FormalimgError: if an option is out of its limits, or does not suit the suite or the model.
+        """
+        condition = self.condition or Condition()
+        if self.auto_style:
+            condition = replace(condition, style=style_for(self.suite, model))
+        layouts: Mapping[str, Scene] = {}
+        if condition.needs_layout:
+            layouts = self._witnesses if self.layouts is None else self.layouts
+        return RunConfig(
+            self.items,
+            model,
+            self.selection,
+            samples=self.samples,
+            seed=self.seed,
+            size=self.size,
+            made_with=self.made_with,
+            condition=condition,
+            layouts=layouts,
+            budget=self.budget,
+            task=self.task,
+            layouts_from="solver" if self.layouts is None else self.layouts_from,
+            images=images_url(self.images, folder) if self.images else "",
+        )
+
+    @cached_property
+    def _witnesses(self) -> dict[str, Scene]:
+        return {item.id: item.spec.witness for item in self.items if item.spec.witness is not None}
+
+
+def require_budget(budget: float | None) -> None:
+    """Refuse a budget that is negative or NaN, which no cost ever reaches."""
+    if budget is not None and not budget >= 0:
+        raise FormalimgError(f"a budget of {budget} cannot be kept: give 0 or more US dollars")
+
+
+def run_name(suite: str, model: str, condition: str = "") -> str:
+    """Return the name of a run's folder: suite, model and condition, fit for any file system."""
+    plain = re.sub(r"[^a-z0-9.]+", "-", f"{suite}-{model}-{condition}".lower()).strip("-.")
+    if len(plain) <= _MAX_NAME and re.fullmatch(r"[a-z0-9./_-]+", model):
+        return plain
+    return f"{plain[:_MAX_NAME]}-{hashlib.sha256(model.encode()).hexdigest()[:8]}"
+
+
+def images_url(url: str, folder: Path) -> str:
+    """Return the URL of the images of the run in a folder, below a URL for all runs.
+
+    Raises:
+        FormalimgError: if the URL is not supported, or holds what may be a secret.
+    """
+    return _check_url(f"{_check_url(url)}/{folder.absolute().name}")
+
+
+def _check_url(url: str) -> str:
+    from formalimg.runs.remote_image_store import check_url  # here, because most runs need none
+
+    return check_url(url)
+
+
+Party = TypeVar("Party", bound=Engaged)
+
+
+@dataclass(frozen=True)
+class Reopenable(Generic[Party]):
+    """A model or judge that is open in this process, and the factory by which other processes open the same.
+
+    Attributes:
+        here: the one that is open in this process.
+        factory: opens another. It must be importable (a function, or a `functools.partial` of one with plain values),
+            so that it can be called on another machine.
+    """
+
+    here: Party
+    factory: Callable[[], Party]
+
+    @classmethod
+    def open(cls, factory: Callable[[], Party]) -> Reopenable[Party]:
+        """Open it here."""
+        return cls(factory(), factory)

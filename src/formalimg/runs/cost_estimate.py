@@ -1,0 +1,86 @@
+"""Dry run: estimate the number of images and questions of a run and their cost, without calling anything."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass
+from pathlib import Path
+
+from formalimg.judges import Judge
+from formalimg.models import ImageRequest, Matches, Usage, price
+from formalimg.runs.config import RunConfig
+from formalimg.runs.execution import images_to_match
+from formalimg.runs.image_store import refuse_foreign_images
+from formalimg.runs.manifest import MANIFEST_FILE, read_manifest, require_same_settings
+from formalimg.runs.plan import plan_images
+from formalimg.runs.reader import ExistingImage, open_run
+from formalimg.suites import Item
+
+_QUESTION = Usage(input_tokens=2_000, output_tokens=400)
+"""Rough usage of a question about an image: the image, the prompt, and an answer with its reasons."""
+
+
+@dataclass(frozen=True)
+class RunEstimate:
+    """What a run would do.
+
+    Attributes:
+        images: number of images to generate.
+        verdicts: number of images to judge.
+        questions: number of questions that the judge would ask a chat model.
+        image_cost: estimated cost of the images in US dollars; None if the price is unknown.
+        judge_cost: the same for judging.
+        first: the prompt of the first image.
+    """
+
+    images: int
+    verdicts: int
+    questions: int
+    image_cost: float | None
+    judge_cost: float | None
+    first: str
+
+
+def estimate(config: RunConfig, folder: Path, judge: Judge | None) -> RunEstimate:
+    """Return what `execute` would do with the same arguments. Nothing is called, generated or written.
+
+    Raises:
+        FormalimgError: as `execute` would, if the folder holds another run.
+    """
+    selected = config.selection.of(config.items)
+    if isinstance(config.model, Matches):
+        config.model.match(images_to_match(selected, config.samples))
+    images = plan_images(list(selected.values()), config.requests, samples=config.samples, seed=config.seed)
+    existing, scored = _existing(config, folder, judge)
+    to_make = [it for it in images if existing.get((it.item.id, it.sample), ExistingImage("", "")).key != it.key]
+    new = {(it.item.id, it.sample) for it in to_make}
+    reused = [it for it in images if (it.item.id, it.sample) not in new]
+    verdict_keys = {(it.question, existing[it.item.id, it.sample].sha256): it for it in reused}
+    to_judge = [*to_make, *(it for key, it in verdict_keys.items() if key not in scored)] if judge else []
+    questions_of: Callable[[Item[object]], int] = getattr(judge, "questions", lambda item: 0)
+    questions = sum(questions_of(it.item) for it in to_judge)
+    image_price = price(config.model.name).cost(_QUESTION if config.task == "layout" else Usage(images=1))
+    question_price = price(judge.name).cost(_QUESTION) if judge and questions else 0.0
+    request = config.requests.request(images[0].item, 0, images[0].seed)
+    prompt_of: Callable[[ImageRequest], str] = getattr(config.model, "sent", lambda request: request.prompt)
+    return RunEstimate(
+        len(to_make),
+        len(to_judge),
+        questions,
+        None if image_price is None else image_price * len(to_make),
+        None if question_price is None else question_price * questions,
+        prompt_of(request),
+    )
+
+
+def _existing(
+    config: RunConfig, folder: Path, judge: Judge | None
+) -> tuple[Mapping[tuple[str, int], ExistingImage], Set[tuple[str, str]]]:
+    """Return the images in the folder, and the questions and images that this judge has scored."""
+    if not (folder / MANIFEST_FILE).exists():
+        refuse_foreign_images(folder)
+        return {}, frozenset()
+    require_same_settings(config.manifest(), read_manifest(folder), folder)
+    with contextlib.closing(open_run(folder)) as run:
+        return run.made(), run.scored(judge) if judge else frozenset()

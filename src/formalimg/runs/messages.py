@@ -1,0 +1,126 @@
+"""Messages between the stages of the engine, and error texts that can be stored and shown."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from formalimg._util.strict_json import dumps_storable
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
+from formalimg.models import Answer, Failed, Generated, ImageModel, Refused, redacted
+from formalimg.runs.inspection import InspectedImage
+from formalimg.suites import Item
+
+if TYPE_CHECKING:
+    from formalimg.runs.database import VerdictRow
+
+_HEAD, _TAIL = 400, 100
+"""Characters kept from the beginning and the end of a message: some messages are whole web pages."""
+
+
+class PlannedImage(NamedTuple):
+    """An image to be generated.
+
+    Attributes:
+        item: the item it belongs to.
+        sample: the number of the image among those of the item, from 0.
+        key: the content key of everything that shapes the image.
+        seed: the seed to generate it with.
+        question: the key of what the item asks for, under which verdicts are stored.
+    """
+
+    item: Item[object]
+    sample: int
+    key: str
+    seed: int
+    question: str
+
+
+class StoredImage(NamedTuple):
+    """An image in the store: its file in `images`, and the SHA-256 digest of its bytes."""
+
+    file: str
+    sha256: str
+
+
+class ArrivedAnswer(NamedTuple):
+    """The answer of an image model, and after how many seconds it came."""
+
+    planned: PlannedImage
+    answer: Answer
+    seconds: float
+
+
+class ImageToJudge(NamedTuple):
+    """A stored image that waits for a judge; already decoded if it was generated just now."""
+
+    item: Item[object]
+    question: str
+    stored: StoredImage
+    inspected: InspectedImage | None = None
+
+
+class JudgeResult(NamedTuple):
+    """The verdict on an image as a row, and after how many seconds it came."""
+
+    entry: ImageToJudge
+    row: VerdictRow
+    seconds: float
+
+
+def split_batches(planned: Sequence[PlannedImage], model: ImageModel) -> Iterator[Sequence[PlannedImage]]:
+    """Yield batches of the model's size, read anew for each: a model may learn meanwhile how many fit at once."""
+    start = 0
+    while start < len(planned):
+        batch = planned[start : start + max(1, model.batch)]
+        start += len(batch)
+        yield batch
+
+
+def one_line(text: str) -> str:
+    """Return the text on one line of limited length, without API keys: some messages quote them."""
+    return truncate(redacted(" ".join(text.split())), _HEAD, _TAIL)
+
+
+def error_text(error: BaseException) -> str:
+    """Return the type and message of an exception on one line."""
+    text = one_line(str(error))
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def is_own_cancellation(error: BaseException) -> bool:
+    """Return whether this task was cancelled, and not something that a model or judge started and cancelled itself."""
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
+
+
+def check_answer(answer: object) -> Answer:
+    """Return what an image model yielded if it is a valid answer, else `Failed` with the reason."""
+    match answer:
+        case Refused(reason=str()) | Failed(reason=str()):
+            return answer
+        case Generated(data=bytes(), served=served):
+            try:
+                dumps_storable(dict(served))
+            except (TypeError, ValueError) as error:
+                return Failed(f"what the model says it used is not plain data: {error_text(error)}")
+            return answer
+        case Generated():
+            return Failed(f"the model gave {type(answer.data).__name__} in place of the bytes of an image")
+    return Failed(f"the model gave {type(answer).__name__} in place of an answer")
+
+
+def root_error(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the error that a user can act on, if there is one; else the first."""
+    found = list(_leaves(errors))
+    return next((error for error in found if isinstance(error, FormalimgError)), found[0])
+
+
+def _leaves(errors: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for error in errors.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _leaves(error)
+        else:
+            yield error

@@ -1,0 +1,240 @@
+"""SQL queries of a run: outcomes, and images filtered, counted and paged by the database, for viewers of large runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from formalimg.judges import UnscoredReason
+from formalimg.runs.image_store import ImageLocation, ImageStore
+
+OutcomeKind: TypeAlias = Literal["pass", "fail", "unscored"]
+
+ALL_IMAGES = """
+    FROM pictures JOIN items ON items.id = pictures.item
+    LEFT JOIN verdicts ON judge = :judge AND verdicts.question = items.question AND picture = pictures.sha256
+"""
+OUTCOME_COLUMNS = (
+    "pictures.item, level, pictures.sample, status, pictures.detail, passed, score, verdicts.reason, verdicts.detail"
+)
+OUTCOME_WIDTH = len(OUTCOME_COLUMNS.split(", "))
+_COLUMNS = f"{OUTCOME_COLUMNS}, prompt, sha256"
+# A verdict belongs to a question and an image: where an image came to be absent, it has none, whatever is stored.
+_IS_SCORED = "(status = 'made' AND passed IS NOT NULL)"
+_CONDITIONS: Mapping[OutcomeKind, str] = {
+    "pass": f"{_IS_SCORED} AND passed = 1",
+    "fail": f"{_IS_SCORED} AND passed = 0",
+    "unscored": f"NOT {_IS_SCORED}",
+}
+_REASONS_WITHOUT_IMAGE: Mapping[str, UnscoredReason] = {
+    "planned": "no image",
+    "absent": "no image",
+    "refused": "refused",
+    "failed": "generation failed",
+    "unreadable": "unreadable image",
+    "too large": "too large",
+}
+
+# A formula is split at its brackets, so that each piece is one atom: a class may also be the name of a colour.
+_ATOMS = """json_each('["' || replace(replace(replace(formula, '\\', ''), '"', ''), '(', '","') || '"]')"""
+_ABOUT = f"""(
+    (instr(formula, :quoted) AND
+        EXISTS (SELECT 1 FROM {_ATOMS} AS atom WHERE atom.value LIKE :is_about ESCAPE '\\'))
+    OR EXISTS (SELECT 1 FROM json_each(tags) AS tag WHERE tag.value = :about)
+    OR (formula = '' AND EXISTS (SELECT 1 FROM json_each(record, '$.concepts') AS asked WHERE
+        json_extract(asked.value, '$.category') = 'object' AND json_extract(asked.value, '$.value') = :about))
+)"""
+
+RunQuery: TypeAlias = Callable[..., Iterator[tuple[Any, ...]]]
+"""Queries the database of a run: an SQL statement, and the values of its parameters by name."""
+
+
+class Outcome(NamedTuple):
+    """The outcome of one image of one item.
+
+    Attributes:
+        item: the item's id.
+        level: the item's level.
+        sample: the number of the image among those of the item, from 0.
+        passed: the verdict; None if unscored.
+        score: the share of parts that hold; None if unscored.
+        reason: why it is unscored; empty if scored.
+        detail: what happened, in one line; empty if scored.
+    """
+
+    item: str
+    level: int
+    sample: int
+    passed: bool | None
+    score: float | None
+    reason: str
+    detail: str
+
+
+class ImageFilter(NamedTuple):
+    """A filter of a run's images. Fields that are None or empty do not filter.
+
+    Attributes:
+        level: images of this level.
+        outcome: images that passed, failed, or are unscored.
+        kind: with a failed part of this kind, such as a kind of clause or a category.
+        word: with a failed part that is about this word; together with a kind, a part of that kind.
+        text: whose prompt or id contains this text, ignoring case.
+        about: whose item mentions this: a class of its formula, one of its objects, or one of its tags.
+    """
+
+    level: int | None = None
+    outcome: OutcomeKind | None = None
+    kind: str = ""
+    word: str = ""
+    text: str = ""
+    about: str = ""
+
+
+class ListedImage(NamedTuple):
+    """An image in a list.
+
+    Attributes:
+        outcome: its outcome.
+        prompt: the prompt of its item.
+        sha256: the digest of its file; None if there is no image.
+    """
+
+    outcome: Outcome
+    prompt: str
+    sha256: str | None
+
+
+class ImagePage(NamedTuple):
+    """A page of filtered images, ordered by item and sample, and the total number of matches."""
+
+    images: tuple[ListedImage, ...]
+    total: int
+
+
+class ImageFile(NamedTuple):
+    """The file of an image: its location, its digest, and its size in pixels."""
+
+    path: ImageLocation
+    sha256: str
+    width: int
+    height: int
+
+
+def read_outcome(row: tuple[Any, ...]) -> Outcome:
+    """Return the outcome from a row that begins with `OUTCOME_COLUMNS`."""
+    item, level, sample, status, no_image, passed, score, reason, detail, *_ = row
+    if status != "made":
+        return Outcome(item, level, sample, None, None, _REASONS_WITHOUT_IMAGE[status], no_image)
+    if reason is None:  # there is no verdict at all
+        return Outcome(item, level, sample, None, None, "not judged", "")
+    return Outcome(item, level, sample, None if passed is None else bool(passed), score, reason, detail)
+
+
+def image_page(query: RunQuery, filter_: ImageFilter, start: int, count: int) -> ImagePage:
+    """Return a page of the matching images: `count` of them, from number `start` on."""
+    where, values = _where(filter_)
+    # First which and how many, then all columns of the few: sorting whole rows would take longer than finding them.
+    found = list(
+        query(
+            f"SELECT pictures.rowid, count(*) OVER () {ALL_IMAGES} {where} "
+            "ORDER BY position, sample LIMIT :count OFFSET :start",
+            count=count,
+            start=start,
+            **values,
+        )
+    )
+    if not found:  # beyond the last page the window function has counted nothing
+        ((total,),) = query(f"SELECT count(*) {ALL_IMAGES} {where}", **values)
+        return ImagePage((), total)
+    rowids = ", ".join(str(rowid) for rowid, _ in found)
+    rows = query(f"SELECT {_COLUMNS} {ALL_IMAGES} WHERE pictures.rowid IN ({rowids}) ORDER BY position, sample")
+    return ImagePage(tuple(map(_listed, rows)), found[0][1])
+
+
+def image_neighbours(
+    query: RunQuery, filter_: ImageFilter, item: str, sample: int
+) -> tuple[ListedImage | None, ListedImage | None]:
+    """Return the matching images right before and right after an image, which need not match itself."""
+    where, values = _where(filter_)
+    found = []
+    for sign, direction in (("<", "DESC"), (">", "ASC")):
+        beside = f"(position, sample) {sign} ((SELECT position FROM items WHERE id = :item), :sample)"
+        statement = (
+            f"SELECT {_COLUMNS} {ALL_IMAGES} {where} {'AND' if where else 'WHERE'} {beside} "
+            f"ORDER BY position {direction}, sample {direction} LIMIT 1"
+        )
+        found.append(next((_listed(row) for row in query(statement, item=item, sample=sample, **values)), None))
+    return found[0], found[1]
+
+
+def count_before(query: RunQuery, filter_: ImageFilter, item: str, sample: int) -> int:
+    """Return the number of matching images before an image, which need not match itself."""
+    where, values = _where(filter_)
+    before = "(position, sample) < ((SELECT position FROM items WHERE id = :item), :sample)"
+    statement = f"SELECT count(*) {ALL_IMAGES} {where} {'AND' if where else 'WHERE'} {before}"
+    ((count,),) = query(statement, item=item, sample=sample, **values)
+    return int(count)
+
+
+def find_image_file(query: RunQuery, images: ImageStore, item: str, sample: int) -> ImageFile | None:
+    """Return the file of an image; None if there is none, or if its name leads out of the image folder."""
+    statement = (
+        "SELECT file, sha256, width, height FROM pictures WHERE item = :item AND sample = :sample AND file <> ''"
+    )
+    for file, sha256, width, height in query(statement, item=item, sample=sample):
+        place = images.place(file, str(sha256 or ""))
+        # The database may come from anywhere.
+        inside = Path(file).name == file and (
+            not isinstance(place, Path) or place.resolve().parent == place.parent.resolve()
+        )
+        if inside:
+            return ImageFile(place, str(sha256 or ""), width or 1, height or 1)
+    return None
+
+
+def _listed(row: tuple[Any, ...]) -> ListedImage:
+    *_, prompt, sha256 = row
+    return ListedImage(read_outcome(row[:OUTCOME_WIDTH]), prompt, sha256)
+
+
+def _where(filter_: ImageFilter) -> tuple[str, dict[str, object]]:
+    conditions: list[str] = []
+    values: dict[str, object] = {}
+    if filter_.level is not None:
+        conditions.append("level = :level")
+        values["level"] = filter_.level
+    if filter_.outcome is not None:
+        conditions.append(_CONDITIONS[filter_.outcome])
+    if filter_.kind or filter_.word:
+        conditions.append(f"{_IS_SCORED} AND EXISTS ({_failed_part(filter_)})")
+        values |= {"kind": filter_.kind, "word": filter_.word}
+    if filter_.text:
+        conditions.append("(prompt LIKE :text ESCAPE '\\' OR items.id LIKE :text ESCAPE '\\')")
+        values["text"] = f"%{_escape_like(filter_.text)}%"
+    if filter_.about:
+        conditions.append(_ABOUT)
+        values |= {
+            "about": filter_.about,
+            "quoted": f"'{filter_.about}'",
+            "is_about": f"Is ?% '{_escape_like(filter_.about)}')%",
+        }
+    return (f"WHERE {' AND '.join(conditions)}" if conditions else ""), values
+
+
+def _failed_part(filter_: ImageFilter) -> str:
+    """Return a query of matching failed parts. It reads values from the whole list, which is parsed only once."""
+    kind = f"AND {_part_field('kind')} = :kind" if filter_.kind else ""
+    words = "SELECT 1 FROM json_each(verdicts.parts, part.fullkey || '.about') AS word WHERE word.value = :word"
+    about = f"AND EXISTS ({words})" if filter_.word else ""
+    return f"SELECT 1 FROM json_each(verdicts.parts) AS part WHERE {_part_field('score')} < 1 {kind} {about}"
+
+
+def _part_field(name: str) -> str:
+    return f"json_extract(verdicts.parts, part.fullkey || '.{name}')"
+
+
+def _escape_like(text: str) -> str:
+    """Return the text for LIKE, with its wildcards escaped."""
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

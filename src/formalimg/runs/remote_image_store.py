@@ -1,0 +1,282 @@
+"""Images on an object store, through fsspec; files that cannot be uploaded wait in the run folder: none is lost."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import logging
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from formalimg._util.text import truncate
+from formalimg.errors import FormalimgError
+from formalimg.models import redacted
+from formalimg.runs.image_store import IMAGES, write_run_file
+
+LIBRARIES = {
+    "s3": "s3fs",
+    "gs": "gcsfs",
+    "gcs": "gcsfs",
+    "az": "adlfs",
+    "abfs": "adlfs",
+    "abfss": "adlfs",
+    "file": "",
+}
+"""The supported URL schemes, and the library that each needs beside fsspec.
+
+No others: a run folder may come from anywhere, and reading it must not call any server that its manifest names.
+"""
+
+OWNER_FILE = ".formalimg-run"
+"""The file that says which run the images belong to."""
+
+_CONTAINER_BEFORE_HOST = ("abfs", "abfss")
+"""In URLs of these schemes, the name before the @ is that of the container, not of a user."""
+
+_ATTEMPTS = 2
+
+_log = logging.getLogger(__name__)
+
+
+def check_url(text: str) -> str:
+    """Return the URL without a slash at its end.
+
+    Raises:
+        FormalimgError: if its scheme is not supported, or it holds what may be a secret.
+    """
+    scheme, mark, rest = text.partition("://")
+    if not mark or scheme not in LIBRARIES:
+        known = ", ".join(f"{name}://" for name in LIBRARIES)
+        raise FormalimgError(
+            f"cannot keep images at {_shortened(text)}: give an address that begins with {known}; for a folder of this "
+            "machine alone use --out"
+        )
+    parts = urlsplit(text)
+    user, at, _ = parts.netloc.rpartition("@")
+    if (at and (scheme not in _CONTAINER_BEFORE_HOST or ":" in user)) or "?" in text or "#" in text:
+        raise FormalimgError(
+            f"the address of images at {scheme}://… holds a name, a key or options, and it would be written into "
+            "run.toml: give the bare address, and the rest in the environment or in fsspec's configuration"
+        )
+    if not rest.strip("/") or "::" in text or any(part in (".", "..") for part in rest.split("/")):
+        raise FormalimgError(f"cannot keep images at {_shortened(text)}: name a bucket and a place in it")
+    return text.rstrip("/")
+
+
+class RemoteRoot(NamedTuple):
+    """A file system of fsspec, and the path on it that a URL names."""
+
+    system: Any
+    root: str
+
+
+def open_remote_root(url: str) -> RemoteRoot:
+    """Return the file system of a URL; credentials are its own business.
+
+    Raises:
+        FormalimgError: if a library is missing, or the URL is not supported.
+    """
+    scheme = check_url(url).partition("://")[0]
+    try:
+        from fsspec.core import url_to_fs
+
+        # Folders are created on local file systems only; on object stores that would create buckets.
+        return RemoteRoot(*url_to_fs(url, **({"auto_mkdir": True} if scheme == "file" else {})))
+    except ImportError as error:
+        needed = " ".join(["'formalimg[stores]'", *filter(None, [LIBRARIES[scheme]])])
+        raise FormalimgError(f"images at {scheme}://… need more than is installed: pip install {needed}") from error
+
+
+@dataclass(frozen=True)
+class RemoteImageStore:
+    """Images on an object store; see `ImageStore`.
+
+    Attributes:
+        folder: the run folder, whose `images` holds files that could not be uploaded yet.
+        url: where the images are.
+    """
+
+    folder: Path
+    url: str
+
+    def prepare(self, owner: str, *, known: bool) -> None:
+        """Check that images can be written, and that the place belongs to this run."""
+        with self._errors("cannot keep images at"):
+            present = self._list()
+            mark = ""
+            if OWNER_FILE in present:
+                mark = self._remote.system.cat_file(self._path(OWNER_FILE)).decode(errors="replace")
+        if mark not in ("", owner) if known else present.keys() - {OWNER_FILE}:
+            raise FormalimgError(f"{self.url} holds files of somebody else: name another place for the images")
+        with self._errors("cannot keep images at"):
+            self._upload(OWNER_FILE, owner.encode())
+
+    def write(self, name: str, chunks: Iterable[bytes]) -> None:
+        """Upload a file; where that fails, keep it in the run folder until it can be uploaded."""
+        data = b"".join(chunks)
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                self._upload(name, data)
+                # A pending file of this name is older.
+                self._pending(name).unlink(missing_ok=True)
+                return
+            except Exception as error:  # storage libraries raise anything
+                _log.info("upload %d of %d of %s failed: %s", attempt, _ATTEMPTS, name, _reason(error))
+        write_run_file(self._pending(name), [data])
+
+    def place(self, name: str, sha256: str) -> RemoteImage:
+        """Return the location of an image."""
+        return RemoteImage(self, name, sha256)
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of a file.
+
+        Raises:
+            OSError: if it cannot be read.
+        """
+        with contextlib.suppress(FileNotFoundError):
+            return self._pending(name).read_bytes()
+        try:
+            return bytes(self._remote.system.cat_file(self._path(name)))
+        except FileNotFoundError as error:
+            raise FileNotFoundError(errno.ENOENT, "there is no such file", f"{self.url}/{name}") from error
+        except Exception as error:  # storage libraries raise anything
+            raise OSError(errno.EIO, _reason(error), f"{self.url}/{name}") from error
+
+    def sizes(self) -> dict[str, int]:
+        """Return the sizes of all files in bytes, by name."""
+        with self._errors("cannot list the images at"):
+            present = self._list()
+        pending = {path.name: path.stat().st_size for path in (self.folder / IMAGES).iterdir()}
+        return {**present, **pending}
+
+    @cached_property
+    def known_names(self) -> Collection[str]:
+        """The names of all files, listed once."""
+        return frozenset(self.sizes())
+
+    def remove(self, name: str) -> None:
+        """Remove a file."""
+        self._pending(name).unlink(missing_ok=True)
+        try:
+            self._remote.system.rm_file(self._path(name))
+        except FileNotFoundError:
+            return
+        except Exception as error:  # storage libraries raise anything
+            raise OSError(errno.EIO, _reason(error), f"{self.url}/{name}") from error
+
+    def upload_pending(self, names: Collection[str]) -> None:
+        """Upload the files that wait in the run folder, up to the first that fails."""
+        for path in sorted((self.folder / IMAGES).iterdir()):
+            if path.name in names:
+                try:
+                    self._upload(path.name, path.read_bytes())
+                except Exception as error:  # storage libraries raise anything; the file goes on waiting
+                    _log.info("%s still waits in the run folder: %s", path.name, _reason(error))
+                    return
+                path.unlink()
+
+    def _upload(self, name: str, data: bytes) -> None:
+        """Write a file and check that it has arrived completely."""
+        system, path = self._remote.system, self._path(name)
+        system.pipe_file(path, data)
+        system.invalidate_cache(self._remote.root)
+        size = system.info(path)["size"]
+        if size != len(data):
+            raise OSError(errno.EIO, f"{size} of {len(data)} bytes have arrived", f"{self.url}/{name}")
+
+    def _list(self) -> dict[str, int]:
+        system, root = self._remote
+        system.invalidate_cache(root)
+        try:
+            entries = system.ls(root, detail=True)
+        except FileNotFoundError:  # nothing was written there yet; whether anything can be, writing will show
+            return {}
+        files = (entry for entry in entries if entry["type"] == "file")
+        return {PurePosixPath(entry["name"]).name: int(entry["size"]) for entry in files}
+
+    @property
+    def _remote(self) -> RemoteRoot:
+        return open_remote_root(self.url)
+
+    def _path(self, name: str) -> str:
+        return f"{self._remote.root.rstrip('/')}/{_require_file_name(name)}"
+
+    def _pending(self, name: str) -> Path:
+        return self.folder / IMAGES / _require_file_name(name)
+
+    @contextlib.contextmanager
+    def _errors(self, what: str) -> Iterator[None]:
+        """Turn errors of the store into errors that users can act on."""
+        try:
+            yield
+        except FormalimgError:
+            raise
+        except Exception as error:  # storage libraries raise anything
+            raise FormalimgError(
+                f"{what} {self.url} ({_reason(error)}): see to the bucket, the keys and the network, then give the "
+                "same command again"
+            ) from error
+
+
+@dataclass(frozen=True)
+class RemoteImage:
+    """An image on an object store, read like the path of a file.
+
+    Attributes:
+        store: the store it is in.
+        name: its file name.
+        sha256: the digest of its bytes: no other file is ever read.
+    """
+
+    store: RemoteImageStore
+    name: str
+    sha256: str
+
+    @property
+    def suffix(self) -> str:
+        """The extension of its name, with the dot."""
+        return PurePosixPath(self.name).suffix
+
+    def read_bytes(self) -> bytes:
+        """Return the bytes of the file.
+
+        Raises:
+            OSError: if it cannot be read, or its digest differs.
+        """
+        data = self.store.read(self.name)
+        if hashlib.sha256(data).hexdigest() != self.sha256:
+            raise OSError(errno.EIO, "it is not the file that was made", str(self))
+        return data
+
+    def is_file(self) -> bool:
+        """Return whether it exists, by one listing of all images."""
+        return self.name in self.store.known_names
+
+    def __str__(self) -> str:
+        return f"{self.store.url}/{self.name}"
+
+
+def _require_file_name(name: str) -> str:
+    """Return the name if it is a plain file name: the database may come from anywhere."""
+    if name in ("", ".", "..") or "/" in name or "\\" in name:
+        raise PermissionError(errno.EPERM, "its name leads out of the place of the images", name)
+    return name
+
+
+def _reason(error: Exception) -> str:
+    """Return the message of a library on one line and without keys."""
+    text = " ".join(str(error).split()) or "no reason given"
+    return truncate(redacted(text if isinstance(error, OSError) else f"{type(error).__name__}: {text}"), 200, 50)
+
+
+def _shortened(text: str) -> str:
+    """Return as little of an unchecked URL as shows the user which one is meant."""
+    before, at, after = text.rpartition("@")
+    plain = f"…@{after}" if at and before else text
+    return repr(plain.partition("?")[0][:80])

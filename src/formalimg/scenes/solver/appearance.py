@@ -1,0 +1,139 @@
+"""Appearance of witness scenes: classes, colours and aspect ratios that the formula leaves open.
+
+Words are sampled by seed, so that scenes are varied; boxes get the aspect ratio in which their class looks natural.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import exp, log, sqrt
+
+from formalimg.logic import Formula, vocabulary
+from formalimg.scenes.drawing import drawable_classes, natural_aspect
+from formalimg.scenes.objects import CANVAS, Box, SceneObject
+from formalimg.scenes.scene import Scene
+from formalimg.scenes.solver.instantiation import OTHER_WORD
+from formalimg.scenes.solver.margin import keeps_margin
+
+
+def assign_words(
+    boxes: Sequence[Box], words: Sequence[Mapping[str, str]], mentioned: Mapping[str, Sequence[str]], seed: int
+) -> list[SceneObject]:
+    """Return objects with these boxes and words.
+
+    Words that the formula leaves open are sampled, each at most once until all have been used.
+    """
+    rng = random.Random(f"looks {seed}")
+    known = vocabulary("knolling").words
+    chosen: dict[str, list[str]] = {}
+    for kind in ("class", "color"):
+        unmentioned = [word for word in known[kind] if word not in mentioned[kind]]
+        drawn = _WordSampler(list(known[kind]), rng)
+        others = _WordSampler(unmentioned, rng)
+        chosen[kind] = []
+        for found in words:
+            word = found.get(kind)
+            if word is None:  # free: even a word that the formula mentions elsewhere would do
+                word = drawn.next()
+            chosen[kind].append(others.next() if word == OTHER_WORD else word)
+    looks = zip(boxes, chosen["class"], chosen["color"], strict=True)
+    return [SceneObject(label, box, color) for box, label, color in looks]
+
+
+def unmentioned_style(mentioned: Sequence[str]) -> str:
+    """Return a style that the formula does not mention."""
+    return next((style for style in vocabulary("natural").words["style"] if style not in mentioned), "plain")
+
+
+class _WordSampler:
+    """Sample words without replacement, starting over when all have been used."""
+
+    def __init__(self, words: list[str], rng: random.Random) -> None:
+        self.words = words
+        self.rng = rng
+        self.left: list[str] = []
+
+    def next(self) -> str:
+        if not self.left:
+            self.left = self.rng.sample(self.words, len(self.words)) if self.words else ["thing"]
+        return self.left.pop()
+
+
+_ASPECT_TOLERANCE = 0.2
+"""The maximum deviation from the natural aspect ratio (in the logarithm) that still looks natural."""
+
+_GAP = 20
+_BORDER = 10
+_SMALLEST_SIDE = 40
+_MAX_SIDE = 420
+
+
+def fit_aspects(formula: Formula, scene: Scene, margin: int, style: str | None) -> Scene:
+    """Return the scene with boxes in the natural aspect ratio of their class, as far as the formula keeps its margin.
+
+    Centres do not move, so rows and columns stay aligned; a pen becomes long and thin in its place.
+    """
+    for number, obj in enumerate(scene.objects):
+        for box in _natural_boxes(obj):
+            others = [other.box for slot, other in enumerate(scene.objects) if slot != number]
+            if not _has_room(box, others):
+                continue
+            objects = (*scene.objects[:number], replace(obj, box=box), *scene.objects[number + 1 :])
+            reshaped = replace(scene, objects=objects)
+            if keeps_margin(formula, reshaped, margin, style=style):
+                scene = reshaped
+                break
+    return scene
+
+
+def _natural_boxes(obj: SceneObject) -> Iterator[Box]:
+    """Yield boxes around the same centre, the most natural first.
+
+    These have the same area, are shrunk, or are small; then the same half-way to the natural aspect ratio.
+    """
+    width, height = obj.box.xmax - obj.box.xmin, obj.box.ymax - obj.box.ymin
+    if obj.label not in drawable_classes() or not width or not height:
+        return
+    aspect = natural_aspect(obj.label)
+    now = log(width / height)
+    target = min(log(aspect), -log(aspect), key=lambda way: abs(way - now))  # icons may be rotated
+    if abs(target - now) <= _ASPECT_TOLERANCE:
+        return
+    area = width * height
+    for way in (target, (target + now) / 2):
+        shape = exp(way)
+        yield _centered_box(obj.box, sqrt(area * shape), sqrt(area / shape))
+        yield _centered_box(obj.box, min(width, height * shape), min(height, width / shape))
+        yield _centered_box(obj.box, _SMALLEST_SIDE * max(1, shape), _SMALLEST_SIDE * max(1, 1 / shape))
+
+
+def _centered_box(box: Box, width: float, height: float) -> Box:
+    """Return a box of about this size with exactly the same centre, on integer coordinates."""
+    halves = []
+    for low, high, side in ((box.xmin, box.xmax, width), (box.ymin, box.ymax, height)):
+        odd = (low + high) % 2 / 2
+        halves.append(max(round(side / 2 - odd), 1) + odd)
+    across, down = halves
+    return Box(
+        *(
+            int(edge)
+            for edge in (box.center_x - across, box.center_y - down, box.center_x + across, box.center_y + down)
+        )
+    )
+
+
+def _has_room(box: Box, others: list[Box]) -> bool:
+    sides = (box.xmax - box.xmin, box.ymax - box.ymin)
+    if min(sides) < _SMALLEST_SIDE or max(sides) > _MAX_SIDE:
+        return False
+    if min(box.xmin, box.ymin) < _BORDER or max(box.xmax, box.ymax) > CANVAS - _BORDER:
+        return False
+    return all(
+        other.xmin - box.xmax >= _GAP
+        or box.xmin - other.xmax >= _GAP
+        or other.ymin - box.ymax >= _GAP
+        or box.ymin - other.ymax >= _GAP
+        for other in others
+    )

@@ -1,0 +1,197 @@
+"""Geometric rules as integer inequalities with a margin, and the orders that they imply.
+
+One translation of the rule data serves both the solver, which turns the inequalities into constraints, and the check
+that a scene keeps its margin, which evaluates them. The orders follow from the inequalities, but a solver sees at once
+that an order is circular, and detects it only after a long propagation through the numbers otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import cache
+from math import ceil, inf
+from typing import NamedTuple, TypeAlias
+
+from formalimg.scenes.measures import Measure
+from formalimg.scenes.objects import Box
+from formalimg.scenes.rules import RULES_OF_ONE, RULES_OF_TWO, Between, Greater, Less, Near
+
+DEFAULT_MARGIN = 20
+"""How far relations are kept from flipping: this much on the canvas, half as many per cent in area."""
+
+_WHOLE = 1000  # areas are compared in thousandths
+
+
+class Term(NamedTuple):
+    """A multiple of a measure of the first (0) or second (1) object.
+
+    Lengths count double, so that centres are integers.
+    """
+
+    factor: int
+    obj: int
+    measure: Measure
+
+
+class Inequality(NamedTuple):
+    """The sum of the terms is at least a bound."""
+
+    terms: tuple[Term, ...]
+    bound: int
+
+    def holds(self, *boxes: Box) -> bool:
+        """Return whether the inequality holds for these boxes."""
+        total = sum(term.factor * _doubled(boxes[term.obj], term.measure) for term in self.terms)
+        return bool(total >= self.bound)
+
+
+Alternatives: TypeAlias = tuple[tuple[Inequality, ...], ...]
+"""Alternatives: all inequalities of at least one of them hold."""
+
+
+@cache
+def alternatives(predicate: str, holds: bool, margin: int) -> Alternatives:
+    """Return the ways in which a geometric predicate holds, or fails, by at least a margin."""
+    if predicate in RULES_OF_ONE:
+        return _between(RULES_OF_ONE[predicate], holds, margin)
+    match RULES_OF_TWO[predicate]:
+        case Less(first, second):
+            return ((_less(Term(1, 0, first), Term(1, 1, second), holds, margin),),)
+        case Greater(first, second):
+            return ((_less(Term(1, 1, second), Term(1, 0, first), holds, margin),),)
+        case Near(measure, bound):
+            return _near(measure, bound, holds, margin)
+
+
+@cache
+def holds_reflexively(predicate: str) -> bool:
+    """Return whether a rule on two objects holds of an object and itself, whatever its size and position."""
+    box = Box(0, 0, 2, 2)
+    return RULES_OF_TWO[predicate].holds(box, box)
+
+
+def _doubled(box: Box, measure: Measure) -> float:
+    value: float = getattr(box, measure)
+    return value if measure == "area" else 2 * value
+
+
+def _less(small: Term, large: Term, holds: bool, margin: int) -> Inequality:
+    """Return the inequality "small term < large term"; if not `holds`, its negation."""
+    if not holds:
+        small, large = large, small
+    if small.measure == "area":
+        terms = (large._replace(factor=_WHOLE), small._replace(factor=-_WHOLE - _WHOLE * margin // 200))
+        return Inequality(terms, int(holds))
+    return Inequality((large, small._replace(factor=-1)), max(int(holds), 2 * margin))
+
+
+def _near(measure: Measure, bound: float, holds: bool, margin: int) -> Alternatives:
+    apart = ((Term(1, 0, measure), Term(-1, 1, measure)), (Term(-1, 0, measure), Term(1, 1, measure)))
+    if holds:  # neither is past the other by the bound or more
+        return (tuple(_at_least(terms, -Fraction(bound) + margin, strict=True) for terms in apart),)
+    return tuple((_at_least(terms, Fraction(bound) + margin, strict=False),) for terms in apart)
+
+
+def _between(rule: Between, holds: bool, margin: int) -> Alternatives:
+    sides: list[tuple[Term, Fraction]] = []  # the term is above the bound
+    for measure in rule.measures:
+        if rule.low > -inf:
+            sides.append((Term(1, 0, measure), Fraction(rule.low)))
+        if rule.high < inf:
+            sides.append((Term(-1, 0, measure), -Fraction(rule.high)))
+    if holds:
+        return (tuple(_at_least((term,), bound + margin, strict=True) for term, bound in sides),)
+    return tuple(
+        (_at_least((term._replace(factor=-term.factor),), -bound + margin, strict=False),) for term, bound in sides
+    )
+
+
+def _at_least(terms: tuple[Term, ...], bound: Fraction, *, strict: bool) -> Inequality:
+    """Return the inequality that the terms sum to a length of at least (strict: more than) the bound."""
+    doubled = ceil(2 * bound)
+    return Inequality(terms, doubled + 1 if strict and doubled == 2 * bound else doubled)
+
+
+_AXES: tuple[tuple[Measure, ...], ...] = (("xmin", "center_x", "xmax"), ("ymin", "center_y", "ymax"), ("area",))
+"""Measures of one box along each axis, in the order in which they always come."""
+
+_MIDDLES: tuple[Measure, ...] = ("center_x", "center_y")
+
+
+class ImpliedOrder(NamedTuple):
+    """In one order (by centre or by area), an object comes before another; if not strict, not after it."""
+
+    order: Measure
+    first: int  # which of the two arguments
+    strict: bool
+
+
+@cache
+def implied_order(predicate: str, holds: bool) -> ImpliedOrder | None:
+    """Return the order of two objects that a predicate implies when it holds, or when it fails."""
+    match RULES_OF_TWO.get(predicate):
+        case Less(small, large):
+            first = 0
+        case Greater(large, small):
+            first = 1
+        case _:
+            return None
+    axis = next(axis for axis in _AXES if small in axis)
+    middle = len(axis) // 2
+    if large not in axis:
+        return None
+    if not holds:  # large ≤ small
+        small, large, first = large, small, 1 - first
+    if axis.index(small) < middle or axis.index(large) > middle:
+        return None
+    # Centre of the one, its later edge, the earlier edge of the other, its centre: strict if any step is.
+    return ImpliedOrder(axis[middle], first, holds or small != axis[middle] or large != axis[middle])
+
+
+class Separation(NamedTuple):
+    """Along an axis (0: x, 1: y), one of two objects lies entirely before the other."""
+
+    axis: int
+    first: int  # which of the two arguments
+
+
+@cache
+def excluded_separations(predicate: str, holds: bool) -> tuple[Separation, ...]:
+    """Return the separations of two objects that are impossible if a predicate holds, or if it fails."""
+    before = implied_order(predicate, holds)
+    found = []
+    if before is not None and before.order in _MIDDLES:
+        found.append(Separation(_MIDDLES.index(before.order), 1 - before.first))
+    match RULES_OF_TWO.get(predicate):
+        case Less(small, large):
+            first = 0
+        case Greater(large, small):
+            first = 1
+        case _:
+            return tuple(found)
+    for number, axis in enumerate(_AXES[:2]):
+        # Entirely before: every measure of the one is less than every measure of the other, except touching edges.
+        if not holds and small in axis and large in axis and (small, large) != (axis[-1], axis[0]):
+            found.append(Separation(number, first))
+    return tuple(found)
+
+
+class OrderClosure:
+    """Transitive closure of the strict orders that are certain."""
+
+    def __init__(self, count: int, pairs: Iterable[tuple[Measure, int, int]]) -> None:
+        after: dict[Measure, list[int]] = {}  # for each order and object the set of those after it
+        for order, first, second in pairs:
+            after.setdefault(order, [0] * count)[first] |= 1 << second
+        for behind in after.values():
+            for middle in range(count):
+                for obj in range(count):
+                    if behind[obj] >> middle & 1:
+                        behind[obj] |= behind[middle]
+        self.is_circular = any(behind[obj] >> obj & 1 for behind in after.values() for obj in range(count))
+        self._after = list(after.values())
+
+    def are_distinct(self, one: int, other: int) -> bool:
+        """Return whether two slots are certainly different objects."""
+        return any((behind[one] >> other | behind[other] >> one) & 1 for behind in self._after)

@@ -1,0 +1,290 @@
+"""Instantiation of claims: quantifiers over the object slots of a scene that is to be found.
+
+A slot is an object of that scene, reserved for a variable that needs one. Over a number of slots quantifiers are
+finite, and what is certain already is simplified away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+from formalimg.logic import Value
+from formalimg.scenes.solver.inequalities import holds_reflexively
+from formalimg.scenes.solver.nnf import (
+    AllOf,
+    AnyOf,
+    AtomClaim,
+    Claim,
+    Each,
+    Every,
+    Some,
+    atom_claims,
+    free_names,
+    needs_object,
+)
+
+OTHER_WORD = ""
+"""Stands for every word that the formula does not mention."""
+
+WORD_PREDICATES = {"Is": "class", "Has": "color"}
+"""The predicates that are decided by a word of an object, and the kind of the word."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UndecidedSlot:
+    """An object that is to be chosen among the slots."""
+
+
+SlotRef: TypeAlias = int | UndecidedSlot
+"""What a variable stands for: a slot by its number, or one that is yet to be chosen."""
+
+Binding: TypeAlias = Mapping[str, SlotRef]
+
+Occasion: TypeAlias = tuple[Claim, tuple[SlotRef, ...]]
+"""A claim that needs objects, and what its free variables stand for."""
+
+
+def requirement_key(claim: Claim, binding: Binding) -> Occasion:
+    """Return the key under which slots are reserved for a claim under a binding."""
+    return claim, tuple(binding[name] for name in free_names(claim))
+
+
+@dataclass
+class ObjectSlots:
+    """The slots of a scene, which of them are reserved for each requirement, and the words that each may have.
+
+    Attributes:
+        may_coincide: whether several slots can turn out to be one object.
+        count: how many slots there are.
+        reserved: the slots reserved for each requirement.
+        words: for each slot, the words of each kind that are still possible.
+        names: the slots of the variables that an outermost `exists` binds.
+        certain: the slots that are needed whatever the alternatives.
+        mentioned: the words of each kind that the formula mentions.
+    """
+
+    may_coincide: bool
+    count: int = 0
+    reserved: dict[Occasion, tuple[int, ...]] = field(default_factory=dict)
+    words: list[dict[str, frozenset[str]]] = field(default_factory=list)
+    names: dict[str, int] = field(default_factory=dict)
+    certain: set[int] = field(default_factory=set)
+    mentioned: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def add(self) -> int:
+        """Add a slot of which nothing is known, and return its number."""
+        self.words.append({kind: frozenset([*words, OTHER_WORD]) for kind, words in self.mentioned.items()})
+        self.count += 1
+        return self.count - 1
+
+    def restrict(self, slot: int, literal: AtomClaim) -> None:
+        """Restrict the words of a slot by an atom."""
+        kind, word = WORD_PREDICATES[literal.atom.predicate], quoted_word(literal)
+        possible = self.words[slot][kind]
+        self.words[slot][kind] = possible & {word} if literal.holds else possible - {word}
+
+
+def quoted_word(literal: AtomClaim) -> str:
+    """Return the quoted word of an atom."""
+    word = literal.atom.arguments[-1]
+    assert isinstance(word, Value)
+    return word.text
+
+
+def mentioned_words(claim: Claim) -> dict[str, tuple[str, ...]]:
+    """Return the words of each kind that a claim mentions, in alphabetical order."""
+    found: dict[str, set[str]] = {kind: set() for kind in WORD_PREDICATES.values()}
+    for literal in atom_claims(claim):
+        if literal.atom.predicate in WORD_PREDICATES:
+            found[WORD_PREDICATES[literal.atom.predicate]].add(quoted_word(literal))
+    return {kind: tuple(sorted(words)) for kind, words in found.items()}
+
+
+def distinct_slots(claim: Claim, instances: int) -> ObjectSlots:
+    """Return slots for a neat scene: one per variable that certainly needs an object, all different objects."""
+    slots = ObjectSlots(False, mentioned=mentioned_words(claim))
+    _reserve(claim, {}, slots, instances, certain=True)
+    return slots
+
+
+def shared_slots(claim: Claim) -> ObjectSlots:
+    """Return slots for a proof: one per variable that may need an object; several may be one object."""
+    slots = ObjectSlots(True, mentioned=mentioned_words(claim))
+    _reserve(claim, {}, slots, 1, certain=True)
+    return slots
+
+
+def _reserve(claim: Claim, binding: dict[str, int], slots: ObjectSlots, instances: int, *, certain: bool) -> None:
+    """Reserve slots for what a claim needs; `certain` if the claim has to be true."""
+    match claim:
+        case AtomClaim(atom) if certain and atom.predicate in WORD_PREDICATES:
+            slots.restrict(binding[atom.variables[0]], claim)
+        case AllOf(parts):
+            for part in parts:
+                _reserve(part, binding, slots, instances, certain=certain)
+        case AnyOf(parts) if slots.may_coincide:  # otherwise a slot might be left over
+            for part in parts:
+                _reserve(part, binding, slots, instances, certain=False)
+        case Some(variable, body):
+            (slot,) = _reserve_slots(claim, binding, slots, 1)
+            if certain:
+                slots.certain.add(slot)
+                if not free_names(claim) or all(name in slots.names for name in free_names(claim)):
+                    slots.names[variable] = slot
+            _reserve(body, {**binding, variable: slot}, slots, instances, certain=certain)
+        case Every(variable, condition, _, consequent, needs_instance) if needs_instance:
+            for slot in _reserve_slots(claim, binding, slots, instances):
+                if certain:
+                    slots.certain.add(slot)
+                inner = {**binding, variable: slot}
+                _reserve(condition, inner, slots, instances, certain=certain)
+                _reserve(consequent, inner, slots, instances, certain=certain)
+
+
+def _reserve_slots(claim: Claim, binding: Mapping[str, int], slots: ObjectSlots, number: int) -> tuple[int, ...]:
+    key = requirement_key(claim, binding)
+    if key not in slots.reserved:
+        slots.reserved[key] = tuple(slots.add() for _ in range(number))
+    return slots.reserved[key]
+
+
+_MAX_PARTS = 150_000
+
+
+class _TooLargeError(Exception):
+    """An instantiated claim has too many parts."""
+
+
+class GroundAtom(NamedTuple):
+    """A predicate (with its word, if it has one) that holds or fails of slots."""
+
+    predicate: str
+    objects: tuple[SlotRef, ...]
+    word: str | None
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conjunction:
+    """All parts are true."""
+
+    parts: tuple[GroundClaim, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AtLeast:
+    """At least `number` of the parts are true."""
+
+    number: int
+    parts: tuple[GroundClaim, ...]
+
+
+GroundClaim: TypeAlias = bool | GroundAtom | Conjunction | AtLeast
+
+
+def instantiate(claim: Claim, slots: ObjectSlots, instances: int) -> GroundClaim | None:
+    """Return what a claim says about the slots; None if that has too many parts."""
+    try:
+        return _Instantiator(slots, instances).instantiate(claim, {})
+    except _TooLargeError:
+        return None
+
+
+class _Instantiator:
+    def __init__(self, slots: ObjectSlots, instances: int) -> None:
+        self.slots = slots
+        self.instances = instances
+        self.known: dict[tuple[Claim, tuple[SlotRef, ...]], GroundClaim] = {}
+        self.parts = 0
+
+    def instantiate(self, claim: Claim, binding: Binding) -> GroundClaim:
+        if isinstance(claim, AtomClaim):
+            return self.literal(claim, binding)
+        key = (claim, tuple(binding[name] for name in free_names(claim)))
+        if key not in self.known:
+            self.known[key] = self.fresh(claim, binding)
+        return self.known[key]
+
+    def fresh(self, claim: Claim, binding: Binding) -> GroundClaim:
+        match claim:
+            case AllOf(parts):
+                return self.all_of([self.instantiate(part, binding) for part in parts])
+            case AnyOf(parts):
+                return self.at_least(1, [self.instantiate(part, binding) for part in parts])
+            case Each(variable, body):
+                return self.all_of(self.for_each(variable, body, binding))
+            case Some(variable, body):
+                return self.some(claim, variable, body, binding)
+            case Every(variable, condition, exception, consequent, needs_instance):
+                rule = [
+                    self.at_least(
+                        1, [self.instantiate(part, {**binding, variable: slot}) for part in (exception, consequent)]
+                    )
+                    for slot in range(self.slots.count)
+                ]
+                if needs_instance:
+                    rule.append(self.met(claim, variable, condition, binding))
+                return self.all_of(rule)
+            case AtomClaim():
+                raise AssertionError("atoms are instantiated at once")
+
+    def some(self, claim: Claim, variable: str, body: Claim, binding: Binding) -> GroundClaim:
+        reserved = self.slots.reserved.get(requirement_key(claim, binding))
+        if reserved is not None:
+            return self.instantiate(body, {**binding, variable: reserved[0]})
+        if needs_object(body):  # trying each slot for each of several variables would be too many
+            return self.instantiate(body, {**binding, variable: UndecidedSlot()})
+        return self.at_least(1, self.for_each(variable, body, binding))
+
+    def met(self, claim: Claim, variable: str, condition: Claim, binding: Binding) -> GroundClaim:
+        """Return the claim that enough slots meet the condition of a `forall`."""
+        reserved = self.slots.reserved.get(requirement_key(claim, binding))
+        if reserved is not None:
+            return self.all_of([self.instantiate(condition, {**binding, variable: slot}) for slot in reserved])
+        number = 1 if self.slots.may_coincide else self.instances
+        return self.at_least(number, self.for_each(variable, condition, binding))
+
+    def for_each(self, variable: str, body: Claim, binding: Binding) -> list[GroundClaim]:
+        return [self.instantiate(body, {**binding, variable: slot}) for slot in range(self.slots.count)]
+
+    def literal(self, literal: AtomClaim, binding: Binding) -> GroundClaim:
+        predicate = literal.atom.predicate
+        objects = tuple(binding[name] for name in literal.atom.variables)
+        if len(objects) == 2:
+            if objects[0] is objects[1] or objects[0] == objects[1]:
+                return holds_reflexively(predicate) == literal.holds
+            return GroundAtom(predicate, objects, None, literal.holds)
+        if len(literal.atom.arguments) == 1 and objects:
+            return GroundAtom(predicate, objects, None, literal.holds)
+        word = quoted_word(literal)
+        if predicate in WORD_PREDICATES and isinstance(objects[0], int):
+            possible = self.slots.words[objects[0]][WORD_PREDICATES[predicate]]
+            if word not in possible:
+                return not literal.holds
+            if len(possible) == 1:
+                return literal.holds
+        return GroundAtom(predicate, objects, word, literal.holds)
+
+    def all_of(self, parts: list[GroundClaim]) -> GroundClaim:
+        left = [part for part in parts if part is not True]
+        if any(part is False for part in left):
+            return False
+        self.count(len(left))
+        return (left[0] if len(left) == 1 else Conjunction(tuple(left))) if left else True
+
+    def at_least(self, number: int, parts: list[GroundClaim]) -> GroundClaim:
+        number -= sum(part is True for part in parts)
+        left = [part for part in parts if not isinstance(part, bool)]
+        if number <= 0:
+            return True
+        if len(left) <= number:
+            return self.all_of(list(left)) if len(left) == number else False
+        self.count(len(left))
+        return AtLeast(number, tuple(left))
+
+    def count(self, parts: int) -> None:
+        self.parts += parts
+        if self.parts > _MAX_PARTS:
+            raise _TooLargeError

@@ -1,0 +1,126 @@
+"""Margin check: whether a scene satisfies a formula with room to spare, without the constraint solver."""
+
+from __future__ import annotations
+
+from formalimg.logic import (
+    And,
+    Atom,
+    Exists,
+    Forall,
+    Formula,
+    Or,
+    Value,
+    Variable,
+    members,
+    parse,
+    rename_apart,
+    verify,
+)
+from formalimg.scenes.rules import RULES_OF_ONE, RULES_OF_TWO
+from formalimg.scenes.scene import Scene
+from formalimg.scenes.solver.inequalities import DEFAULT_MARGIN, Alternatives, alternatives, holds_reflexively
+from formalimg.scenes.solver.nnf import AllOf, AnyOf, AtomClaim, Claim, Each, Every, Some, build_claim
+
+_NOT = "not "
+
+
+def keeps_margin(
+    formula: Formula | str, scene: Scene, margin: int = DEFAULT_MARGIN, *, style: str | None = None
+) -> bool:
+    """Return whether a formula holds (strictly), and still would if every relation were a margin less clear.
+
+    This is about the relations that its truth depends on; those that must fail are kept from holding in the same way.
+    The margin is a length on the canvas; areas are compared with half as many per cent.
+    """
+    if isinstance(formula, str):
+        formula = parse(formula)
+    if not verify(formula, scene, style=style):
+        return False
+    if margin == 0 or not scene.objects:
+        return True
+    spelt_out = _claim_formula(build_claim(rename_apart(formula)), style)
+    return verify(spelt_out, _MarginWorld(scene, margin), "classical").passed
+
+
+def _claim_formula(claim: Claim, style: str | None) -> Formula:
+    """Return a claim as a formula without `not` and style; the negation of an atom is a predicate of its own."""
+
+    def inner(part: Claim) -> Formula:
+        return _claim_formula(part, style)
+
+    match claim:
+        case AtomClaim(Atom("IsStyle", (Value(word),)), holds):
+            return Exists(_ANY, Atom(str((word == style) == holds), (_ANY,)))
+        case AtomClaim(atom, holds):
+            return atom if holds else Atom(_NOT + atom.predicate, atom.arguments)
+        case AllOf(parts):
+            return And(tuple(map(inner, parts)))
+        case AnyOf(parts):
+            return Or(tuple(map(inner, parts)))
+        case Some(variable, body):
+            return Exists(Variable(variable), inner(body))
+        case Each(variable, body):
+            return Forall(Variable(variable), inner(body))
+        case Every(variable, condition, exception, consequent):
+            name = Variable(variable)
+            rule = Forall(name, Or((inner(exception), inner(consequent))))
+            return And((Exists(name, inner(condition)), rule))
+
+
+_ANY = Variable("any object")
+
+
+class _MarginWorld:
+    """A world over a scene in which a relation holds, or fails, only by a margin."""
+
+    def __init__(self, scene: Scene, margin: int) -> None:
+        self.scene = scene
+        self.margin = margin
+
+    def __len__(self) -> int:
+        return len(self.scene)
+
+    def objection(self, atom: Atom) -> str | None:
+        """Return None: the formula has been verified already."""
+        return None
+
+    def having(self, predicate: str, value: str | None) -> int:
+        """Return the objects for which a predicate of one variable holds, as a bit set."""
+        name, holds = predicate.removeprefix(_NOT), not predicate.startswith(_NOT)
+        everything = (1 << len(self.scene)) - 1
+        if name in ("True", "False"):
+            return everything if name == "True" else 0
+        if name in RULES_OF_ONE:
+            found = alternatives(name, holds, self.margin)
+            return sum(1 << i for i, obj in enumerate(self.scene.objects) if _holds_with_margin(found, obj.box))
+        having = self.scene.having(name, value)
+        return having if holds else everything & ~having
+
+    def seconds(self, predicate: str, firsts: int, among: int) -> int:
+        """Return the objects b of `among` with predicate(a, b) for some a of `firsts`."""
+        return sum(1 << b for b in members(among) if any(self._related(predicate, a, b) for a in members(firsts)))
+
+    def firsts(self, predicate: str, seconds: int, among: int) -> int:
+        """Return the objects a of `among` with predicate(a, b) for some b of `seconds`."""
+        return sum(1 << a for a in members(among) if any(self._related(predicate, a, b) for b in members(seconds)))
+
+    def describe(self, obj: int) -> str:
+        """Return a short description of an object."""
+        return self.scene.describe(obj)
+
+    def evidence(self, atom: Atom, objects: tuple[int, ...]) -> str:
+        """Return nothing: only the yes or no is used."""
+        return ""
+
+    def _related(self, predicate: str, a: int, b: int) -> bool:
+        name, holds = predicate.removeprefix(_NOT), not predicate.startswith(_NOT)
+        assert name in RULES_OF_TWO
+        if a == b:
+            return holds_reflexively(name) == holds  # no detector error separates an object from itself
+        return _holds_with_margin(
+            alternatives(name, holds, self.margin), self.scene.objects[a].box, self.scene.objects[b].box
+        )
+
+
+def _holds_with_margin(found: Alternatives, *boxes: object) -> bool:
+    return any(all(inequality.holds(*boxes) for inequality in way) for way in found)  # type: ignore[arg-type]

@@ -1,0 +1,306 @@
+"""Negation normal form of formulas, with strict `forall` expanded, and a bound on the objects that it needs.
+
+These claims are what the solver works on: only atoms are negated, so whatever makes an atom true can only help. Claims
+are about scenes with at least one object; the empty scene is a case of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import NamedTuple, TypeAlias
+
+from formalimg.logic import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or
+
+
+@dataclass(frozen=True, slots=True)
+class AtomClaim:
+    """An atom holds, or fails."""
+
+    atom: Atom
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AllOf:
+    """Every part is true."""
+
+    parts: tuple[Claim, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnyOf:
+    """At least one part is true."""
+
+    parts: tuple[Claim, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Some:
+    """The body is true of at least one object."""
+
+    variable: str
+    body: Claim
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Each:
+    """The body is true of every object."""
+
+    variable: str
+    body: Claim
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Every:
+    """A strict `forall`: each object is an exception or meets the consequent.
+
+    If `needs_instance`, some object meets the condition.
+    """
+
+    variable: str
+    condition: Claim
+    exception: Claim
+    consequent: Claim
+    needs_instance: bool = True
+
+
+Claim: TypeAlias = AtomClaim | AllOf | AnyOf | Some | Each | Every
+
+TRIVIAL_CLAIM = AllOf(())
+
+
+def build_claim(formula: Formula, kept: frozenset[int] | None = None) -> Claim:
+    """Return the claim of a formula that binds every name once; with `kept`, of these of its conjuncts only."""
+    return _ClaimBuilder(kept).conjunct(formula, True)
+
+
+def conjuncts(formula: Formula) -> list[Formula]:
+    """Return the conjuncts that must all hold, through `exists`, `and` and the consequents of `forall`, in text order.
+
+    A strict `forall` gives its condition (some object must meet it) and the conjuncts of its consequent.
+    """
+    reader = _ClaimBuilder(None)
+    reader.conjunct(formula, True)
+    return reader.seen
+
+
+class _ClaimBuilder:
+    def __init__(self, kept: frozenset[int] | None) -> None:
+        self.kept = kept
+        self.seen: list[Formula] = []
+        # Both sides of an `iff` are claimed twice: sharing keeps nested ones from doubling at each level.
+        self.shared: dict[tuple[int, bool], Claim] = {}
+
+    def conjunct(self, formula: Formula, holds: bool) -> Claim:
+        match formula:
+            case Not(body):
+                return self.conjunct(body, not holds)
+            case And(parts) if holds:
+                return _all_of([self.conjunct(part, True) for part in parts])
+            case Or(parts) if not holds:
+                return _all_of([self.conjunct(part, False) for part in parts])
+            case Implies(antecedent, consequent) if not holds:
+                return _all_of([self.conjunct(antecedent, True), self.conjunct(consequent, False)])
+            case Exists(variable, body) if holds:
+                return Some(variable.name, self.conjunct(body, True))
+            case Forall(variable, Implies(antecedent, consequent)) if holds:
+                needs_instance = self.is_kept(antecedent, True)
+                condition, exception = self.claim(antecedent, True), self.claim(antecedent, False)
+                return Every(variable.name, condition, exception, self.conjunct(consequent, True), needs_instance)
+            case _:
+                return self.claim(formula, holds) if self.is_kept(formula, holds) else TRIVIAL_CLAIM
+
+    def is_kept(self, formula: Formula, holds: bool) -> bool:
+        number = len(self.seen)
+        self.seen.append(formula if holds else Not(formula, formula.span))
+        return self.kept is None or number in self.kept
+
+    def claim(self, formula: Formula, holds: bool) -> Claim:
+        key = (id(formula), holds)
+        if key not in self.shared:
+            self.shared[key] = self.fresh_claim(formula, holds)
+        return self.shared[key]
+
+    def fresh_claim(self, formula: Formula, holds: bool) -> Claim:
+        match formula:
+            case Atom():
+                return AtomClaim(formula, holds)
+            case Not(body):
+                return self.claim(body, not holds)
+            case And(parts) | Or(parts):
+                together = _all_of if isinstance(formula, And) == holds else _any_of
+                return together([self.claim(part, holds) for part in parts])
+            case Implies(antecedent, consequent):
+                together = _any_of if holds else _all_of
+                return together([self.claim(antecedent, not holds), self.claim(consequent, holds)])
+            case Iff(left, right):
+                return _all_of(
+                    [
+                        _any_of([self.claim(left, False), self.claim(right, holds)]),
+                        _any_of([self.claim(left, True), self.claim(right, not holds)]),
+                    ]
+                )
+            case Exists(variable, body):
+                return (Some if holds else Each)(variable.name, self.claim(body, holds))
+            case Forall(variable, Implies(antecedent, consequent)):
+                name, condition, exception = variable.name, self.claim(antecedent, True), self.claim(antecedent, False)
+                if holds:
+                    return Every(name, condition, exception, self.claim(consequent, True))
+                counterexample = Some(name, _all_of([condition, self.claim(consequent, False)]))
+                return _any_of([counterexample, Each(name, exception)])
+            case Forall(variable, body):
+                return (Each if holds else Some)(variable.name, self.claim(body, holds))
+
+
+def _all_of(parts: list[Claim]) -> Claim:
+    flat = [inner for part in parts for inner in (part.parts if isinstance(part, AllOf) else (part,))]
+    return flat[0] if len(flat) == 1 else AllOf(tuple(flat))
+
+
+def _any_of(parts: list[Claim]) -> Claim:
+    flat = [inner for part in parts for inner in (part.parts if isinstance(part, AnyOf) else (part,))]
+    return flat[0] if len(flat) == 1 else AnyOf(tuple(flat))
+
+
+def subclaims(claim: Claim) -> tuple[Claim, ...]:
+    """Return the claims directly inside a claim."""
+    match claim:
+        case AtomClaim():
+            return ()
+        case AllOf(parts) | AnyOf(parts):
+            return parts
+        case Some(_, body) | Each(_, body):
+            return (body,)
+        case Every(_, condition, exception, consequent):
+            return (condition, exception, consequent)
+
+
+def atom_claims(claim: Claim) -> Iterator[AtomClaim]:
+    """Yield all atoms of a claim, each node once."""
+    pending, seen = [claim], set[int]()
+    while pending:
+        claim = pending.pop()
+        if id(claim) in seen:
+            continue
+        seen.add(id(claim))
+        if isinstance(claim, AtomClaim):
+            yield claim
+        pending.extend(reversed(subclaims(claim)))
+
+
+def conjunct_atoms(claim: Claim) -> list[AtomClaim]:
+    """Return the atoms that must be true whenever the claim is, without opening alternatives or quantifiers."""
+    if isinstance(claim, AtomClaim):
+        return [claim]
+    return [literal for part in claim.parts for literal in conjunct_atoms(part)] if isinstance(claim, AllOf) else []
+
+
+@lru_cache(maxsize=1 << 16)  # by identity, and bounded: claims are created for each formula
+def free_names(claim: Claim) -> tuple[str, ...]:
+    """Return the variables that are free in a claim, in order of appearance."""
+    if isinstance(claim, AtomClaim):
+        return tuple(dict.fromkeys(claim.atom.variables))
+    names = dict.fromkeys(name for part in subclaims(claim) for name in free_names(part))
+    if isinstance(claim, Some | Each | Every):
+        names.pop(claim.variable, None)
+    return tuple(names)
+
+
+@lru_cache(maxsize=1 << 16)  # by identity, and bounded: claims are created for each formula
+def needs_object(claim: Claim) -> bool:
+    """Return whether an object must be found somewhere inside the claim."""
+    return isinstance(claim, Some | Every) or any(map(needs_object, subclaims(claim)))
+
+
+_MAX_NEEDS = 500
+
+
+class Need(NamedTuple):
+    """An object that is needed for each choice of objects for the variables around it.
+
+    Each variable stands for the class its objects must have, None where any object counts.
+    """
+
+    label: str | None
+    around: tuple[str | None, ...]
+
+
+def max_objects_needed(claim: Claim, limit: int) -> int | None:
+    """Return how many objects are enough if any number is; None if that is not known to be at most `limit`.
+
+    Take a scene that satisfies a claim, and in it only the objects that some `exists` needs: the first ones, those that
+    they need in turn because of a `forall`, and so on. What holds for each object also holds for each of these, and
+    boxes that do not overlap still do not, so this smaller scene satisfies the claim too. If the chain of needs ends,
+    its length is a bound. A `forall` over cups creates no need for a plate, which is why the chain mostly ends.
+    """
+    needs: list[Need] = []
+    _collect_needs(claim, {}, needs)
+    if len(needs) > _MAX_NEEDS:
+        return None
+    if not any(need.around == () for need in needs):
+        needs.append(Need(None, ()))  # a scene has at least one object
+    counts = [0] * len(needs)
+    while True:
+        fresh = [prod(_candidates(label, needs, counts) for label in need.around) for need in needs]
+        if fresh == counts:
+            return sum(counts)
+        if sum(fresh) > limit:
+            return None
+        counts = fresh
+
+
+def _candidates(label: str | None, needs: list[Need], counts: list[int]) -> int:
+    fitting = (
+        count for need, count in zip(needs, counts, strict=True) if None in (label, need.label) or need.label == label
+    )
+    return sum(fitting)
+
+
+def _collect_needs(claim: Claim, around: Mapping[str, str | None], needs: list[Need]) -> None:
+    if len(needs) > _MAX_NEEDS or not needs_object(claim):
+        return
+    match claim:
+        case Some(variable, body):
+            needs.append(Need(_required_class(variable, body), tuple(around.values())))
+            _collect_needs(body, around, needs)
+        case Each(variable, body):
+            _collect_needs(body, {**around, variable: None}, needs)
+        case Every(variable, condition, exception, consequent, needs_instance):
+            if needs_instance:
+                needs.append(Need(_required_class(variable, condition), tuple(around.values())))
+                _collect_needs(condition, around, needs)
+            _collect_needs(exception, {**around, variable: None}, needs)
+            _collect_needs(consequent, {**around, variable: _required_class(variable, condition)}, needs)
+        case AnyOf(parts):
+            for part in parts:
+                others = [other for other in parts if other is not part]
+                _collect_needs(part, {**around, **_guard_classes(others, around)}, needs)
+        case _:
+            for part in subclaims(claim):
+                _collect_needs(part, around, needs)
+
+
+def _required_class(variable: str, body: Claim) -> str | None:
+    """Return the class that an object must have for the body to be true of it."""
+    for literal in conjunct_atoms(body):
+        if literal.holds and literal.atom.predicate == "Is" and literal.atom.variables == (variable,):
+            return _word(literal)
+    return None
+
+
+def _guard_classes(alternatives: list[Claim], around: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the classes that variables must have for none of these alternatives to be true at once."""
+    found: dict[str, str] = {}
+    for literal in alternatives:
+        if isinstance(literal, AtomClaim) and not literal.holds and literal.atom.predicate == "Is":
+            (name,) = literal.atom.variables
+            if name in around:
+                found[name] = _word(literal)
+    return found
+
+
+def _word(literal: AtomClaim) -> str:
+    return str(getattr(literal.atom.arguments[1], "text", ""))

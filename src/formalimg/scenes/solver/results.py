@@ -1,0 +1,104 @@
+"""Results of the solver: a witness, a proof of unsatisfiability, or an error if neither was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from formalimg.errors import FormalimgError
+from formalimg.logic import Formula
+from formalimg.scenes.scene import Scene
+
+MIN_SIDE = 20
+"""The smallest side of a box that counts as an object, on the canvas of 1000."""
+
+
+class SolverLimitError(FormalimgError):
+    """The formula could be neither satisfied nor refuted within the limits."""
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A scene that satisfies a formula.
+
+    Attributes:
+        scene: the objects, with classes, colours and boxes that do not overlap. formula: the formula. margin: how far
+        the relations on which its truth depends are from flipping: this much on the canvas, half as many
+            per cent in area.
+        instances: how many objects (at least) meet the condition of each `forall` that must hold.
+        bindings: for each variable that an outermost `exists` binds, the number of its object.
+        style: the style the image must have, if the formula mentions style.
+    """
+
+    scene: Scene
+    formula: Formula
+    margin: int
+    instances: int
+    bindings: Mapping[str, int]
+    style: str | None = None
+
+    def __str__(self) -> str:
+        count = len(self.scene)
+        objects = "an empty scene" if not count else f"{count} object{'s' * (count != 1)}"
+        style = f", style {self.style}" if self.style else ""
+        named = {slot: f" ?{name}" for name, slot in reversed(list(self.bindings.items()))}
+        lines = [f"{objects}, margin {self.margin}{style}"]
+        for number, obj in enumerate(self.scene.objects):
+            lines.append(f"  #{number} {obj.looks()} {obj.box}{named.get(number, '')}")
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the witness as plain data; the scene in the published grounding format."""
+        return {
+            "satisfiable": True,
+            "formula": str(self.formula),
+            "margin": self.margin,
+            "instances": self.instances,
+            "style": self.style,
+            "bindings": dict(self.bindings),
+            "scene": self.scene.to_json(),
+        }
+
+
+@dataclass(frozen=True)
+class Unsatisfiable:
+    """A proof that no scene satisfies a formula. False in conditions.
+
+    It covers scenes whose boxes lie on integer coordinates of the canvas, do not overlap, and have sides of at least
+    `MIN_SIDE`, and whose objects have one class and one colour each.
+
+    Attributes:
+        formula: the formula.
+        max_objects: the proof covers scenes of up to this many objects; None if it covers any number.
+        conflict: conjuncts of the formula that cannot be true together, each with its position in the text. One that is
+            the condition of a `forall` stands for "some object meets this condition".
+    """
+
+    formula: Formula
+    max_objects: int | None
+    conflict: tuple[Formula, ...]
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __str__(self) -> str:
+        if self.max_objects is None:
+            lines = ["unsatisfiable with any number of objects; these cannot be true together:"]
+        else:
+            lines = [
+                f"no scene of up to {self.max_objects} objects satisfies it; larger ones were not tried",
+                "so far, these cannot be true together:",
+            ]
+        lines += [f"  line {piece.span.line}, column {piece.span.column}: {piece}" for piece in self.conflict]
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the result as plain data."""
+        return {
+            "satisfiable": False,
+            "formula": str(self.formula),
+            "most_things": self.max_objects,
+            "conflict": [
+                {"formula": str(piece), "line": piece.span.line, "column": piece.span.column} for piece in self.conflict
+            ],
+        }

@@ -1,0 +1,365 @@
+"""Solve a formula: the search over layouts, numbers of objects and margins, and the minimal conflict of a proof.
+
+`solve` is the entry point: neat witnesses are tried first, then a proof, then whatever witness there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import ceil, sqrt
+from typing import NamedTuple, TypeAlias
+
+from formalimg.errors import FormalimgError
+from formalimg.logic import (
+    STYLE,
+    Atom,
+    Formula,
+    FormulaError,
+    Problem,
+    TooHardError,
+    Value,
+    atoms,
+    parse,
+    rename_apart,
+    verify,
+)
+from formalimg.scenes.rules import RULES_OF_ONE, RULES_OF_TWO
+from formalimg.scenes.scene import Scene
+from formalimg.scenes.solver.appearance import assign_words, fit_aspects, unmentioned_style
+from formalimg.scenes.solver.inequalities import DEFAULT_MARGIN
+from formalimg.scenes.solver.instantiation import (
+    WORD_PREDICATES,
+    GroundClaim,
+    ObjectSlots,
+    distinct_slots,
+    instantiate,
+    shared_slots,
+)
+from formalimg.scenes.solver.layout import (
+    PROOF_LAYOUT,
+    TIGHT_LAYOUT,
+    GridLayout,
+    Layout,
+    comfortable_layout,
+    has_large_cells,
+)
+from formalimg.scenes.solver.margin import keeps_margin
+from formalimg.scenes.solver.model import Arrangement, NoSolution, SolverAttempt, arrange
+from formalimg.scenes.solver.nnf import Claim, build_claim, conjuncts, max_objects_needed
+from formalimg.scenes.solver.results import SolverLimitError, Unsatisfiable, Witness
+
+_MAX_OBJECT_BOUND = 40
+"""Larger bounds on the number of objects are not used."""
+
+_MAX_CHECKS = 150
+"""The maximum sets of conjuncts that are tried to minimize a conflict."""
+
+# Time limits of single attempts, in deterministic solver time (about a second each on a slow machine).
+_NEAT, _FREE, _PROOF, _PIECE = 0.1, 1.0, 10.0, 1.0
+_MAX_SPENT = 15.0
+
+_MAX_MARGIN = 60
+_MAX_INSTANCES = 12
+_MAX_OBJECTS = 20
+
+
+def solve(
+    formula: Formula | str,
+    *,
+    instances: int = 2,
+    margin: int = DEFAULT_MARGIN,
+    seed: int = 0,
+    up_to: int = 6,
+    effort: float = 1.0,
+    settle: bool = True,
+) -> Witness | Unsatisfiable:
+    """Find a scene that satisfies a formula (strictly), or prove that there is none.
+
+    Args:
+        formula: a closed formula in the Knolling predicates (and `IsStyle`), parsed or as text.
+        instances: how many objects should meet the condition of each `forall`; one, where that many are impossible.
+        margin: how far relations should be from flipping, on the canvas of 1000; areas by half as many per cent. Halved
+            until it is possible; `Witness.margin` is the margin reached.
+        seed: selects among witnesses. The same formula and seed give the same witness.
+        up_to: how many objects are considered for a proof, where the formula itself sets no bound.
+        effort: multiplies the time limits; 1 decides nearly everything.
+        settle: whether to fall back to a smaller margin, fewer instances, a crowded scene or a proof. If not, only a
+            comfortable scene with the full margin is searched for, which is quick either way.
+
+    Raises:
+        FormulaError: if a variable is unbound or a predicate is not decided by boxes and colours.
+        SolverLimitError: if the formula could be neither satisfied nor refuted within the effort, or a witness is too
+            hard to check.
+    """
+    if isinstance(formula, str) or formula.span.end == 0:
+        formula = parse(str(formula))  # a formula built by code has no positions in a text yet
+    _require_solvable(formula)
+    if not 0 <= margin <= _MAX_MARGIN:
+        raise FormalimgError(f"margin {margin} is out of range: use 0 to {_MAX_MARGIN}")
+    if not 1 <= instances <= _MAX_INSTANCES or not 1 <= up_to <= _MAX_OBJECTS or effort <= 0:
+        raise FormalimgError(
+            f"instances must be 1 to {_MAX_INSTANCES}, up_to 1 to {_MAX_OBJECTS}, and effort more than 0"
+        )
+    try:
+        return Search(formula, instances, margin, seed, up_to, effort, settle).run()
+    except TooHardError as error:
+        message = f"a scene was found, but whether it is a witness is unknown: {error.problems[0].message}"
+        raise SolverLimitError(message) from error
+
+
+def _require_solvable(formula: Formula) -> None:
+    objections = ((atom, _objection(atom)) for atom in atoms(formula))
+    problems = [Problem("undecided", message, atom.span) for atom, message in objections if message]
+    if problems:
+        raise FormulaError(problems)
+    styles = mentioned_styles(formula)
+    verify(formula, Scene.of([]), style=styles[0] if styles else None)  # raises for everything else that is wrong
+
+
+def _objection(atom: Atom) -> str | None:
+    if atom.predicate in (*WORD_PREDICATES, *RULES_OF_ONE, *RULES_OF_TWO, STYLE):
+        return None
+    return f"the solver cannot decide {atom.predicate}: it places boxes, and solves formulas in the knolling predicates"
+
+
+def mentioned_styles(formula: Formula) -> list[str]:
+    """Return the styles that a formula mentions, in alphabetical order."""
+    found = (atom.arguments[0] for atom in atoms(formula) if atom.predicate == STYLE and atom.arguments)
+    return sorted({word.text for word in found if isinstance(word, Value)})
+
+
+class _InstantiatedClaim(NamedTuple):
+    """Slots, and the claim instantiated over them; None if that has too many parts."""
+
+    slots: ObjectSlots
+    claim: GroundClaim | None
+
+
+@dataclass
+class Search:
+    """The search for one formula: neat witnesses first, then a proof, then whatever witness there is."""
+
+    formula: Formula
+    instances: int
+    margin: int
+    seed: int
+    up_to: int
+    effort: float
+    settle: bool = True
+    spent: float = 0  # on attempts that were given up
+    instantiated: dict[tuple[int, int], _InstantiatedClaim] = field(
+        default_factory=dict
+    )  # by number of objects and instances
+
+    def run(self) -> Witness | Unsatisfiable:
+        """Return a witness or a proof."""
+        self.renamed = rename_apart(self.formula)
+        claim = build_claim(self.renamed)
+        min_count = max(1, distinct_slots(claim, self.instances).count)
+        witness = self.neat(claim, min_count, self.instances)
+        if witness is not None:
+            return witness
+        if not self.settle:
+            raise SolverLimitError("no comfortable scene with the full margin was found: let it settle for less")
+        proof = self.refute(claim)
+        if proof == "impossible":
+            return self.empty_scene() or self.unsatisfiable(claim)
+        max_count = min_count + 2
+        if not isinstance(proof, str):
+            max_count = max(max_count, len(set(proof.same_as)) + self.instances)
+        for instances in dict.fromkeys([self.instances, 1]):
+            witness = self.with_some_margin(claim, instances, max_count)
+            if witness is not None:
+                return witness
+        if isinstance(proof, str):
+            raise SolverLimitError("neither a witness nor a proof was found: try a larger effort, or a simpler formula")
+        return self.witness_that_coincides(claim, proof)
+
+    # --- ways of looking for a witness, the neatest first
+
+    def neat(self, claim: Claim, count: int, instances: int) -> Witness | None:
+        """Return a scene in rows and columns, or at least a comfortable one, with the full margin."""
+        for grid in _grids(count):
+            witness = self.separate(claim, count, instances, grid, self.margin, _NEAT)
+            if witness is not None:
+                return witness
+        return self.separate(claim, count, instances, comfortable_layout(count), self.margin, _FREE)
+
+    def with_some_margin(self, claim: Claim, instances: int, max_count: int) -> Witness | None:
+        """Return a scene with the fewest objects that are enough, and the largest margin for these."""
+        min_count = max(1, distinct_slots(claim, instances).count)
+        for count in range(min_count, max(min_count, max_count) + 1):
+            barely = self.separate(claim, count, instances, TIGHT_LAYOUT, 0, _FREE)
+            if barely is None:
+                continue
+            witness = self.neat(claim, count, instances)
+            if witness is not None:
+                return witness
+            margin = self.margin
+            while margin:
+                margin //= 2
+                for layout in (comfortable_layout(count), TIGHT_LAYOUT):
+                    witness = self.separate(claim, count, instances, layout, margin, _FREE)
+                    if witness is not None:
+                        return witness
+            return barely
+        return None
+
+    def separate(
+        self, claim: Claim, count: int, instances: int, layout: Layout, margin: int, effort: float
+    ) -> Witness | None:
+        """Return a scene of this many objects, with a different object for each variable."""
+        instance = self.instantiated.get((count, instances))
+        if instance is None:
+            slots = distinct_slots(claim, instances)
+            while slots.count < count:
+                slots.add()
+            instance = self.instantiated[count, instances] = _InstantiatedClaim(
+                slots, instantiate(claim, slots, instances)
+            )
+        found = self.arranged(instance, layout, margin, effort)
+        return None if isinstance(found, str) else self.witness(found, instance.slots, margin, instances)
+
+    def witness_that_coincides(self, claim: Claim, proof: Arrangement) -> Witness:
+        """Return a scene in which variables share objects, since they must."""
+        slots = self.shared(claim)[0]
+        instance = _InstantiatedClaim(slots, instantiate(claim, slots, 1))
+        margin = self.margin
+        while margin:
+            for layout in (comfortable_layout(slots.count), TIGHT_LAYOUT):
+                found = self.arranged(instance, layout, margin, _FREE)
+                if not isinstance(found, str):
+                    return self.witness(found, slots, margin, 1)
+            margin //= 2
+        return self.witness(proof, slots, 0, 1)
+
+    def arranged(
+        self, instance: _InstantiatedClaim, layout: Layout, margin: int, effort: float
+    ) -> Arrangement | NoSolution:
+        """Make one attempt, unless too much has been spent on attempts that failed."""
+        slots, claim = instance
+        if claim is None or self.spent > _MAX_SPENT:
+            return "undecided"
+        found = arrange(claim, slots, SolverAttempt(layout, margin, self.seed, effort * self.effort))
+        self.spent += effort * (found == "undecided")
+        return found
+
+    # --- proofs
+
+    def refute(self, claim: Claim, effort: float = _PROOF) -> Arrangement | NoSolution:
+        """Try to satisfy a claim under the loosest rules: if this is impossible, so is the claim."""
+        slots, _ = self.shared(claim)
+        return self.arranged(_InstantiatedClaim(slots, instantiate(claim, slots, 1)), PROOF_LAYOUT, 0, effort)
+
+    def shared(self, claim: Claim) -> tuple[ObjectSlots, int | None]:
+        """Return slots that may coincide, enough for a proof, and how many objects it covers (None: any number)."""
+        slots = shared_slots(claim)
+        needed = max_objects_needed(claim, _MAX_OBJECT_BOUND)
+        extra = max(0, self.up_to - (slots.count > 0)) if needed is None else needed - slots.count
+        for _ in range(extra):
+            slots.add()
+        return slots, self.up_to if needed is None else None
+
+    def unsatisfiable(self, claim: Claim) -> Unsatisfiable:
+        """Return the proof, with a minimal conflict."""
+        self.spent = 0
+        pieces = conjuncts(self.renamed)
+        checks = iter(range(_MAX_CHECKS))
+
+        def impossible(kept: frozenset[int]) -> bool:
+            if next(checks, None) is None:
+                return False  # then the conflict is correct, but not minimal
+            part = build_claim(self.renamed, kept)
+            return not self.is_easy(part) and self.refute(part, _PIECE) == "impossible"
+
+        conflict = minimal_conflict(len(pieces), impossible)
+        return Unsatisfiable(self.formula, self.shared(claim)[1], tuple(pieces[number] for number in conflict))
+
+    def is_easy(self, claim: Claim) -> bool:
+        """Return whether objects in a grid satisfy the claim: a quick test, conclusive only if true."""
+        slots = distinct_slots(claim, 1)
+        if not slots.count:
+            slots.add()
+        grid = GridLayout(10, 10) if slots.count > 4 else GridLayout(5, 5)
+        if slots.count > grid.columns * grid.rows:
+            return False
+        return not isinstance(
+            self.arranged(_InstantiatedClaim(slots, instantiate(claim, slots, 1)), grid, 0, _NEAT), str
+        )
+
+    # --- results
+
+    def empty_scene(self) -> Witness | None:
+        """Return the empty scene, if that is a witness."""
+        scene = Scene.of([])
+        styles = mentioned_styles(self.formula)
+        for style in [*styles, unmentioned_style(styles)] if styles else [None]:
+            if verify(self.formula, scene, style=style):
+                return Witness(scene, self.formula, self.margin, 0, {}, style)
+        return None
+
+    def witness(self, found: Arrangement, slots: ObjectSlots, margin: int, instances: int) -> Witness:
+        """Return the scene that was found, without objects that are not needed; verified, not trusted."""
+        styles = mentioned_styles(self.formula)
+        style = found.style or (unmentioned_style(styles) if styles else None)
+        kept = [slot for slot in range(slots.count) if found.same_as[slot] == slot]
+        needed = {found.same_as[slot] for slot in slots.certain}
+        boxes, words = [found.boxes[slot] for slot in kept], [found.words[slot] for slot in kept]
+        objects = dict(zip(kept, assign_words(boxes, words, slots.mentioned, self.seed), strict=True))
+        if not keeps_margin(self.renamed, Scene.of(objects.values()), margin, style=style):
+            raise AssertionError(f"not a witness of {self.formula}: {objects}")  # a bug, never an answer
+        for slot in reversed(kept) if slots.may_coincide else ():
+            fewer = {other: obj for other, obj in objects.items() if other != slot}
+            spare = slot not in needed and fewer
+            if spare and keeps_margin(self.renamed, Scene.of(fewer.values()), margin, style=style):
+                objects = fewer
+        numbers = {slot: number for number, slot in enumerate(objects)}
+        bindings = {name: numbers[found.same_as[slot]] for name, slot in slots.names.items()}
+        scene = fit_aspects(self.formula, Scene.of(objects.values()), margin, style)
+        return Witness(scene, self.formula, margin, instances, bindings, style)
+
+
+def _grids(count: int) -> Iterator[GridLayout]:
+    """Yield grids for this many objects, those with few empty cells and square ones first."""
+    side = ceil(sqrt(count))
+    shapes = {GridLayout(side, ceil(count / side)), GridLayout(ceil(count / side), side)}
+    shapes |= {
+        GridLayout(side, side),
+        GridLayout(side + 1, side + 1),
+        GridLayout(side + 2, side + 2),
+        GridLayout(count, side),
+        GridLayout(side, count),
+    }
+    ordered = sorted(shapes, key=lambda grid: (grid.columns * grid.rows, -grid.columns))
+    yield from (grid for grid in ordered if has_large_cells(grid))
+
+
+# --- minimal conflicts
+
+Impossible: TypeAlias = Callable[[frozenset[int]], bool]
+"""Returns whether these conjuncts are proven to contradict each other."""
+
+
+def minimal_conflict(count: int, impossible: Impossible) -> list[int]:
+    """Return conjuncts (out of `count`) that contradict each other, such that none of them can be left out.
+
+    All conjuncts together must be impossible. Halves are left out before single conjuncts (QuickXplain), since most
+    have no part in the conflict.
+    """
+    return sorted(_quickxplain((), False, tuple(range(count)), impossible))
+
+
+def _quickxplain(
+    background: Sequence[int], is_new: bool, pieces: Sequence[int], impossible: Impossible
+) -> Sequence[int]:
+    """Return the pieces needed to contradict the background."""
+    if is_new and impossible(frozenset(background)):
+        return ()
+    if len(pieces) == 1:
+        return pieces
+    middle = len(pieces) // 2
+    first, second = pieces[:middle], pieces[middle:]
+    from_second = _quickxplain((*background, *first), bool(first), second, impossible)
+    from_first = _quickxplain((*background, *from_second), bool(from_second), first, impossible)
+    return (*from_first, *from_second)

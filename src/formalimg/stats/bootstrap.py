@@ -1,0 +1,260 @@
+"""The bootstrap: confidence intervals by resampling items, for mean rates, differences, and statistics such as F1.
+
+Items are resampled within their level, each with all its images. Resampling knows nothing of what was never seen: if
+all items fail, so do all resamples, and the interval would have no width. So each resample may also draw one unseen
+item, at one of its levels: one that fails for the lower end of an interval, one that passes for the upper end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from math import isnan, sqrt
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+
+from formalimg.errors import FormalimgError
+from formalimg.stats.generalizability import TOLERANCE
+from formalimg.stats.intervals import validate_confidence
+from formalimg.stats.observations import Interval, PassCount, PassCounts
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Draws: TypeAlias = NDArray[np.float64]
+    Statistic: TypeAlias = Callable[[Draws], Draws]
+
+_Case = TypeVar("_Case", bound=tuple[Any, ...])
+
+_CHUNK = 500_000
+"""How many numbers are drawn at once, to bound memory."""
+
+_ROUNDING = 1e-12
+"""Values that differ by less than this are equal up to rounding."""
+
+MIN_ITEMS_FOR_BCA = 20
+"""With this many items, 95 % intervals of alpha covered the truth in more than 92 % of simulated studies."""
+
+
+class BootstrapConfig(NamedTuple):
+    """Confidence, number of resamples and seed of a bootstrap."""
+
+    confidence: float
+    resamples: int
+    seed: int
+
+
+class LevelDraws(NamedTuple):
+    """Rates of a level per resample: as observed, with an unseen item that fails, and with one that passes."""
+
+    seen: Draws
+    with_failure: Draws
+    with_pass: Draws
+
+
+def bootstrap_config(confidence: float, resamples: int, seed: int) -> BootstrapConfig:
+    """Return the configuration, or raise if the confidence is invalid, resamples too few or the seed negative."""
+    validate_confidence(confidence)
+    if resamples * (1 - confidence) < 2 - TOLERANCE:
+        raise FormalimgError(f"{resamples} resamples are too few for a confidence of {confidence}: use 2000")
+    if seed < 0:
+        raise FormalimgError(f"the seed {seed} is negative: use 0 or more")
+    return BootstrapConfig(confidence, resamples, seed)
+
+
+def resample_level(level: int, kinds: PassCounts, config: BootstrapConfig) -> LevelDraws:
+    """Return the rates of one level per resample. They depend only on the level's own items and the seed."""
+    import numpy as np
+
+    generator = np.random.default_rng((config.seed, level))
+    images = max(kind.counted for kind in kinds)
+
+    def rates(unseen: Sequence[PassCount]) -> Draws:
+        shown = [*kinds, *unseen]
+        weights = np.array([*kinds.values(), *(1 for _ in unseen)])
+        drawn = generator.multinomial(weights.sum(), weights / weights.sum(), size=config.resamples)
+        passed, counted = np.array(shown).T
+        share: Draws = (drawn @ passed) / (drawn @ counted)
+        return share
+
+    return LevelDraws(rates([]), rates([PassCount(0, images)]), rates([PassCount(images, images)]))
+
+
+def band_interval(levels: Mapping[int, LevelDraws], value: float, config: BootstrapConfig) -> Interval:
+    """Return the bootstrap interval of `value`, the mean rate of these levels."""
+    lower, upper = _with_unseen_items(levels, config)
+    return quantile_interval(lower.mean(axis=0), upper.mean(axis=0), value, config)
+
+
+def difference_interval(differences: Mapping[float, int], value: float, config: BootstrapConfig) -> Interval:
+    """Return the bootstrap interval of a mean difference.
+
+    Args:
+        differences: the number of items by difference, from −1 to 1.
+        value: the mean difference.
+        config: confidence, number of resamples and seed.
+    """
+    import numpy as np
+
+    generator = np.random.default_rng(config.seed)
+
+    def means(unseen: float) -> Draws:
+        values = np.array([*differences, unseen])
+        weights = np.array([*differences.values(), 1])
+        drawn = generator.multinomial(weights.sum(), weights / weights.sum(), size=config.resamples)
+        mean: Draws = drawn @ values / weights.sum()
+        return mean
+
+    return quantile_interval(means(-1.0), means(1.0), value, config)
+
+
+def _with_unseen_items(levels: Mapping[int, LevelDraws], config: BootstrapConfig) -> tuple[Draws, Draws]:
+    """Return rates for the lower and the upper end, one row per level, where one level may draw an unseen item."""
+    import numpy as np
+
+    chosen = np.random.default_rng((config.seed, *levels)).integers(len(levels), size=config.resamples)
+    here = np.arange(len(levels))[:, None] == chosen
+    seen = np.array([draws.seen for draws in levels.values()])
+    return (
+        np.where(here, np.array([draws.with_failure for draws in levels.values()]), seen),
+        np.where(here, np.array([draws.with_pass for draws in levels.values()]), seen),
+    )
+
+
+def quantile_interval(lower: Draws, upper: Draws, value: float, config: BootstrapConfig) -> Interval:
+    """Return the interval from a lower quantile of some resamples to an upper one of others; it includes `value`."""
+    import numpy as np
+
+    outside = (1 - config.confidence) / 2
+    return Interval(
+        min(float(np.quantile(lower, outside, method="lower")), value),
+        max(float(np.quantile(upper, 1 - outside, method="higher")), value),
+    )
+
+
+class Estimate(NamedTuple):
+    """A statistic and its bootstrap confidence interval; each is None where it is not defined."""
+
+    value: float | None
+    interval: Interval | None
+
+
+def item_ids(cases: int, items: Sequence[Hashable] | None) -> Sequence[Hashable]:
+    """Return the item of each case; without `items`, each case is an item of its own.
+
+    Raises:
+        FormalimgError: if there are not as many names as cases.
+    """
+    if items is not None and len(items) != cases:
+        raise FormalimgError(f"{cases} cases belong to {len(items)} items: name an item for each case")
+    return range(cases) if items is None else items
+
+
+def group_items(named: Sequence[tuple[Hashable, _Case]]) -> dict[tuple[_Case, ...], int]:
+    """Count the items that have the same cases, in an order that does not depend on the order of items.
+
+    Args:
+        named: the cases, each with its item.
+    """
+    cases: dict[Hashable, list[_Case]] = {}
+    for name, case in named:
+        cases.setdefault(name, []).append(case)
+    return dict(sorted(Counter(tuple(sorted(those)) for those in cases.values()).items()))
+
+
+def bootstrap_draws(kinds: Sequence[int], statistic: Statistic, config: BootstrapConfig) -> Draws:
+    """Return a statistic of each resample.
+
+    Args:
+        kinds: the number of items of each kind; items of one kind are interchangeable.
+        statistic: maps how often each kind was drawn, one row per resample, to the statistic; nan where undefined.
+        config: confidence, number of resamples and seed.
+    """
+    import numpy as np
+
+    generator = np.random.default_rng(config.seed)
+    total = sum(kinds)
+    shares = np.array(kinds) / total
+    rows = max(1, _CHUNK // len(kinds))
+    blocks = []
+    for start in range(0, config.resamples, rows):
+        drawn = generator.multinomial(total, shares, size=min(rows, config.resamples - start))
+        blocks.append(statistic(drawn.astype(np.float64)))
+    return np.concatenate(blocks)
+
+
+def bootstrap_estimate(kinds: Sequence[int], statistic: Statistic, config: BootstrapConfig) -> Estimate:
+    """Return a statistic whose best value is 1, with its BCa (bias-corrected and accelerated) bootstrap interval.
+
+    There is no interval for fewer than twenty items, where its coverage would be too low, nor
+    where all resamples give the same: without width it would claim a certainty that there is not.
+
+    Args:
+        kinds: the number of items of each kind.
+        statistic: maps how often each kind was drawn, one row per resample, to the statistic; nan where undefined.
+        config: confidence, number of resamples and seed.
+    """
+    import numpy as np
+
+    value = float(statistic(np.array([kinds], dtype=np.float64))[0])
+    if isnan(value):
+        return Estimate(None, None)
+    if sum(kinds) < MIN_ITEMS_FOR_BCA:
+        return Estimate(value, None)
+    draws = bootstrap_draws(kinds, statistic, config)
+    found = percentile_interval(
+        draws, draws, *_bca_tails(value, draws, _acceleration(kinds, statistic), config.confidence)
+    )
+    return Estimate(value, None if found is None or found.high - found.low < _ROUNDING else found)
+
+
+def tails(confidence: float) -> tuple[float, float]:
+    """Return the shares of resamples below the lower and below the upper end."""
+    return (1 - confidence) / 2, (1 + confidence) / 2
+
+
+def percentile_interval(lower: Draws, upper: Draws, below_low: float, below_high: float) -> Interval | None:
+    """Return the interval from a lower quantile of some resamples to an upper quantile of others.
+
+    A resample without a value might have had any: it counts as the worst for the lower end and as 1 for the upper one.
+    None if such resamples leave no lower end.
+    """
+    import numpy as np
+
+    low = float(np.quantile(np.where(np.isnan(lower), -np.inf, lower), below_low, method="lower"))
+    high = float(np.quantile(np.where(np.isnan(upper), 1.0, upper), below_high, method="higher"))
+    return None if low == -np.inf else Interval(low, high)
+
+
+def _bca_tails(value: float, draws: Draws, acceleration: float, confidence: float) -> tuple[float, float]:
+    """Return the quantiles that correct for the bias and the skewness of resamples."""
+    from statistics import NormalDist  # here, because it takes long to load
+
+    import numpy as np
+
+    normal, known = NormalDist(), draws[~np.isnan(draws)]
+    below = float(np.mean(known < value - _ROUNDING) + np.mean(known <= value + _ROUNDING)) / 2
+    bias = normal.inv_cdf(min(max(below, 1 / len(draws)), 1 - 1 / len(draws)))
+    shifted = [bias + normal.inv_cdf(tail) for tail in tails(confidence)]
+    low, high = (normal.cdf(bias + it / max(1 - acceleration * it, _ROUNDING)) for it in shifted)
+    return low, high
+
+
+def _acceleration(kinds: Sequence[int], statistic: Statistic) -> float:
+    """Return the acceleration by the jackknife over items; 0 where the statistic is undefined without some item."""
+    import numpy as np
+
+    counts = np.array(kinds, dtype=np.float64)
+    rows = max(1, _CHUNK // len(kinds))
+    without = []
+    for start in range(0, len(kinds), rows):
+        left_out = np.arange(start, min(start + rows, len(kinds)))
+        fewer = np.tile(counts, (len(left_out), 1))
+        fewer[np.arange(len(left_out)), left_out] -= 1
+        without.append(statistic(fewer))
+    values = np.concatenate(without)
+    apart = np.average(values, weights=counts) - values
+    spread = float(counts @ apart**2)
+    if not spread > 0:  # also if it is nan
+        return 0.0
+    return float(counts @ apart**3) / (6 * spread * sqrt(spread))

@@ -1,0 +1,268 @@
+"""Confidence intervals of rates and means: exact binomial (Clopper-Pearson), clustered by item, pooled, and normal.
+
+Images of one item are correlated: four images of each of 200 items carry more information than 200 images, and less
+than 800. The design effect is the number of images worth one independent image. `clustered_interval` takes the exact
+interval of the counts divided by it, as Korn and Graubard do for surveys. With one image per item the design effect
+is 1 and the interval is the plain one.
+
+`pooled_interval` covers a mean of levels with too few items for the bootstrap, which learns next to nothing from two
+items about unseen ones. The mean of several rates varies no more than the rate of as many trials that all have the
+same chance (Hoeffding, 1956), so the exact interval of the pooled trials is safe, and rather too wide where the levels
+differ.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Hashable, Iterable, Sequence
+from math import exp, expm1, fsum, inf, isfinite, lgamma, log, log1p, pi, sqrt
+from typing import NamedTuple
+
+from formalimg.errors import FormalimgError
+from formalimg.stats.observations import Interval, PassCounts, total
+
+MIN_ITEMS_TO_RESAMPLE = 5
+"""With at least this many items per level, bootstrap intervals have their nominal coverage."""
+
+_ROUNDING = 1e-13
+"""A standard error below this share of the values is rounding."""
+
+_LOG_MIN_FLOAT = -745.0
+"""The logarithm of the smallest positive float."""
+
+_TINY = 1e-300
+"""Replaces a difference that rounding made 0, as for one success out of a hundred million."""
+
+
+def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> Interval:
+    """Return the exact confidence interval of a rate (Clopper-Pearson).
+
+    It never covers the true rate less often than its confidence.
+
+    Args:
+        successes: how many of `n` succeeded.
+        n: how many were tried, at least 1.
+        confidence: how often the interval should cover the true rate, between 0 and 1.
+
+    Raises:
+        FormalimgError: if these are not counts, or not a confidence.
+    """
+    try:
+        successes, n = operator.index(successes), operator.index(n)
+    except TypeError:
+        raise FormalimgError(f"{successes!r} of {n!r} are not counts: give whole numbers") from None
+    if not (n > 0 and 0 <= successes <= n):
+        raise FormalimgError(f"{successes} of {n} is not a rate: give at least one trial and no more successes")
+    return binomial_interval(successes, n, validate_confidence(confidence))
+
+
+def validate_confidence(confidence: float) -> float:
+    """Return the confidence, or raise if it does not lie between 0 and 1."""
+    if not 0 < confidence < 1:
+        raise FormalimgError(f"the confidence {confidence!r} does not lie between 0 and 1: use 0.95 for 95 %")
+    return confidence
+
+
+def binomial_interval(successes: float, n: float, confidence: float) -> Interval:
+    """Return the Clopper-Pearson interval, also for the fractional counts that weighting leaves."""
+    chance = (1 - confidence) / 2
+    low = exp(_log_lower_limit(successes, n, chance)) if successes > 0 else 0.0
+    # What succeeds is what does not fail, so the upper limit is the lower limit of the failures.
+    high = -expm1(_log_lower_limit(n - successes, n, chance)) if successes < n else 1.0
+    return Interval(low, high)
+
+
+def log_binomial_tail(successes: float, n: float, log_p: float) -> float:
+    """Return the log probability of `successes` or more successes out of `n`.
+
+    Requires 0 < `successes` <= `n` and p <= `successes` / `n`.
+    """
+    if successes == n:
+        return n * log_p
+    return _log_probability(successes, n, log_p) + log(_continued_fraction(successes, n, log_p))
+
+
+def _log_lower_limit(successes: float, n: float, chance: float) -> float:
+    """Return log p such that `successes` or more out of `n` have this chance.
+
+    Newton's steps on logarithms, where the tail is nearly a line; the bracket keeps them from leaving.
+    """
+    if successes == n:
+        return log(chance) / n
+    below, above = _LOG_MIN_FLOAT, log(successes / n)
+    log_p = above
+    for _ in range(200):
+        continued = _continued_fraction(successes, n, log_p)
+        excess = _log_probability(successes, n, log_p) + log(continued) - log(chance)
+        below, above = (below, log_p) if excess > 0 else (log_p, above)
+        step = excess * continued / successes
+        if abs(step) <= 1e-15 + 4e-16 * abs(log_p):
+            return log_p - step
+        log_p = log_p - step if below < log_p - step < above else (below + above) / 2
+    return log_p
+
+
+def _log_probability(successes: float, n: float, log_p: float) -> float:
+    """Return the log probability of exactly so many successes, for 0 < `successes` < `n`.
+
+    Written with distances from the expected counts and with what Stirling's formula leaves, because differences of
+    logarithms of factorials would cost six digits for a million tries.
+    """
+    failures, p, q = n - successes, exp(log_p), -expm1(log_p)
+    return (
+        _stirling_error(n)
+        - _stirling_error(successes)
+        - _stirling_error(failures)
+        + log(n / (2 * pi * successes * failures)) / 2
+        - _deviance(successes, n * p)
+        - _deviance(failures, n * q)
+    )
+
+
+def _deviance(count: float, expected: float) -> float:
+    if expected == 0:  # so far out that the probability is below all floats
+        return -count * _LOG_MIN_FLOAT
+    ratio = (count - expected) / expected
+    return expected * ((1 + ratio) * log1p(ratio) - ratio)
+
+
+def _stirling_error(x: float) -> float:
+    """Return the error of Stirling's formula for log x!."""
+    if x < 32:
+        return lgamma(x + 1) - (x + 0.5) * log(x) + x - log(2 * pi) / 2
+    square = x * x
+    return (1 / 12 - (1 / 360 - (1 / 1260 - 1 / (1680 * square)) / square) / square) / x
+
+
+def _continued_fraction(successes: float, n: float, log_p: float) -> float:
+    """Return P(`successes` or more) / P(exactly `successes`).
+
+    The continued fraction of the incomplete beta function, evaluated from its front (Lentz's way).
+    """
+    p, failures = exp(log_p), n - successes
+    numerators, denominators, value = inf, 1.0, 1.0
+    for term in range(1, 100_000):
+        half, odd = divmod(term, 2)
+        if odd:
+            step = -(successes + half) * (n + 1 + half) * p / ((successes + 2 * half) * (successes + 2 * half + 1))
+        else:
+            step = half * (failures + 1 - half) * p / ((successes + 2 * half - 1) * (successes + 2 * half))
+        denominators = 1 / ((1 + step * denominators) or _TINY)
+        numerators = 1 + step / numerators
+        change = numerators * denominators
+        value *= change
+        if abs(change - 1) < 4e-16:
+            break
+    return value * -expm1(log_p)
+
+
+class EffectiveCount(NamedTuple):
+    """Effective sample size: independent images worth as much as the observed ones, and how many of them passed."""
+
+    passed: float
+    counted: float
+
+
+def clustered_interval(kinds: PassCounts, confidence: float) -> Interval:
+    """Return the confidence interval of a rate, clustered by item: the exact interval of the effective counts."""
+    return binomial_interval(*effective_count(kinds), confidence)
+
+
+def effective_count(kinds: PassCounts) -> EffectiveCount:
+    """Return the counts divided by the design effect."""
+    passed, counted = total(kinds)
+    effect = design_effect(kinds)
+    return EffectiveCount(passed / effect, counted / effect)
+
+
+def design_effect(kinds: PassCounts) -> float:
+    """Return how many images are worth one independent image: from 1 to the largest number of images of an item.
+
+    It is the variance of the rate when items are drawn, divided by the variance when single images are drawn. Two
+    imagined items, one that always passes and one that always fails, are added for it: from items that all fail nothing
+    can be learned about how alike images are, and then they are taken to be quite alike.
+    """
+    if all(kind.counted == 1 for kind in kinds):
+        return 1.0
+    passed, counted = total(kinds)
+    pseudo_images = counted / sum(kinds.values())
+    images = counted + 2 * pseudo_images
+    rate = (passed + pseudo_images) / images
+    spread = (pseudo_images * (1 - rate)) ** 2 + (pseudo_images * rate) ** 2
+    spread += sum(items * (kind.passed - kind.counted * rate) ** 2 for kind, items in kinds.items())
+    return max(1.0, spread / (images * rate * (1 - rate)))
+
+
+def effective_items(kinds: PassCounts) -> float:
+    """Return the effective number of items: their number, if all have equally many images."""
+    _, counted = total(kinds)
+    return counted**2 / sum(items * kind.counted**2 for kind, items in kinds.items())
+
+
+def pooled_interval(mean: float, levels: Sequence[PassCounts], confidence: float) -> Interval:
+    """Return the exact interval of the mean rate of levels, as if each had as few items as the smallest.
+
+    All images of an item count as one: few items cannot tell how alike their images are.
+    """
+    tries = len(levels) * min(map(effective_items, levels))
+    return binomial_interval(mean * tries, tries, confidence)
+
+
+def largest_side(successes: int, n: int, confidence: float = 0.95) -> float:
+    """Return the ± of a rate as ConceptMix prints it: the larger side of the exact interval.
+
+    Args:
+        successes: how many of `n` succeeded.
+        n: how many were tried, at least 1.
+        confidence: of the interval.
+
+    Raises:
+        FormalimgError: if these are not counts, or not a confidence.
+    """
+    low, high = clopper_pearson(successes, n, confidence)
+    return max(successes / n - low, high - successes / n)
+
+
+def mean_interval(
+    values: Iterable[float], confidence: float = 0.95, *, items: Sequence[Hashable] | None = None
+) -> Interval | None:
+    """Return the normal confidence interval of a mean, such as the mean share of concepts shown.
+
+    The values may be anything, so nothing keeps the interval between 0 and 1. Return None where the spread cannot be
+    estimated: for fewer than two values or items, and where all of them are the same. The normal interval would have
+    no width then, and claim a certainty that equal values do not give.
+
+    Args:
+        values: what was measured.
+        confidence: how often the interval should hold the true mean, between 0 and 1.
+        items: for each value the item it belongs to, where items have several values. Values of one item are alike,
+            and the interval is as wide as that demands. None if each value stands for itself.
+
+    Raises:
+        FormalimgError: if a value is not a number, or the confidence is invalid.
+    """
+    measured = [float(value) for value in values]
+    if not all(map(isfinite, measured)):
+        raise FormalimgError("a mean can be taken of numbers only: leave out what was not measured")
+    if items is not None and len(items) != len(measured):
+        raise FormalimgError(f"{len(measured)} values belong to {len(items)} items: name an item for each value")
+    width = normal_quantile(confidence)
+    names: Sequence[Hashable] = range(len(measured)) if items is None else items
+    if len(set(names)) < 2:
+        return None
+    mean = fsum(measured) / len(measured)
+    apart: dict[Hashable, float] = {}
+    for name, value in zip(names, measured, strict=True):
+        apart[name] = apart.get(name, 0.0) + value - mean
+    # The mean moves by the sum of what an item's values are apart from it; with one value each this is sd / sqrt(n).
+    error = sqrt(fsum(each * each for each in apart.values()) * len(apart) / (len(apart) - 1)) / len(measured)
+    if error <= _ROUNDING * max(map(abs, measured)):
+        return None
+    return Interval(mean - width * error, mean + width * error)
+
+
+def normal_quantile(confidence: float) -> float:
+    """Return how many standard errors a normal interval extends on either side: 1.96 for 95 %."""
+    from statistics import NormalDist  # here, because it takes long to load
+
+    return NormalDist().inv_cdf((1 + validate_confidence(confidence)) / 2)

@@ -1,0 +1,162 @@
+"""Observations (pass, fail, unscored) and the results computed from them: rates, bands, intervals, coverage.
+
+`tally` counts images per item, which is the first step to every number.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Literal, NamedTuple, TypeAlias
+
+from formalimg.errors import FormalimgError
+
+Missing: TypeAlias = Literal["exclude", "fail", "error"]
+"""How to treat images without a verdict: leave them out of the rate, count them as failures, or raise."""
+
+
+class Observation(NamedTuple):
+    """The verdict on one image of one item: passed, failed, or None for unscored."""
+
+    item: str
+    level: int
+    passed: bool | None
+
+
+class Interval(NamedTuple):
+    """A confidence interval."""
+
+    low: float
+    high: float
+
+
+class Rate(NamedTuple):
+    """Pass rate with coverage and confidence interval.
+
+    Attributes:
+        passed: how many passed.
+        scored: how many were scored.
+        expected: how many were to be scored.
+        value: the rate, 0 to 1, after the rule for what is missing; None if nothing was counted.
+        interval: its exact confidence interval, clustered by item where items have several images; None where there
+            is no value.
+    """
+
+    passed: int
+    scored: int
+    expected: int
+    value: float | None
+    interval: Interval | None
+
+    @property
+    def coverage(self) -> float:
+        """Share of images that were scored."""
+        return self.scored / self.expected if self.expected else 0.0
+
+
+class Band(NamedTuple):
+    """Mean pass rate of several levels; None where a level has no value.
+
+    Attributes:
+        levels: the levels it is the mean of.
+        value: the mean, 0 to 1.
+        interval: its bootstrap interval, for which items are resampled within their levels; an exact and wider one
+            where a level has fewer than five items.
+        coverage: the share of images that were scored.
+    """
+
+    levels: tuple[int, ...]
+    value: float | None
+    interval: Interval | None
+    coverage: float
+
+
+class Generalizability(NamedTuple):
+    """G_ε: the largest level up to which a model holds a rate of at least ε.
+
+    Attributes:
+        epsilon: the rate to hold.
+        value: the level; 0 if the first level is lost; None where a level that matters has no value. A level
+            after the first lost one does not matter.
+        low, high: its interval, which holds G at least as often as it says.
+    """
+
+    epsilon: float
+    value: int | None
+    low: int | None
+    high: int | None
+
+
+class Summary(NamedTuple):
+    """All results of one run, and the rules they were computed by."""
+
+    levels: Mapping[int, Rate]
+    overall: Rate
+    bands: Mapping[str, Band]
+    generalizability: Generalizability | None
+    missing: Missing
+    confidence: float
+
+
+class ItemTally(NamedTuple):
+    """Counts over the images of one item."""
+
+    passed: int
+    scored: int
+    expected: int
+
+    def counted(self, missing: Missing) -> int:
+        """Return the denominator of the item's rate."""
+        return self.expected if missing == "fail" else self.scored
+
+
+class PassCount(NamedTuple):
+    """What an item contributes to a rate: passed images of counted images."""
+
+    passed: int
+    counted: int
+
+
+PassCounts: TypeAlias = Mapping[PassCount, int]
+"""Number of items per pass count. Items with the same count are interchangeable."""
+
+
+def tally(observations: Iterable[Observation]) -> dict[int, dict[str, ItemTally]]:
+    """Count the images of each item, by level and item; levels are sorted.
+
+    Raises:
+        FormalimgError: if an item is at two levels, a level is not 1 or more, or a verdict is neither yes, no nor None.
+    """
+    level_of: dict[str, int] = {}
+    tallies: dict[str, ItemTally] = {}
+    for item, level, passed in observations:
+        if level < 1:
+            raise FormalimgError(f"item {item!r} is at level {level}: levels are counted from 1")
+        if level_of.setdefault(item, level) != level:
+            raise FormalimgError(
+                f"item {item!r} is at level {level_of[item]} and at level {level}: give each item one level"
+            )
+        if passed not in (True, False, None):  # what merely counts as true, such as "false", is not a verdict
+            raise FormalimgError(f"the verdict on item {item!r} is {passed!r}: give True, False or None for unscored")
+        before = tallies.get(item, ItemTally(0, 0, 0))
+        tallies[item] = ItemTally(
+            before.passed + bool(passed), before.scored + (passed is not None), before.expected + 1
+        )
+    levels: dict[int, dict[str, ItemTally]] = {level: {} for level in sorted(set(level_of.values()))}
+    for item, counts in tallies.items():
+        levels[level_of[item]][item] = counts
+    return levels
+
+
+def pass_counts(tallies: Iterable[ItemTally], missing: Missing) -> PassCounts:
+    """Return the number of items per pass count, in an order that does not depend on the order of items."""
+    counts = Counter(PassCount(each.passed, each.counted(missing)) for each in tallies if each.counted(missing))
+    return dict(sorted(counts.items()))
+
+
+def total(kinds: PassCounts) -> PassCount:
+    """Return the sum of all pass counts."""
+    return PassCount(
+        sum(kind.passed * items for kind, items in kinds.items()),
+        sum(kind.counted * items for kind, items in kinds.items()),
+    )

@@ -1,0 +1,279 @@
+"""Precision, recall, F1 and accuracy of a judge against ground truth, and of object detection over images."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+
+from formalimg.errors import FormalimgError
+from formalimg.stats.agreement import BinaryAnswer, validate_answers
+from formalimg.stats.bootstrap import (
+    BootstrapConfig,
+    Estimate,
+    bootstrap_config,
+    bootstrap_draws,
+    bootstrap_estimate,
+    group_items,
+    item_ids,
+    percentile_interval,
+    tails,
+)
+from formalimg.stats.intervals import clustered_interval
+from formalimg.stats.observations import Interval, PassCount, total
+
+if TYPE_CHECKING:
+    from formalimg.stats.bootstrap import Draws
+
+
+class Confusion(NamedTuple):
+    """Confusion matrix of ground truth and judge; yes is positive.
+
+    Attributes:
+        true_positives: both say yes.
+        false_positives: the judge says yes, the truth is no.
+        false_negatives: the judge says no, the truth is yes.
+        true_negatives: both say no.
+    """
+
+    true_positives: int
+    false_positives: int
+    false_negatives: int
+    true_negatives: int
+
+
+class Share(NamedTuple):
+    """A proportion: `happened` out of `n` cases, with its confidence interval."""
+
+    happened: int
+    n: int
+    value: float | None
+    interval: Interval | None
+
+
+class Classification(NamedTuple):
+    """Accuracy, precision, recall, specificity, F1 and balanced accuracy of a judge.
+
+    Shares have the exact interval of Clopper and Pearson, clustered where cases belong to the same item; F1 and the
+    balanced accuracy have that of the bootstrap. What is not defined is None.
+
+    Attributes:
+        confusion: the counts.
+        n: number of cases with both a ground truth and an answer of the judge.
+        left_out: number of cases without.
+        accuracy: the share of cases that the judge gets right.
+        precision: the share of the judge's yes answers that are true.
+        recall: the share of true cases with a yes of the judge (sensitivity).
+        specificity: the share of false cases with a no of the judge.
+        f1: the harmonic mean of precision and recall; None where nothing is true and the judge never says yes.
+        balanced_accuracy: the mean of recall and specificity: 0.5 for a judge who always says the same.
+    """
+
+    confusion: Confusion
+    n: int
+    left_out: int
+    accuracy: Share
+    precision: Share
+    recall: Share
+    specificity: Share
+    f1: Estimate
+    balanced_accuracy: Estimate
+
+    @property
+    def sensitivity(self) -> Share:
+        """Alias of recall."""
+        return self.recall
+
+
+_Counts = TypeVar("_Counts", bound=tuple[int, ...])
+
+_Kinds: TypeAlias = Mapping[Confusion, int]
+"""Number of items by confusion matrix."""
+
+
+def classification(
+    pairs: Iterable[tuple[BinaryAnswer, BinaryAnswer]],
+    *,
+    items: Sequence[Hashable] | None = None,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Classification:
+    """Return how well a judge's yes/no answers match the ground truth.
+
+    Args:
+        pairs: the ground truth of each case, such as the majority of raters, and the answer of the judge; None where
+            there is none. Such cases are left out and counted.
+        items: for each case the item it belongs to, where items have several cases; their answers are not independent.
+        confidence: of all intervals.
+        resamples: number of bootstrap resamples for F1 and balanced accuracy.
+        seed: of the bootstrap.
+
+    Raises:
+        FormalimgError: if an answer or the confidence is invalid.
+    """
+    config = bootstrap_config(confidence, resamples, seed)
+    cases = validate_answers(pairs)
+    named = [
+        (name, (truth, prediction))
+        for name, (truth, prediction) in zip(item_ids(len(cases), items), cases, strict=True)
+        if truth is not None and prediction is not None
+    ]
+    kinds: Counter[Confusion] = Counter()
+    for answers, count in group_items(named).items():
+        kinds[_confusion(answers)] += count
+    whole = _confusion([case for _, case in named])
+    return Classification(
+        whole,
+        len(named),
+        len(cases) - len(named),
+        _share(kinds, lambda it: PassCount(it.true_positives + it.true_negatives, sum(it)), confidence),
+        _share(kinds, lambda it: PassCount(it.true_positives, it.true_positives + it.false_positives), confidence),
+        _share(kinds, lambda it: PassCount(it.true_positives, it.true_positives + it.false_negatives), confidence),
+        _share(kinds, lambda it: PassCount(it.true_negatives, it.true_negatives + it.false_positives), confidence),
+        _estimate(kinds, whole, _f1, config),
+        _estimate(kinds, whole, _balanced_accuracy, config),
+    )
+
+
+def _confusion(cases: Iterable[tuple[bool, bool]]) -> Confusion:
+    counts = Counter(cases)
+    return Confusion(counts[True, True], counts[False, True], counts[True, False], counts[False, False])
+
+
+def _share(kinds: Mapping[_Counts, int], count: Callable[[_Counts], PassCount], confidence: float) -> Share:
+    """Return a share of cases with its clustered interval."""
+    counts: Counter[PassCount] = Counter()
+    for kind, items in kinds.items():
+        if count(kind).counted:
+            counts[count(kind)] += items
+    happened, n = total(counts)
+    if not n:
+        return Share(0, 0, None, None)
+    return Share(happened, n, happened / n, clustered_interval(dict(sorted(counts.items())), confidence))
+
+
+def _estimate(
+    kinds: _Kinds, whole: Confusion, statistic: Callable[[Draws], Draws], config: BootstrapConfig
+) -> Estimate:
+    """Return a statistic of the confusion matrix with its bootstrap interval.
+
+    Resampling knows nothing of what was never seen: if all answers are right, so are all resamples. So unseen items
+    can be drawn as well: one false positive and one false negative for the lower end, one true positive and one true
+    negative for the upper end.
+    """
+    import numpy as np
+
+    value = float(statistic(np.array([whole], dtype=np.float64))[0])
+    if np.isnan(value):
+        return Estimate(None, None)
+
+    def draws(*unseen: Confusion) -> Draws:
+        counts = np.array([*kinds, *unseen], dtype=np.float64)
+        return bootstrap_draws([*kinds.values(), *(1 for _ in unseen)], lambda drawn: statistic(drawn @ counts), config)
+
+    size = max(map(sum, kinds))
+    lower = draws(Confusion(0, size, 0, 0), Confusion(0, 0, size, 0))
+    upper = draws(Confusion(size, 0, 0, 0), Confusion(0, 0, 0, size))
+    return Estimate(value, percentile_interval(lower, upper, *tails(config.confidence)))
+
+
+def _f1(counts: Draws) -> Draws:
+    tp, fp, fn, _ = counts.T
+    return _ratio(2 * tp, 2 * tp + fp + fn)
+
+
+def _balanced_accuracy(counts: Draws) -> Draws:
+    tp, fp, fn, tn = counts.T
+    return (_ratio(tp, tp + fn) + _ratio(tn, tn + fp)) / 2
+
+
+def _ratio(part: Draws, whole: Draws) -> Draws:
+    import numpy as np
+
+    return np.asarray(np.divide(part, whole, out=np.full_like(whole, np.nan), where=whole > 0))
+
+
+class Found(NamedTuple):
+    """Detection counts of one image.
+
+    Attributes:
+        matched: number of detections that match an object.
+        found: number of detections.
+        objects: number of objects in the image.
+    """
+
+    matched: int
+    found: int
+    objects: int
+
+
+class Detection(NamedTuple):
+    """Precision, recall and F1 of object detection; None where nothing was found, or nothing is there.
+
+    Attributes:
+        counts: the sums over all images.
+        precision: matched over found.
+        recall: matched over objects.
+        f1: the harmonic mean of both.
+    """
+
+    counts: Found
+    precision: Share
+    recall: Share
+    f1: Estimate
+
+
+def detection(
+    images: Iterable[Found],
+    *,
+    items: Sequence[Hashable] | None = None,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Detection:
+    """Return precision, recall and F1 of object detection over images.
+
+    Precision and recall have the exact interval, clustered by image: objects in one image are found or missed
+    together. F1 has that of the bootstrap over images (BCa), from 20 images on, and where there is any mistake.
+
+    Args:
+        images: what was found in each image; several entries for one image, such as by several people who say
+            what is there, have the same item.
+        items: for each entry the image it belongs to; None if each stands for itself.
+        confidence: of all intervals.
+        resamples: number of bootstrap resamples for F1.
+        seed: of the bootstrap.
+
+    Raises:
+        FormalimgError: if the counts or the confidence are invalid.
+    """
+    config = bootstrap_config(confidence, resamples, seed)
+    entries = list(images)
+    by_item: dict[Hashable, Found] = {}
+    for name, entry in zip(item_ids(len(entries), items), entries, strict=True):
+        if not 0 <= entry.matched <= min(entry.found, entry.objects):
+            raise FormalimgError(f"{entry} is not possible: at most as many match as were found, and as are there")
+        before = by_item.get(name, Found(0, 0, 0))
+        by_item[name] = Found(*map(sum, zip(before, entry, strict=True)))
+    # Images without objects and without findings carry no information, and must not narrow an interval.
+    kinds = dict(sorted(Counter(it for it in by_item.values() if it.found or it.objects).items()))
+    whole = Found(*(sum(kind[at] * count for kind, count in kinds.items()) for at in range(3)))
+    return Detection(
+        whole,
+        _share(kinds, lambda it: PassCount(it.matched, it.found), confidence),
+        _share(kinds, lambda it: PassCount(it.matched, it.objects), confidence),
+        bootstrap_estimate(list(kinds.values()), _f1_of(list(kinds)), config) if kinds else Estimate(None, None),
+    )
+
+
+def _f1_of(kinds: Sequence[Found]) -> Callable[[Draws], Draws]:
+    import numpy as np
+
+    counts = np.array(kinds, dtype=np.float64)
+
+    def f1(drawn: Draws) -> Draws:
+        matched, found, objects = (drawn @ counts).T
+        return _ratio(2 * matched, found + objects)
+
+    return f1

@@ -1,0 +1,105 @@
+"""Conditions: what an image model is sent for an item, plain or with a layout (FormalImg, sections 3.6 and B.2)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
+
+from formalimg.errors import FormalimgError
+from formalimg.prompts import Prompt, load_prompts
+from formalimg.scenes import Scene
+from formalimg.suites.item import Item
+
+LayoutForm: TypeAlias = Literal["plain", "text-layout", "image-layout"]
+StyleText: TypeAlias = Literal["long", "short", "none"]
+
+_OURS = Path(__file__).parent / "prompts"
+_IMAGE = 1024
+
+
+class Sent(NamedTuple):
+    """Input of an image model: a prompt, and a reference image if the condition has one."""
+
+    prompt: str
+    reference: bytes | None
+
+
+@dataclass(frozen=True)
+class Condition:
+    """How an item is put to an image model.
+
+    Attributes:
+        form: the item's words alone, with a layout as text, or with a layout as an image.
+        words: whether the item's words are sent as well; False only together with a layout.
+        style: the text about the style of image that is put in front; only knolling has one.
+        prompts: a folder with texts that replace ours.
+    """
+
+    form: LayoutForm = "plain"
+    words: bool = True
+    style: StyleText = "none"
+    prompts: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.form == "plain" and not self.words:
+            raise FormalimgError(
+                "without words and without a layout nothing is asked for: choose a layout, or keep the words"
+            )
+
+    @property
+    def name(self) -> str:
+        """Short name for tables and run names; empty for plain prompts."""
+        if self.form == "plain":
+            return ""
+        return self.form if self.words else f"{self.form}-without-words"
+
+    @property
+    def needs_layout(self) -> bool:
+        """Whether each item needs a layout."""
+        return self.form != "plain"
+
+    @cached_property
+    def texts(self) -> tuple[Prompt, ...]:
+        """The prompt templates in use, in their order."""
+        chosen = [f"style_{self.style}"] if self.style != "none" and self.words else []
+        if self.needs_layout:
+            chosen.append(self.form.replace("-", "_") + ("" if self.words else "_only"))
+        known = load_prompts(_OURS, self.prompts)
+        return tuple(known[name] for name in chosen)
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions of the prompt templates in use, for the record."""
+        return {prompt.name: prompt.version for prompt in self.texts}
+
+    def sent(self, item: Item[object], layout: Scene | None = None) -> Sent:
+        """Return the input of the image model for an item.
+
+        Raises:
+            FormalimgError: if the condition needs a layout and there is none.
+        """
+        if not self.needs_layout:
+            return Sent("\n\n".join([*(prompt.text for prompt in self.texts), item.prompt]), None)
+        if layout is None:
+            raise FormalimgError(f"there is no layout for item {item.id}: give layouts for all items")
+        filled = [prompt.fill({"layout": layout_text(layout)}) for prompt in self.texts]
+        # Style first, then what is asked, then the plan that does it.
+        words = [*filled[:-1], item.prompt, filled[-1]] if self.words else filled
+        return Sent("\n\n".join(words), layout_image(layout) if self.form == "image-layout" else None)
+
+
+def layout_text(layout: Scene) -> str:
+    """Return a layout as text: one object per line, in the published grounding format."""
+    objects = layout.to_json()["objects"]
+    assert isinstance(objects, list)
+    return "[\n" + ",\n".join(f"  {json.dumps(entry, ensure_ascii=False)}" for entry in objects) + "\n]"
+
+
+def layout_image(layout: Scene) -> bytes:
+    """Return a layout as an image of labelled rectangles, as PNG bytes."""
+    from formalimg.scenes import layout_file  # heavy, and needed for this condition only
+
+    return layout_file(layout, _IMAGE)

@@ -1,1 +1,0 @@
-"""FormalImg's items on disk: the published folders, and our own lines of JSON."""

@@ -1,0 +1,238 @@
+"""Parser: from an English prompt back to its formula; the grammar of sentences and clauses.
+
+The grammar reads exactly the language that `realize` writes. "A cup" introduces an object and "the cup" calls it; a
+sentence with "every" is a rule, and what it introduces belongs to the rule and ends with the sentence.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from formalimg.logic import Formula
+from formalimg.suites.formula.wording.description import (
+    ClaimPart,
+    Description,
+    DescriptionBlock,
+    Disjunction,
+    ObjectClaim,
+    Rule,
+    to_formula,
+)
+from formalimg.suites.formula.wording.lexicon import SuiteLexicon, WordingError, lexicon
+from formalimg.suites.formula.wording.phrase_parser import NounPhraseCore, NounPhraseParser, PropertyParser, TokenReader
+
+_PRESENCE = (
+    "the image shows",
+    "the image contains",
+    "the image also shows",
+    "the image also contains",
+    "there is",
+    "there are",
+)
+
+
+def understand(text: str, suite: str) -> Formula:
+    """Parse a prompt in the English of `realize` into its formula.
+
+    Raises:
+        WordingError: if the text is not in that language; it says where and what was expected.
+    """
+    parser = _PromptParser(TokenReader(text), lexicon(suite))
+    parser.parse_text()
+    return to_formula(Description(parser.style, parser.top))
+
+
+class _PromptParser:
+    """Recursive descent over one text."""
+
+    def __init__(self, reader: TokenReader, words: SuiteLexicon) -> None:
+        self.reader = reader
+        self.words = words
+        self.style: str | None = None
+        self.top = self.block = DescriptionBlock()
+        self.rule: Rule | None = None
+        self.noun_phrases = NounPhraseParser(reader, words, [], set())
+        self.predicates = PropertyParser(reader, words, self.parse_object, self.parse_class)
+
+    # --- sentences
+
+    def parse_text(self) -> None:
+        self.reader.take_one_of(self.words.openings.values())
+        while not self.reader.done:
+            self.parse_sentence()
+            self.reader.expect(".")
+        if not (self.style or self.top.objects or self.top.rules):
+            raise WordingError("the text says nothing: write at least one sentence about the image")
+
+    def parse_sentence(self) -> None:
+        whole = self.reader.take("this is")
+        style = self.reader.take_meaning(self.words.style_phrases)
+        if style is None and whole:
+            self.reader.fail("a style")
+        if style is None:
+            self.parse_rule_or_clause()
+            return
+        if self.style is not None:
+            raise WordingError("the text names two styles: leave one out")
+        self.style = style
+        if whole:
+            return
+        if self.reader.expect("of", "in which") == "of":
+            self.parse_presence()
+        else:
+            self.parse_rule_or_clause()
+
+    def parse_rule_or_clause(self) -> None:
+        scope, self.block = list(self.noun_phrases.scope), self.top
+        if self.reader.take("for every"):
+            self.begin_rule(self.noun_phrases.parse_core())
+            self.reader.take(",")
+            self.parse_clause()
+            self.parse_more_clauses()
+        elif self.reader.take("every"):
+            self.parse_predicate([self.begin_rule(self.noun_phrases.parse_core())])
+            self.parse_more_clauses()
+        elif self.reader.take("all"):
+            subject = self.begin_rule(self.noun_phrases.parse_core(plural=True))
+            self.parse_predicate([subject])
+        else:
+            self.parse_clause()
+            self.parse_more_clauses()
+        if self.rule:
+            self.noun_phrases.scope[:] = scope
+        self.rule, self.block = None, self.top
+
+    def parse_more_clauses(self) -> None:
+        while self.reader.take(", and") or self.reader.take("; and") or self.reader.take(";"):
+            self.parse_clause()
+
+    def begin_rule(self, core: NounPhraseCore) -> str:
+        """Begin a rule about every object of a kind; the rest of the sentence belongs to it."""
+        variable, guard = self.noun_phrases.introduce(core._replace(measured=True))
+        self.rule = Rule(variable, guard, DescriptionBlock())
+        guard += self.parse_relative_clause(variable)
+        self.top.rules.append(self.rule)
+        self.block = self.rule.body
+        return variable
+
+    # --- clauses
+
+    def parse_clause(self) -> None:
+        if self.reader.take_one_of(_PRESENCE):
+            self.parse_presence()
+        elif self.reader.take("either"):
+            self.parse_disjunction()
+        elif self.noun_phrases.starts():
+            self.parse_predicate(self.parse_objects())
+        else:
+            properties = self.predicates.parse_properties()
+            self.reader.expect("is", "are")
+            self.add_claims(self.parse_objects(), properties)
+
+    def parse_presence(self) -> None:
+        """Parse objects that are present, their properties, and their neighbors."""
+        objects = self.parse_objects()
+        if self.predicates.starts():
+            self.add_claims(
+                objects,
+                self.predicates.parse_properties(self.rule.variable if self.rule else None, verbs=("is", "are")),
+            )
+        if self.reader.take("with"):
+            self.parse_neighbors(objects)
+
+    def parse_disjunction(self) -> None:
+        claims = [self.parse_simple_clause()]
+        while self.reader.take("or"):
+            claims.append(self.parse_simple_clause())
+        self.block.disjunctions.append(Disjunction(tuple(claims)))
+
+    def parse_simple_clause(self) -> ObjectClaim:
+        subject = self.parse_object()
+        self.reader.expect("is", "are")
+        return ObjectClaim(subject, (self.predicates.parse_part(None),))
+
+    def parse_predicate(self, subjects: list[str]) -> None:
+        """Parse what follows the subjects: a verb and its complements."""
+        if self.reader.take("are arranged in this order , each"):
+            self.parse_ordering(subjects)
+        elif self.reader.take("together form one"):
+            self.parse_group(subjects)
+        elif self.reader.take_one_of(("has", "have")):
+            self.parse_neighbors(subjects)
+        else:
+            self.reader.expect("is", "are")
+            self.reader.take("also")
+            properties = self.predicates.parse_properties(verbs=("is", "are"))
+            self.add_claims(subjects, properties)
+            if self.reader.take_one_of((", which is", ", which are", ", who is", ", who are")):
+                self.add_claims(list(properties[-1][-1].rest), self.predicates.parse_properties())
+            if self.reader.take_one_of(("and has", "and have", ", and has", ", and have")):
+                self.parse_neighbors(subjects)
+
+    def parse_ordering(self, objects: list[str]) -> None:
+        forward = True
+        links = list(pairwise(objects))
+        while True:
+            predicate = self.predicates.parse_relation()
+            if not self.reader.take("it"):
+                forward = self.reader.expect("the next", "the one before") == "the next"
+            for first, second in links if forward else [(second, first) for first, second in links]:
+                self.add_claims([first], [(ClaimPart(predicate, (second,)),)])
+            place = self.reader.place
+            if self.reader.take_one_of((",", "and")) is None or not self.predicates.starts():
+                self.reader.place = place
+                return
+
+    def parse_group(self, objects: list[str]) -> None:
+        shape = self.reader.expect(*(r.group for r in self.words.relations.values() if r.group))
+        predicate = next(r.predicate for r in self.words.relations.values() if r.group == shape)
+        for place, first in enumerate(objects):
+            for second in objects[place + 1 :]:
+                self.add_claims([first], [(ClaimPart(predicate, (second,)),)])
+
+    def parse_neighbors(self, subjects: list[str]) -> None:
+        """Parse objects relative to a subject: "a cup to its left and a plate below it"."""
+        if len(subjects) > 1:
+            self.reader.fail("one subject, so that 'it' can stand for it")
+        self.parse_objects(by=subjects[0])
+
+    # --- objects
+
+    def parse_objects(self, by: str | None = None) -> list[str]:
+        """Parse a list of objects; each may be followed by its position relative to an object called "it"."""
+        objects = []
+        while True:
+            objects.append(self.parse_object())
+            if by:
+                self.add_claims(objects[-1:], [(self.predicates.parse_part(by),)])
+            place = self.reader.place
+            if self.reader.take_one_of((",", "and")) is None or not self.noun_phrases.starts():
+                self.reader.place = place
+                return objects
+
+    def parse_object(self) -> str:
+        if self.reader.take_one_of(("a", "an")):
+            variable, claims = self.noun_phrases.introduce(self.noun_phrases.parse_core())
+            self.block.objects.append(variable)
+            self.block.claims += claims
+            more = self.parse_relative_clause(variable)
+            self.block.claims += more  # of a rule, if "every" stands in the relative clause
+            return variable
+        if self.reader.take("every") and self.rule is None:
+            return self.begin_rule(self.noun_phrases.parse_core())
+        self.reader.expect("the", "that")
+        return self.noun_phrases.parse_definite()
+
+    def parse_class(self) -> str:
+        core = self.noun_phrases.parse_core()
+        if core.noun.word is None or core.adjectives or core.mark:
+            self.reader.fail("a class of objects")
+        return core.noun.word
+
+    def parse_relative_clause(self, variable: str) -> list[ObjectClaim]:
+        if not self.reader.take_one_of(("that is", "who is")):
+            return []
+        return [ObjectClaim(variable, prop) for prop in self.predicates.parse_properties()]
+
+    def add_claims(self, subjects: list[str], properties: list[tuple[ClaimPart, ...]]) -> None:
+        self.block.claims += [ObjectClaim(subject, prop) for subject in subjects for prop in properties]

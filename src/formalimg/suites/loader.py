@@ -1,0 +1,75 @@
+"""Load the items of a suite: the default items that ship with the package, an items file, or published files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal, overload
+
+from formalimg.errors import FormalimgError
+from formalimg.suites.cfworld.spec import CounterfactualSpec
+from formalimg.suites.conceptmix.spec import ConceptSpec
+from formalimg.suites.defaults import load_default
+from formalimg.suites.formula.spec import FormulaSpec
+from formalimg.suites.item import Item, in_order
+from formalimg.suites.items_file import ITEMS_FILE, read_lines
+from formalimg.suites.record import ItemFindings
+from formalimg.suites.registry import suite as get_suite
+
+
+@overload
+def load(suite: Literal["knolling", "natural"], path: str | Path | None = None) -> list[Item[FormulaSpec]]: ...
+@overload
+def load(suite: Literal["conceptmix"], path: str | Path | None = None) -> list[Item[ConceptSpec]]: ...
+@overload
+def load(
+    suite: Literal["cf-world", "cf-world-rules", "cf-world-attributes", "cf-world-denominalised"],
+    path: str | Path | None = None,
+) -> list[Item[CounterfactualSpec]]: ...
+@overload
+def load(suite: str, path: str | Path | None = None) -> list[Item[Any]]: ...
+
+
+def load(suite: str, path: str | Path | None = None) -> list[Item[Any]]:
+    """Load the items of a suite, sorted by id.
+
+    Args:
+        suite: `knolling`, `natural`, `conceptmix`, `cf-world`, or one of the probes of CF-World.
+        path: where the items are. Either as published: for FormalImg the repository (or what `formalimg pull` made),
+            its `benchmarks` folder, the suite's folder in it, or one file; for ConceptMix the folder of
+            `300_sentences_k=1.json` and so on, or one such file; for CF-World the folder that holds `prompt`,
+            `eval_questions` and `prompt_ablation`. Or an items file: `items.jsonl` or its folder.
+            None for the default items, which ship with the package.
+
+    Raises:
+        ItemsError: listing everything that is wrong with the files, each with its place.
+        FormalimgError: if there is no such suite, or nothing to read at the path.
+    """
+    known = get_suite(suite)
+    if path is None:
+        return load_default(suite)
+    findings = ItemFindings()
+    place = Path(path)
+    if lines := _items_file(place):
+        items = read_lines(lines, suite, findings)
+    elif place.exists():
+        items = known.read_published(place, findings)
+    else:
+        raise FormalimgError(f"there is nothing at {place}: check the path")
+    findings.raise_any()
+    if not items:
+        raise FormalimgError(f"{path} holds no items of {suite}: give the folder with its items")
+    return in_order(items)
+
+
+def _items_file(place: Path) -> Path | None:
+    """Return the items file that a path means; None if it means published files."""
+    if place.suffix == ".jsonl":
+        if not place.is_file():
+            raise FormalimgError(f"there is no file {place}: check the path")
+        return place
+    inside = place / ITEMS_FILE
+    if not inside.is_file():
+        return None
+    if (place / "benchmarks").is_dir():
+        raise FormalimgError(f"{place} holds both {ITEMS_FILE} and benchmarks: give the one you mean")
+    return inside

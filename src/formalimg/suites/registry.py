@@ -1,0 +1,297 @@
+"""Registry of suites: Suite and SuiteKind, what is known of each benchmark besides its items.
+
+A `SuiteKind` holds everything that code would otherwise ask by `if suite == …`: the scale of its numbers, the words for
+the parts of a verdict, its item form, and how published files are read and written. A suite of a known kind is one
+table in `suites.toml`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, cast
+
+from formalimg.errors import FormalimgError
+from formalimg.logic import closest_match
+from formalimg.suites.cfworld.spec import DIMENSIONS, CounterfactualSpec
+from formalimg.suites.conceptmix.spec import CATEGORIES, ConceptSpec
+from formalimg.suites.formula.spec import FormulaSpec
+from formalimg.suites.item import Item
+from formalimg.suites.record import ItemFindings, Record
+
+Kind: TypeAlias = Literal["formula", "concepts", "counterfactual"]
+"""Name of a `SuiteKind`: items have a formula, concepts with a question each, or weighted questions with scores."""
+
+JudgeKind: TypeAlias = Literal["scene", "clauses", "questions", "scores"]
+"""How images are judged: a grounder and logic, or a chat model that decides clauses, answers questions, or scores."""
+
+
+class ItemForm(Protocol):
+    """The fields of one kind of suite in an item record, besides those that all items have."""
+
+    NEEDED: tuple[str, ...]
+    OPTIONAL: tuple[str, ...]
+
+    def fields_of(self, spec: Any, *, with_proof: bool) -> dict[str, Any]:
+        """Return a spec as fields; `with_proof` adds what only shows that it can be satisfied."""
+        ...
+
+    def spec_in(self, record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Any | None:
+        """Return the spec in the fields of a record; None, with findings, if they are not valid."""
+        ...
+
+    def asked_text(self, spec: Any) -> str:
+        """Return a spec as one text, for digests."""
+        ...
+
+    def known_spec(self, fields: dict[str, Any]) -> Any:
+        """Return the spec in fields that are known to be valid, without checking them."""
+        ...
+
+
+class PartTerms(NamedTuple):
+    """Words for the parts of a verdict, as used in tables, figures and pages.
+
+    Attributes:
+        part: one part of a verdict, such as a clause.
+        kind: what groups of parts are called.
+        about: what failures are grouped by besides.
+        subject: what items are about, such as the class of an object.
+        holds: said of one part that an image shows.
+        hold: said of several parts that an image shows.
+        failed: said of parts that an image does not show.
+        is_code: whether parts are written in a formal language.
+    """
+
+    part: str
+    kind: str
+    about: str
+    subject: str
+    holds: str
+    hold: str
+    failed: str
+    is_code: bool = False
+
+
+@dataclass(frozen=True)
+class SuiteKind:
+    """What suites of one kind have in common.
+
+    Attributes:
+        name: key of the kind in data files.
+        terms: words for the parts of a verdict.
+        part_kinds: the kinds of parts, in the order in which they are listed.
+        spec_type: the type of `Item.spec`.
+        form_module: the module that is its item form (see `ItemForm`).
+        has_scores: whether images get scores between 0 and 1 that are averaged; else they pass or fail, and rates are
+            given in percent.
+        is_synthesized: whether `formalimg synth` can draw new items.
+        has_layouts: whether items can be put to a model with a layout, and layouts can be judged by logic.
+        value_has_kind: whether a value needs its kind to be unique (orange is a colour and a fruit).
+        level_format: how a level is written in running text, with `name` and `level`.
+        read_published: reads the files of the benchmark's authors: path, suite, findings.
+        write_published: writes items in the form of the authors' files to a folder.
+    """
+
+    name: Kind
+    terms: PartTerms
+    part_kinds: tuple[str, ...]
+    spec_type: type
+    form_module: str
+    read_published: Callable[[Path, str, ItemFindings], list[Item[Any]]]
+    write_published: Callable[[Sequence[Item[Any]], Path], None]
+    has_scores: bool = False
+    is_synthesized: bool = False
+    has_layouts: bool = False
+    value_has_kind: bool = False
+    level_format: str = "{name} = {level}"
+
+    @property
+    def scale(self) -> Literal["percent", "score"]:
+        """The scale of its numbers: rates in percent, or mean scores between 0 and 1."""
+        return "score" if self.has_scores else "percent"
+
+    @cached_property
+    def form(self) -> ItemForm:
+        """The fields of its items in records; loaded on first use."""
+        return cast(ItemForm, import_module(self.form_module))
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A benchmark.
+
+    Attributes:
+        name: name on the command line.
+        title: name in tables and reports.
+        kind: name of its `SuiteKind`.
+        level: what its levels are called, such as K.
+        epsilon: the rate that a model has to hold for its generalizability; None where the suite has no such number.
+        bands: groups of levels whose rates are averaged.
+        source: name of the published benchmark it belongs to (see `source`).
+        judge: how its images are judged.
+        level_names: names of levels that are not numbers.
+        has_gate: whether the score of a group's first level decides whether its other levels count.
+        has_style_text: whether a text about the style of image can be put in front of prompts.
+        has_ontology: whether formulas are checked for plausibility instead of being solved.
+        published: module with `read_published` and `write_published` (see `SuiteKind`) for files that are not in the
+            form of its kind; empty if they are.
+    """
+
+    name: str
+    title: str
+    kind: Kind
+    level: str
+    epsilon: float | None
+    bands: Mapping[str, tuple[int, ...]]
+    source: str = ""
+    judge: JudgeKind = "scene"
+    level_names: Mapping[int, str] = field(default_factory=dict)
+    has_gate: bool = False
+    has_style_text: bool = False
+    has_ontology: bool = False
+    published: str = ""
+
+    @property
+    def traits(self) -> SuiteKind:
+        """What it has in common with other suites of its kind."""
+        return KINDS[self.kind]
+
+    def read_published(self, path: Path, findings: ItemFindings) -> list[Item[Any]]:
+        """Read the files of the benchmark's authors; errors are added to the findings."""
+        reader = import_module(self.published) if self.published else self.traits
+        return list(reader.read_published(path, self.name, findings))
+
+    def write_published(self, items: Sequence[Item[Any]], folder: Path) -> None:
+        """Write items in the form of the authors' files.
+
+        Raises:
+            FormalimgError: if an item does not fit the form, or the folder is not empty.
+        """
+        writer = import_module(self.published) if self.published else self.traits
+        writer.write_published(items, folder)
+
+    def format_level(self, level: int) -> str:
+        """Return a level as in running text: `K = 3`, or `L3`."""
+        return self.traits.level_format.format(name=self.level, level=level)
+
+
+def suite(name: str) -> Suite:
+    """Return the suite of this name.
+
+    Raises:
+        FormalimgError: if there is none.
+    """
+    if name not in _suites():
+        near = closest_match(name, suite_names())
+        raise FormalimgError(
+            f"unknown suite {name!r}: " + (f"did you mean {near}?" if near else f"known are {', '.join(suite_names())}")
+        )
+    return _suites()[name]
+
+
+def suite_names() -> tuple[str, ...]:
+    """Return the names of all suites."""
+    return tuple(_suites())
+
+
+@cache
+def _suites() -> Mapping[str, Suite]:
+    tables = tomllib.loads((files("formalimg.suites") / "suites.toml").read_text(encoding="utf-8"))
+    return {name: _parse_suite(name, table) for name, table in tables.items()}
+
+
+def _parse_suite(name: str, table: dict[str, Any]) -> Suite:
+    bands = {band: tuple(levels) for band, levels in table.pop("bands").items()}
+    level_names = {int(level): text for level, text in table.pop("level_names", {}).items()}
+    return Suite(name, bands=bands, epsilon=table.pop("epsilon", None), level_names=level_names, **table)
+
+
+# --- the kinds; each loads the code of its benchmarks only where it is needed
+
+
+def _read_formulas(path: Path, name: str, findings: ItemFindings) -> list[Item[Any]]:
+    from formalimg.suites.formula.published import instance_files, read_instances
+
+    return list(read_instances(instance_files(path, name), name, findings))
+
+
+def _write_formulas(items: Sequence[Item[Any]], folder: Path) -> None:
+    from formalimg.suites.formula.published import write_published
+
+    write_published(items, folder)
+
+
+def _read_concepts(path: Path, name: str, findings: ItemFindings) -> list[Item[Any]]:
+    from formalimg.suites.conceptmix.published import find_prompt_files, read_published_prompts
+
+    return list(read_published_prompts(find_prompt_files(path), findings))
+
+
+def _write_concepts(items: Sequence[Item[Any]], folder: Path) -> None:
+    from formalimg.suites.conceptmix.published import write_sentences
+
+    write_sentences(items, folder)
+
+
+def _read_counterfactuals(path: Path, name: str, findings: ItemFindings) -> list[Item[Any]]:
+    from formalimg.suites.cfworld.published import read_published_items
+
+    return list(read_published_items(path, name, findings))
+
+
+def _write_counterfactuals(items: Sequence[Item[Any]], folder: Path) -> None:
+    from formalimg.suites.cfworld.published_groups import write_published_groups
+
+    write_published_groups(items, folder)
+
+
+KINDS: Mapping[Kind, SuiteKind] = {
+    "formula": SuiteKind(
+        name="formula",
+        terms=PartTerms("clause", "kind of clause", "predicate", "class", "holds", "hold", "that failed", is_code=True),
+        part_kinds=("object", "attribute", "relation", "condition", "style", "formula"),
+        spec_type=FormulaSpec,
+        form_module="formalimg.suites.formula.spec",
+        read_published=_read_formulas,
+        write_published=_write_formulas,
+        is_synthesized=True,
+        has_layouts=True,
+    ),
+    "concepts": SuiteKind(
+        name="concepts",
+        terms=PartTerms("concept", "category", "value", "object", "is shown", "are shown", "that failed"),
+        part_kinds=CATEGORIES,
+        spec_type=ConceptSpec,
+        form_module="formalimg.suites.conceptmix.form",
+        read_published=_read_concepts,
+        write_published=_write_concepts,
+        is_synthesized=True,
+        value_has_kind=True,
+    ),
+    "counterfactual": SuiteKind(
+        name="counterfactual",
+        terms=PartTerms(
+            "question",
+            "dimension",
+            "word",
+            "field",
+            "has the full score",
+            "have the full score",
+            "without the full score",
+        ),
+        part_kinds=DIMENSIONS,
+        spec_type=CounterfactualSpec,
+        form_module="formalimg.suites.cfworld.form",
+        read_published=_read_counterfactuals,
+        write_published=_write_counterfactuals,
+        has_scores=True,
+        level_format="{name}{level}",
+    ),
+}
+"""All kinds of suites, by name."""

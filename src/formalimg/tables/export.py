@@ -1,0 +1,86 @@
+"""Tables as data: one CSV line per number, and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from formalimg.stats import Interval
+from formalimg.tables.format import caption_text
+from formalimg.tables.model import Column, Number, Table, TableRow
+
+
+def csv_rows(table: Table, row: TableRow) -> Iterator[dict[str, object]]:
+    """Yield one line for each number of a row: figure, name, counts, value, low and high.
+
+    By default a number is named by the texts in front of it and the heading of its column.
+    """
+    front = [cell for cell in row.cells[: table.front] if isinstance(cell, str) and cell not in ("", row.run)]
+    for n, column in enumerate(table.columns):
+        number = table.number(row, n)
+        if number is not None:
+            yield {
+                "figure": column.figure or table.name,
+                "name": export_label(column.name or ", ".join([*front, column.head])),
+                **_counts(number),
+                "value": number.value,
+                "low": number.interval.low if number.interval else None,
+                "high": number.interval.high if number.interval else None,
+            }
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]], *, header: bool = True) -> str:
+    """Return rows as CSV; what a row does not have is empty."""
+    page = io.StringIO()
+    writer = csv.DictWriter(page, columns, lineterminator="\n")
+    if header:
+        writer.writeheader()
+    writer.writerows(rows)
+    return page.getvalue()
+
+
+def json_table(table: Table) -> dict[str, object]:
+    """Return a table as plain data for JSON."""
+    return {
+        "name": table.name,
+        "title": table.title,
+        "note": caption_text(table),
+        "heads": [export_label(column.head) for column in table.columns],
+        "rows": [
+            {
+                "run": row.run or None,
+                "published": row.is_published,
+                "cells": [
+                    cell if (number := table.number(row, n)) is None else json_number(number, table.columns[n])
+                    for n, cell in enumerate(row.cells)
+                ],
+            }
+            for row in table.rows
+        ],
+    }
+
+
+def json_number(number: Number, column: Column) -> dict[str, object]:
+    """Return a number as plain data. `plus_minus` is there only where it is not a side of the interval."""
+    return {
+        "value": number.value,
+        "form": column.type,
+        "interval": json_interval(number.interval),
+        "plus_minus": number.margin,
+        **_counts(number),
+    }
+
+
+def json_interval(interval: Interval | None) -> list[float] | None:
+    """Return an interval as a list of its two ends."""
+    return list(interval) if interval else None
+
+
+def export_label(text: str) -> str:
+    """Return a label as CSV and JSON files have it: they keep the word of earlier versions, so that scripts go on."""
+    return text.replace("image", "picture")
+
+
+def _counts(number: Number) -> dict[str, object]:
+    return {"passed": number.passed, "scored": number.scored, "expected": number.expected}

@@ -1,0 +1,238 @@
+"""Retries and rate limits: spacing, waiting for Retry-After, asking again only where that may help."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formalimg.errors import FormalimgError
+from formalimg.models.base import CallError, CallErrorKind
+from formalimg.models.options import Options
+from formalimg.models.retry import RateLimiter, RetryPolicy, chat_retry_policy, image_retry_policy
+from tests.support.virtual_time import VirtualTime
+
+AGAIN: tuple[CallErrorKind, ...] = ("busy", "unavailable", "wrong")
+NEVER_AGAIN: tuple[CallErrorKind, ...] = ("refused", "rejected")
+
+
+class Server:
+    """Fails as often as scripted, then answers; notes when it was called."""
+
+    def __init__(self, time: VirtualTime, faults: Sequence[Exception] = ()) -> None:
+        self._time = time
+        self._faults = list(faults)
+        self.called_at: list[float] = []
+
+    async def call(self) -> str:
+        self.called_at.append(self._time.now)
+        if self._faults:
+            raise self._faults.pop(0)
+        return "fine"
+
+
+def _door(time: VirtualTime, chance: float = 1.0, **retry_policy: float | None) -> RateLimiter:
+    return RateLimiter(RetryPolicy(**retry_policy), clock=time.clock, sleep=time.sleep, jitter=lambda: chance)  # type: ignore[arg-type]
+
+
+def _outcome(time: VirtualTime, door: RateLimiter, call: Callable[[], Awaitable[str]]) -> object:
+    return time.run(door.call(call))[0]
+
+
+@pytest.mark.parametrize("fault", AGAIN)
+def test_what_may_pass_is_tried_again(fault: CallErrorKind) -> None:
+    time = VirtualTime()
+    server = Server(time, [CallError(fault, "not now")] * 3)
+    assert _outcome(time, _door(time), server.call) == "fine"
+    assert server.called_at == [0, 1, 3, 7]
+
+
+@pytest.mark.parametrize("fault", NEVER_AGAIN)
+def test_what_cannot_pass_is_not(fault: CallErrorKind) -> None:
+    time = VirtualTime()
+    server = Server(time, [CallError(fault, "no")])
+    error = _outcome(time, _door(time), server.call)
+    assert isinstance(error, CallError)
+    assert (error.kind, error.reason, server.called_at) == (fault, "no", [0])
+
+
+def test_after_so_many_tries_the_last_failure_counts() -> None:
+    time = VirtualTime()
+    server = Server(time, [CallError("busy", f"number {number}") for number in range(9)])
+    error = _outcome(time, _door(time, max_attempts=4), server.call)
+    assert isinstance(error, CallError)
+    assert error.reason == "number 3"
+    assert len(server.called_at) == 4
+
+
+def test_errors_of_the_user_end_it_at_once() -> None:
+    time = VirtualTime()
+    server = Server(time, [FormalimgError("no such model")])
+    assert isinstance(_outcome(time, _door(time), server.call), FormalimgError)
+    assert len(server.called_at) == 1
+
+
+def test_what_a_provider_did_not_expect_is_a_wrong_answer() -> None:
+    time = VirtualTime()
+    server = Server(time, [KeyError("choices")] * 9)
+    error = _outcome(time, _door(time, max_attempts=2), server.call)
+    assert isinstance(error, CallError)
+    assert (error.kind, error.reason) == ("wrong", "KeyError: 'choices'")
+
+
+def test_waits_double_up_to_a_limit() -> None:
+    time = VirtualTime()
+    server = Server(time, [CallError("unavailable", "")] * 9)
+    _outcome(time, _door(time, max_attempts=9, initial_backoff=3, max_backoff=20), server.call)
+    assert time.slept == [3, 6, 12, 20, 20, 20, 20, 20]
+
+
+@given(st.lists(st.floats(0, 1), min_size=5, max_size=5))
+@settings(max_examples=25, deadline=None)
+def test_jitter_takes_anything_up_to_the_whole_wait(chances: list[float]) -> None:
+    time = VirtualTime()
+    server = Server(time, [CallError("unavailable", "")] * 9)
+    drawn = iter(chances)
+    door = RateLimiter(RetryPolicy(max_attempts=6), clock=time.clock, sleep=time.sleep, jitter=lambda: next(drawn))
+    _outcome(time, door, server.call)
+    assert time.slept == [chance * 2**number for number, chance in enumerate(chances)]
+
+
+def test_everyone_waits_when_one_is_told_to() -> None:
+    time = VirtualTime()
+    server = Server(time, [CallError("busy", "slow down", retry_after=30)])
+    door = _door(time, chance=0.5)
+
+    async def later(seconds: float) -> str:
+        await time.sleep(seconds)
+        return await door.call(server.call)
+
+    assert time.run(door.call(server.call), later(1), later(29), later(31)) == ["fine"] * 4
+    first, *others = server.called_at
+    assert first == 0
+    assert len(others) == 4
+    assert min(others) >= 30
+
+
+def test_a_retry_after_of_nothing_costs_nothing() -> None:
+    time = VirtualTime()
+    server = Server(time, [CallError("busy", "now, please", retry_after=0)])
+    assert _outcome(time, _door(time, chance=0), server.call) == "fine"
+    assert time.now == 0
+
+
+def test_nobody_waits_for_hours() -> None:
+    time = VirtualTime()
+    server = Server(time, [CallError("busy", "come back tomorrow", retry_after=86_400)])
+    door = _door(time)
+    first, second = time.run(door.call(server.call), door.call(server.call))
+    assert isinstance(first, CallError)
+    assert isinstance(second, CallError)
+    assert (first.kind, first.reason) == ("busy", "come back tomorrow")
+    assert (second.kind, second.reason) == ("busy", "wants to be left alone for 86400 s more")
+    assert (server.called_at, time.now) == ([0], 0)
+
+
+@given(st.integers(1, 40), st.floats(1, 600), st.integers(0, 3))
+@settings(max_examples=30, deadline=None)
+def test_no_minute_holds_more_calls_than_allowed(callers: int, rate: float, pauses: int) -> None:
+    time = VirtualTime()
+    server = Server(time, [CallError("busy", "", retry_after=7)] * pauses)
+    door = _door(time, requests_per_minute=rate)
+    time.run(*(door.call(server.call) for _ in range(callers)))
+    assert len(server.called_at) == callers + pauses
+    for start in server.called_at:
+        inside = [at for at in server.called_at if start <= at < start + 60 - 1e-6]
+        assert len(inside) <= rate + 1
+
+
+def test_calls_are_spread_evenly() -> None:
+    time = VirtualTime()
+    server = Server(time)
+    door = _door(time, requests_per_minute=120)
+    time.run(*(door.call(server.call) for _ in range(4)))
+    assert server.called_at == [0, 0.5, 1, 1.5]
+
+
+def test_a_call_without_an_answer_is_given_up() -> None:
+    async def silence() -> str:
+        await asyncio.sleep(60)
+        return "too late"
+
+    with pytest.raises(CallError, match=r"no answer within 0\.02 s") as caught:
+        asyncio.run(RateLimiter(RetryPolicy(timeout=0.02, max_attempts=2, initial_backoff=0)).call(silence))
+    assert caught.value.kind == "unavailable"
+
+
+def test_whoever_cancels_is_obeyed() -> None:
+    async def cancel() -> None:
+        task = asyncio.create_task(RateLimiter(RetryPolicy()).call(lambda: asyncio.sleep(60)))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        await task
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancel())
+
+
+def test_a_model_may_be_used_in_one_event_loop_after_another() -> None:
+    time = VirtualTime()
+    server = Server(time)
+    door = _door(time, requests_per_minute=60)
+    for _ in range(3):
+        assert _outcome(time, door, server.call) == "fine"
+    assert server.called_at == [0, 1, 2]
+
+
+def test_manners_are_read_from_options() -> None:
+    text = {
+        "concurrency": "16",
+        "rpm": "60",
+        "timeout": "2.5",
+        "max_attempts": "3",
+        "initial_backoff": "0",
+        "max_wait": "9",
+    }
+    given_options = Options("x/y", {**text, "parse_retries": "0", "cache": "off"})
+    retry_policy = chat_retry_policy(given_options)
+    given_options.done()
+    assert retry_policy == RetryPolicy(16, 60.0, 2.5, 3, 0.0, max_wait=9.0, parse_retries=0, cache=False)
+
+
+def test_image_models_have_no_answers_to_remember() -> None:
+    given_options = Options("x/y", {"cache": "off"})
+    image_retry_policy(given_options)
+    with pytest.raises(FormalimgError, match="x/y has no option 'cache': it has concurrency, initial_backoff"):
+        given_options.done()
+
+
+def test_providers_have_their_own_usual_manners() -> None:
+    usual = RetryPolicy(concurrency=2, max_attempts=1)
+    assert image_retry_policy(Options("x/y", {"max_attempts": "5"}), usual) == RetryPolicy(
+        concurrency=2, max_attempts=5
+    )
+
+
+def test_options_of_the_first_edition_are_still_read() -> None:
+    old = Options("x/y", {"tries": "3", "first_wait": "0", "patience": "9", "reads": "0"})
+    assert chat_retry_policy(old) == RetryPolicy(max_attempts=3, initial_backoff=0, max_wait=9, parse_retries=0)
+    old.done()
+    with pytest.raises(FormalimgError, match="tries and max_attempts of x/y are the same option: give only max_attem"):
+        image_retry_policy(Options("x/y", {"tries": "3", "max_attempts": "3"}))
+
+
+def test_retries_and_waits_are_logged_without_keys(caplog: pytest.LogCaptureFixture) -> None:
+    time = VirtualTime()
+    server = Server(time, [CallError("busy", "slow down, sk-0123456789abcdef", 7.0), CallError("unavailable", "reset")])
+    limiter = RateLimiter(RetryPolicy(), name="x/y", clock=time.clock, sleep=time.sleep, jitter=lambda: 0.5)
+    with caplog.at_level("INFO", "formalimg.models"):
+        assert _outcome(time, limiter, server.call) == "fine"
+    assert {record.name for record in caplog.records} == {"formalimg.models.retry"}
+    assert [record.getMessage() for record in caplog.records] == [
+        "x/y: attempt 1 of 6 failed (busy: slow down, ***), retry after 7.0 s",
+        "x/y: rate limit, waiting 7.0 s",
+        "x/y: attempt 2 of 6 failed (unavailable: reset), retry after 1.0 s",
+    ]

@@ -1,0 +1,104 @@
+"""The executor for short work: everyone gets what is theirs, and nobody waits for someone else's long work."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from formalimg.rewards.server.batch_executor import BatchExecutor
+
+THREAD = "formalimg-batches"
+
+
+class Gate:
+    """Work that waits at a gate for some numbers; keeps which numbers were done, and by which thread."""
+
+    def __init__(self, *closed: int) -> None:
+        self.open, self.reached = threading.Event(), threading.Event()
+        self.done: dict[int, str] = {}
+        self._closed = closed
+
+    def __call__(self, number: int) -> int:
+        if number in self._closed:
+            self.reached.set()
+            assert self.open.wait(30)
+        if number < 0:
+            raise ValueError(f"no work for {number}")
+        self.done[number] = threading.current_thread().name
+        return 2 * number
+
+    def by_the_executor(self, number: int) -> bool:
+        return self.done[number].startswith(THREAD)
+
+
+@contextlib.contextmanager
+def an_executor(work: Callable[[int], int]) -> Iterator[BatchExecutor[int, int]]:
+    executor = BatchExecutor(work)
+    yield executor
+    executor.close()
+
+
+def test_everyone_gets_what_is_theirs_in_the_order_in_which_they_came() -> None:
+    work = Gate()
+
+    async def ask() -> list[int]:
+        with an_executor(work) as executor:
+            return await asyncio.gather(*map(executor.submit, range(100)))
+
+    assert asyncio.run(ask()) == [2 * number for number in range(100)]
+    assert [*work.done] == [*range(100)]
+    assert all(map(work.by_the_executor, range(100)))
+
+
+def test_a_failure_reaches_only_whoever_caused_it() -> None:
+    async def ask() -> list[int | BaseException]:
+        with an_executor(Gate()) as executor:
+            return await asyncio.gather(*map(executor.submit, (1, -2, 3)), return_exceptions=True)
+
+    first, failed, last = asyncio.run(ask())
+    assert (first, last) == (2, 6)
+    assert isinstance(failed, ValueError)
+    assert str(failed) == "no work for -2"
+
+
+def test_long_work_holds_up_neither_those_before_it_nor_those_behind_it() -> None:
+    work = Gate(2)
+
+    async def ask() -> None:
+        with an_executor(work) as executor:
+            asked = [asyncio.create_task(executor.submit(number)) for number in range(20)]
+            others = [task for number, task in enumerate(asked) if number != 2]
+            assert await asyncio.gather(*others) == [2 * number for number in range(20) if number != 2]
+            assert await executor.submit(50) == 100  # while it is still blocked
+            assert not asked[2].done()
+            work.open.set()
+            assert await asked[2] == 4
+            for number in range(100, 1000):  # the executor is used again
+                assert await executor.submit(number) == 2 * number
+                if work.by_the_executor(number):
+                    break
+            else:
+                raise AssertionError(work.done)
+
+    asyncio.run(ask())
+
+
+def test_what_is_given_up_before_it_is_begun_is_not_done() -> None:
+    work = Gate(0)
+
+    async def ask() -> None:
+        with an_executor(work) as executor:
+            first, given_up, last = (asyncio.create_task(executor.submit(number)) for number in range(3))
+            await asyncio.to_thread(work.reached.wait, 30)
+            given_up.cancel()
+            work.open.set()
+            assert (await first, await last) == (0, 4)
+            with pytest.raises(asyncio.CancelledError):
+                await given_up
+
+    asyncio.run(ask())
+    assert sorted(work.done) == [0, 2]
