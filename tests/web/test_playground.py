@@ -16,7 +16,7 @@ from formalimg.judges import open_judge
 from formalimg.logic import best_binding, check, clauses, complexity, parse, verify
 from formalimg.scenes import Box, Scene, SceneObject, draw, layout_file
 from formalimg.suites import same_meaning_as_written, understand
-from formalimg.web.playground import WorkerPool, playground_routes
+from formalimg.web.playground import JobPool, playground_routes
 from formalimg.web.playground.worker_pool import JobTimeoutError
 from formalimg.web.server import build_app
 from tests.web.sites import HARM
@@ -238,12 +238,12 @@ def test_long_work_is_stopped_and_few_work_at_once() -> None:
             for y in range(0, 900, 90)
         ]
     )
-    bench = WorkerPool(workers=1, queue_timeout=0.01)
+    bench = JobPool(workers=1, queue_timeout=0.01)
     asked = {"formula": ENDLESS, "vocabulary": "knolling", "semantics": "strict", "style": None, "draws": False}
     with pytest.raises(JobTimeoutError):
         bench.run("verify", 0.7, **asked, scene=_text(scene))
     assert bench.run("verify", 5, **{**asked, "formula": CUP_AND_FORK}, scene=_text(RED))["passed"] is True
-    full = playground_routes(WorkerPool(workers=0, queue_timeout=0.01))
+    full = playground_routes(JobPool(workers=0, queue_timeout=0.01))
     crowded = Visitor(build_app(full, token=None, command="formalimg view"))
     assert "try again" in crowded.refusal(503, "solve", formula=CUP_AND_FORK)
     assert "try again" in crowded.refusal(503, "verify", formula=CUP_AND_FORK, scene=_text(RED))

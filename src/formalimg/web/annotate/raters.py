@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import logging
 import re
@@ -15,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from formalimg._util.images import png_bytes
 from formalimg.errors import FormalimgError
 from formalimg.human_eval import AnswerError, OtherAnswersError, RatingStep, RatingTask, Study
 from formalimg.judges import Unscored
@@ -199,9 +199,7 @@ def strip_metadata(data: bytes) -> bytes:
             raise FormalimgError(f"an image cannot be shown to raters: {image.detail}")
         bare = image.pil.copy()
         bare.info.clear()  # colour profiles too: judges ignore them
-        file = io.BytesIO()
-        bare.save(file, "PNG", compress_level=_COMPRESS_LEVEL)
-    return file.getvalue()
+        return png_bytes(bare, compress_level=_COMPRESS_LEVEL)
 
 
 @contextmanager

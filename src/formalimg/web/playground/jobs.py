@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-import io
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from formalimg._util.images import png_bytes
 from formalimg.errors import FormalimgError
 from formalimg.logic import (
     BestBinding,
@@ -190,7 +190,5 @@ def _image_of(scene: Scene) -> dict[str, object]:
         image, is_drawn = draw(scene, _SIZE), True
     except DrawingError:
         image, is_drawn = Image.new("RGB", (_SIZE, _SIZE), "white"), False
-    buffer = io.BytesIO()
-    image.save(buffer, "PNG")
-    url = f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
+    url = f"data:image/png;base64,{base64.b64encode(png_bytes(image, compress_level=6)).decode('ascii')}"
     return {"image": url, "is_drawn": is_drawn}

@@ -30,7 +30,7 @@ from formalimg.logic import (
     vocabulary_names,
 )
 from formalimg.suites import FormulaSpec, load
-from formalimg.web.playground.worker_pool import InputTooLargeError, JobTimeoutError, WorkerPool, WorkersBusyError
+from formalimg.web.playground.worker_pool import InputTooLargeError, JobPool, JobTimeoutError, WorkersBusyError
 from formalimg.web.rendering import page
 from formalimg.web.security import MAX_BODY_WITH_IMAGE, Body, json_endpoint, require_text
 from formalimg.web.viewer.item import WIDTH
@@ -41,13 +41,13 @@ _REALIZE_TIMEOUT, _SOLVE_TIMEOUT, _VERIFY_TIMEOUT = 2.0, 8.0, 8.0
 _MAX_SEED = 2**31
 
 
-def playground_routes(pool: WorkerPool | None = None) -> list[Route]:
+def playground_routes(pool: JobPool | None = None) -> list[Route]:
     """Return the routes of the playground.
 
     Args:
         pool: runs the long jobs; None for a pool of its own.
     """
-    workers = pool or WorkerPool()
+    workers = pool or JobPool()
 
     def checked(request: Request, body: Body) -> Response:
         return _json(_checked(workers, parse_formula_query(body)))
@@ -84,7 +84,7 @@ def _examples(request: Request) -> Response:
     return _json({"examples": [one._asdict() for one in examples(suite)]})
 
 
-def _checked(pool: WorkerPool, query: FormulaQuery) -> dict[str, object]:
+def _checked(pool: JobPool, query: FormulaQuery) -> dict[str, object]:
     analysis = analyze_formula(query)
     if analysis["problems"]:
         return analysis
@@ -96,7 +96,7 @@ def _checked(pool: WorkerPool, query: FormulaQuery) -> dict[str, object]:
         return {**analysis, "words": "", "wordless": str(error)}
 
 
-def _solved(pool: WorkerPool, query: FormulaQuery, seed: int) -> dict[str, object]:
+def _solved(pool: JobPool, query: FormulaQuery, seed: int) -> dict[str, object]:
     _require_valid(query)
     if query.words.name != SOLVABLE:
         raise HTTPException(422, f"the solver workers boxes, and solves formulas of {SOLVABLE} only")
@@ -109,7 +109,7 @@ def _solved(pool: WorkerPool, query: FormulaQuery, seed: int) -> dict[str, objec
         raise HTTPException(503, str(error)) from error
 
 
-def _verified(pool: WorkerPool, query: FormulaQuery, body: Body) -> dict[str, object]:
+def _verified(pool: JobPool, query: FormulaQuery, body: Body) -> dict[str, object]:
     _require_valid(query)
     name = "image" if "image" in body else "scene"
     shown = {name: require_unicode(require_text(body, name, max_length=MAX_BODY_WITH_IMAGE), name)}

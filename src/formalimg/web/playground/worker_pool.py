@@ -37,7 +37,7 @@ class InputTooLargeError(FormalimgError):
     """The input exceeds the limits of the playground."""
 
 
-class WorkerPool:
+class JobPool:
     """A limited number of worker processes."""
 
     def __init__(self, workers: int = 3, queue_timeout: float = 2.0) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import re
 from pathlib import Path
 from threading import BoundedSemaphore
@@ -12,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from formalimg._util.images import image_type
+from formalimg._util.images import image_type, png_bytes
 from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
 from formalimg.models import cache_folder
@@ -64,9 +63,7 @@ def witness_file(site: Site, request: Request) -> Response:
         image = draw(item.spec.witness, _WITNESS_SIZE)
     except DrawingError as error:
         raise HTTPException(404, f"the witness cannot be drawn: {error}") from error
-    buffer = io.BytesIO()
-    image.save(buffer, "PNG")
-    return Response(buffer.getvalue(), media_type="image/png")
+    return Response(png_bytes(image, compress_level=6), media_type="image/png")
 
 
 def _found(site: Site, request: Request) -> ImageFile:
